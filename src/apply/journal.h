@@ -1,0 +1,78 @@
+/* The journal of an apply: each step with what was in its place before, in a file of the state folder that is complete, and on the disk,
+ * before the first change. The file's name is the phase; a killed apply is continued or taken back by it. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/buffer.h"
+
+enum aj_phase {
+	AJ_PHASE_STAGING,   /* new content is written beside the places where it belongs */
+	AJ_PHASE_SWAPPING,  /* it takes these places */
+	AJ_PHASE_CLEANING,  /* all is done, but that what was there before is removed */
+	AJ_PHASE_UNSTAGING, /* taken back before anything took its place */
+	AJ_PHASE_UNDOING,   /* taken back after that */
+	AJ_PHASES
+};
+
+enum aj_step_op {
+	AJ_STEP_FOLDER = 'M', /* make a folder, after moving aside what is in its place */
+	AJ_STEP_PUT = 'P',    /* a file or a link takes the place of what was there, or of nothing */
+	AJ_STEP_DELETE = 'D',
+	AJ_STEP_MODE = 'C',
+	AJ_STEP_LOCK = 'L', /* a lock of git's */
+};
+
+/* The order in which steps take effect. */
+enum aj_step_pass { AJ_PASS_FILES, AJ_PASS_GIT_OBJECTS, AJ_PASS_GIT, AJ_PASS_GIT_HEADS, AJ_PASS_LATE, AJ_PASSES };
+
+struct aj_step {
+	char op;
+	unsigned pass;
+	uint64_t number;   /* from 0 */
+	mode_t mode;       /* of the new one, type included */
+	mode_t was_mode;   /* 0: nothing was there */
+	uint64_t dev, ino; /* of what was there, and its size and time */
+	uint64_t bytes;
+	int64_t mtime_ns;
+	const char *path; /* relative, plain */
+};
+
+/* One step, written and read; a NUL ends it. False: the text is no step. `text` must outlive the step. */
+void aj_step_write(struct aj_buffer *out, const struct aj_step *step);
+bool aj_step_read(const char *text, size_t bytes, struct aj_step *ret);
+
+/* A journal that is read. */
+struct aj_journal {
+	int fd, dir;
+	enum aj_phase phase;
+	char tag[17];      /* in the names of this apply's own files */
+	uint64_t *offsets; /* of the steps, and of their end */
+	size_t count;
+};
+
+/* The writer: begin, add steps, then commit, which makes it the journal of the phase of staging; or drop. -1 with errno. */
+struct aj_journal_writer {
+	int fd;
+	size_t count;
+	struct aj_buffer kept;
+	bool failed;
+};
+int aj_journal_begin(struct aj_journal_writer *writer, int dir);
+void aj_journal_add(struct aj_journal_writer *writer, struct aj_step *step); /* sets its number */
+int aj_journal_commit(struct aj_journal_writer *writer, int dir);
+void aj_journal_drop(struct aj_journal_writer *writer, int dir);
+
+/* -1 with errno: ENOENT there is none, EINVAL it cannot be used. */
+int aj_journal_open(struct aj_journal *journal, int dir);
+/* A step in `room` of that many bytes; false with errno. */
+enum { AJ_STEP_BYTES = 4096 + 256 };
+bool aj_journal_step(const struct aj_journal *journal, size_t index, char room[AJ_STEP_BYTES], struct aj_step *ret);
+int aj_journal_enter(struct aj_journal *journal, enum aj_phase phase); /* -1 with errno */
+int aj_journal_end(struct aj_journal *journal);                        /* removes it; -1 with errno */
+/* The name beside the place of a step: for its new content, or for what was there. */
+enum { AJ_JOURNAL_NAME = 64 };
+void aj_journal_name(const struct aj_journal *journal, uint64_t number, bool old, char out[AJ_JOURNAL_NAME]);
+void aj_journal_close(struct aj_journal *journal);

@@ -1,0 +1,12 @@
+/* Which changes a caller's paths mean. */
+#pragma once
+#include "apply/apply.h"
+
+struct aj_selection {
+	const struct aj_apply_how *how;
+	bool *met;          /* by path: a change was found there */
+	const char *inside; /* a path inside a repository that is applied whole; NULL: none */
+};
+
+enum aj_selected { AJ_SELECTED_NOT, AJ_SELECTED, AJ_SELECTED_BUT_HELD };
+enum aj_selected aj_select(struct aj_selection *selection, const struct aj_change *change);

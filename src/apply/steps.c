@@ -1,0 +1,132 @@
+/* What the phases of an apply share: the step at hand, its folder, and what is there. All names are looked up beneath the workspace,
+ * through no link and into no other file system. */
+#include "apply/steps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "changes/node.h"
+
+/* More steps than that, and the whole file system is flushed once instead of each file. */
+enum { FLUSH_EACH = 500, MARKS_AT_ONCE = 256 };
+
+int aj_step_fail(struct aj_applying *a, int errnum, const char *what)
+{
+	return aj_fail(a->err, AJ_EXIT_SETUP, "changes", errnum, "%s `%s`", what, a->step.path);
+}
+
+int aj_step_raced(struct aj_applying *a)
+{
+	return aj_fail(a->err, AJ_EXIT_ERROR, "changes", 0, "the host has changed `%s` during the apply", a->step.path);
+}
+
+static int open_parent(struct aj_applying *a)
+{
+	char folder[PATH_MAX] = ".";
+	const char *slash = strrchr(a->step.path, '/');
+	a->at = slash ? slash + 1 : a->step.path;
+	if (slash) {
+		memcpy(folder, a->step.path, (size_t)(slash - a->step.path));
+		folder[slash - a->step.path] = '\0';
+	}
+	if (a->parent >= 0 && strcmp(folder, a->parent_path) == 0)
+		return 0;
+	if (aj_steps_flush(a, false) < 0)
+		return -1;
+	aj_close(&a->parent);
+	a->parent = aj_beneath_open_here(a->s->workspace, folder, O_PATH | O_DIRECTORY);
+	if (a->parent >= 0)
+		memcpy(a->parent_path, folder, sizeof folder);
+	else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+		return aj_step_fail(a, errno, "open the folder of");
+	return a->parent < 0;
+}
+
+int aj_step_load(struct aj_applying *a, size_t index)
+{
+	if (!aj_journal_step(&a->j, index, a->room, &a->step))
+		return aj_fail(a->err, AJ_EXIT_SETUP, "changes", errno, "read step %zu of the journal", index);
+	aj_journal_name(&a->j, a->step.number, false, a->fresh);
+	aj_journal_name(&a->j, a->step.number, true, a->old);
+	return open_parent(a);
+}
+
+struct stat aj_step_stat(const struct aj_applying *a, const char *name)
+{
+	struct stat st;
+	return fstatat(a->parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st : (struct stat){ 0 };
+}
+
+bool aj_step_is_old(const struct aj_applying *a, const struct stat *st)
+{
+	const struct aj_step *s = &a->step;
+	return st->st_mode && st->st_dev == s->dev && st->st_ino == s->ino && ((st->st_mode ^ s->was_mode) & S_IFMT) == 0 &&
+	       (S_ISDIR(st->st_mode) || ((uint64_t)st->st_size == s->bytes && aj_node_mtime_ns(st) == s->mtime_ns));
+}
+
+int aj_steps_flush(struct aj_applying *a, bool end)
+{
+	bool each = a->j.count <= FLUSH_EACH;
+	if (end && !each)
+		return syncfs(a->s->workspace) < 0 ? aj_step_fail(a, errno, "flush the file system of") : 0;
+	if (!each || !a->dirty || a->parent < 0)
+		return 0;
+	a->dirty = false;
+	cleanup_fd int fd = openat(a->parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* A folder that cannot be read, or a file system that knows no fsync(2) for folders, is left to the kernel. */
+	if (fd >= 0 && fsync(fd) < 0 && errno != EINVAL)
+		return aj_step_fail(a, errno, "flush the folder of");
+	return 0;
+}
+
+int aj_step_chmod(struct aj_applying *a, mode_t mode)
+{
+	char link[40];
+	cleanup_fd int place = aj_beneath_open_here(a->parent, a->at, O_PATH);
+	snprintf(link, sizeof link, "/proc/self/fd/%d", place);
+	return place < 0 || chmod(link, mode & 0777) < 0 ? aj_step_fail(a, errno, "change the mode of") : 0;
+}
+
+bool aj_step_has_tag(const struct aj_applying *a)
+{
+	char tag[sizeof a->j.tag] = "";
+	struct stat st;
+	cleanup_fd int fd = aj_node_open_file(a->parent, a->at, false, &st);
+	return fd >= 0 && read(fd, tag, sizeof tag) == sizeof tag && memcmp(tag, a->j.tag, sizeof tag) == 0;
+}
+
+void aj_step_unlock(struct aj_applying *a)
+{
+	unlinkat(a->parent, a->fresh, 0);
+	if (aj_step_has_tag(a))
+		unlinkat(a->parent, a->at, 0);
+}
+
+/* Settled: they are no changes any more. Else, after an undo: their times of change are ours. */
+int aj_steps_mark(struct aj_applying *a, bool settled)
+{
+	struct aj_mark marks[MARKS_AT_ONCE];
+	size_t count = 0;
+	cleanup_fd int fd = aj_marks_open(a->s->dir);
+	bool failed = fd < 0;
+	for (size_t i = 0; i < a->j.count && !failed; i++) {
+		int missing = aj_step_load(a, i);
+		if (missing < 0)
+			return -1;
+		struct stat now = missing || settled ? (struct stat){ 0 } : aj_step_stat(a, a->at);
+		if (a->step.op != AJ_STEP_LOCK && (settled || (now.st_mode && a->step.was_mode)))
+			aj_marks_set(&marks[count++], a->step.path, settled ? 0 : aj_node_ctime_ns(&now));
+		if (count == MARKS_AT_ONCE || (i + 1 == a->j.count && count)) {
+			failed = aj_marks_append(fd, marks, count) < 0;
+			count = 0;
+		}
+	}
+	if (failed || fsync(fd) < 0)
+		return aj_fail(a->err, AJ_EXIT_SETUP, "changes", errno, "write down what was applied");
+	return 0;
+}
