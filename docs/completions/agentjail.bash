@@ -97,7 +97,8 @@ complete -F _agentjail agentjail
 _agentjail_words() # PLACE
 {
 	case $1 in
-	'') echo 'exec run session serve mcp policy doctor rootfs audit --help --version' ;;
+	'') echo 'exec run session serve mcp changes policy doctor rootfs audit --help --version' ;;
+	'changes') echo 'list show diff apply discard --help' ;;
 	'policy') echo 'list show explain check diff schema --help' ;;
 	'rootfs') echo 'verify path --help' ;;
 	'audit') echo 'verify --help' ;;
@@ -112,6 +113,11 @@ _agentjail_options() # PLACE
 	'session') echo '--policy --policy-file --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --value-of --seed --rootfs --workspace --workspace-at --timeout --memory --pids --cpu-percent --limits --cgroup --help' ;;
 	'serve') echo '--config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --timeout --memory --pids --cpu-percent --limits --cgroup --policy --policy-file --socket --connection --metrics --parked --jails-max --sessions-max --queue-max --clients-max --pools-max --idle --lifetime --grace --request-max --request-time --unread-max --help' ;;
 	'mcp') echo '--workspace --http --help' ;;
+	'changes list') echo '--json --force --abort --all' ;;
+	'changes show') echo '--json --force --abort --all' ;;
+	'changes diff') echo '--json --force --abort --all' ;;
+	'changes apply') echo '--json --force --abort --all' ;;
+	'changes discard') echo '--json --force --abort --all' ;;
 	'policy list') echo '--config --json --help' ;;
 	'policy show') echo '--policy-file --source --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --network --connect --workspace --workspace-at --proc --timeout --memory --pids --cpu-percent --limits --help' ;;
 	'policy explain') echo '--policy-file --all --path --write --host --import --syscall --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --network --connect --workspace --workspace-at --proc --timeout --memory --pids --cpu-percent --limits --help' ;;

@@ -10,6 +10,8 @@ const struct aj_command aj_commands[] = {
 	{ "serve", aj_cmd_serve, AJ_FOR_SERVE, "serve [options]", "keep jails ready and run snippets and sessions for clients of a socket" },
 	{ "mcp", aj_cmd_mcp, 0, "mcp [--workspace DIR] [--http HOST:PORT] ...",
 	  "an MCP server with Python, commands and files in jails, see docs/mcp.md" },
+	{ "changes", aj_cmd_changes, 0, "changes list|show|diff|apply|discard ID [--json] [--force] [--abort] [--all]",
+	  "what runs changed in an overlay or a copy of a workspace: take it or leave it" },
 	{ "policy", aj_cmd_policy, 0, "policy list|show|explain|check|diff|schema ...", "show policies, and ask what they allow" },
 	{ "doctor", aj_cmd_doctor, 0, "doctor [--json] [--config FILE] | --apparmor",
 	  "list what this host can enforce, and how to enable what is missing" },

@@ -1,0 +1,78 @@
+/* `agentjail changes diff`: the changes as a patch. On a terminal control characters are escaped; in a file or a pipe each byte is as it is.
+ * It shows held changes like all others: a patch shows all. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "changes/patch.h"
+#include "changes/walk.h"
+#include "changescmd/changescmd.h"
+#include "json/tree.h"
+
+struct diff {
+	const struct aj_changes_args *args;
+	struct aj_change_state *state;
+	struct aj_error *err;
+	struct aj_buffer kept; /* a patch for JSON */
+	bool terminal;
+	size_t count;
+};
+
+static void put(void *arg, const char *data, size_t bytes)
+{
+	struct diff *d = arg;
+	if (d->args->json) {
+		aj_buffer_add(&d->kept, data, bytes);
+	} else if (d->terminal) {
+		char *safe = malloc(4 * bytes + 1);
+		if (!safe)
+			abort();
+		fwrite(safe, 1, aj_printable(safe, data, bytes), stdout);
+		free(safe);
+	} else {
+		fwrite(data, 1, bytes, stdout);
+	}
+}
+
+static void print_json(struct diff *d, const struct aj_change *c)
+{
+	json_t *row = aj_change_json(c);
+	bool text = aj_utf8_valid_prefix(d->kept.data, d->kept.bytes) == d->kept.bytes;
+	if (d->kept.bytes)
+		json_object_set_new(row, text ? "patch" : "patch_base64",
+		                    text ? json_stringn(d->kept.data, d->kept.bytes) : aj_json_base64(d->kept.data, d->kept.bytes));
+	fputs(d->count++ ? ",\n" : "\n", stdout);
+	json_dumpf(row, stdout, JSON_COMPACT);
+	json_decref(row);
+	d->kept.bytes = 0;
+}
+
+static int on_change(void *arg, const struct aj_change *c)
+{
+	struct diff *d = arg;
+	bool wanted = d->args->paths_count == 0;
+	for (size_t i = 0; i < d->args->paths_count && !wanted; i++)
+		wanted = strcmp(d->args->paths[i], ".") == 0 || aj_path_within(c->path, d->args->paths[i]);
+	if (!wanted || c->refused)
+		return 0;
+	if (aj_patch(d->state, c, put, d, d->err) < 0)
+		return -1;
+	if (d->args->json)
+		print_json(d, c);
+	return 0;
+}
+
+int aj_changes_diff(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
+{
+	struct diff d = { .args = args, .state = state, .err = err, .terminal = isatty(STDOUT_FILENO) };
+	if (args->json)
+		printf("{\"id\":\"%s\",\"changes\":[", state->id);
+	int result = aj_changes_walk(state, on_change, &d, err);
+	if (args->json && result == 0)
+		printf("]}\n");
+	aj_buffer_free(&d.kept);
+	return result;
+}

@@ -1,0 +1,356 @@
+"""Changes of runs over overlays: shown, as a patch, applied and discarded; changes.sh runs it and counts."""
+import base64, fcntl, json, os, shutil, stat, subprocess, sys
+
+from client import AJ, FOLDER, ROOT, main, same, skip, test
+from overlays import CHANGES, ENV, Run, can_overlay, put, settle, tree
+
+EVERY = {"keep": "same\n", "mod": "old\n", "gone": "x\n", "mode": "m\n", "d/a": "1\n", "d/s/b": "2\n", "to-link": "f\n", "to-folder": "f\n",
+         "folder-to-file/x": "1\n", "opaque/x": "1\n", "opaque/y": "1\n", "link": "link:keep", "e/": "", "touched": "t\n", "deep/a/b/c": "c\n"}
+SCRIPT = """
+echo new >mod; rm gone; chmod 755 mode; rm -r d; mkdir d; echo n >d/n; rm to-link; ln -s keep to-link; rm to-folder; mkdir to-folder
+echo in >to-folder/in; rm -r folder-to-file; echo f >folder-to-file; rm -r opaque; mkdir opaque; echo 2 >opaque/x; ln -sf mod link
+rmdir e; touch touched; mkdir -p new/sub/empty; echo a >new/a; ln -s ../a new/sub/l; chmod 700 new/sub; echo q >deep/a/b/c; rm -f none
+"""
+KINDS = {"mod": "modified", "gone": "deleted", "mode": "mode", "d/a": "deleted", "d/s/b": "deleted", "d/s": "deleted", "d/n": "added",
+         "to-link": "type", "to-folder": "type", "to-folder/in": "added", "folder-to-file/x": "deleted", "folder-to-file": "type",
+         "opaque/x": "modified", "opaque/y": "deleted", "link": "modified", "e": "deleted", "new": "added", "new/a": "added", "new/sub": "added",
+         "new/sub/empty": "added", "new/sub/l": "added", "deep/a/b/c": "modified"}
+
+
+@test
+def every_kind():
+    run = Run(put(EVERY), SCRIPT)
+    same(run.kinds(), KINDS)
+    same([r["conflict"] for r in run.rows().values() if r["conflict"]], [])
+    text = run.ask("show").stdout.decode()
+    assert "M  mod  4 bytes (+0)" in text and "T  folder-to-file  folder -> file" in text and "m  mode  mode 644 -> 755" in text, text
+    same(run.json("apply")["sum"], {"conflicts": 0, "held": 0, "refused": 0, "applied": len(KINDS)})
+    want = Run(put(EVERY), "true", name="want")
+    subprocess.run(["sh", "-e"], cwd=want.workspace, input=SCRIPT.encode(), check=True)
+    same(tree(run.workspace), tree(want.workspace))
+    same(run.kinds(), {})
+    assert b"no changes are left" in run.ask("show").stdout
+    same([n for n in os.listdir(run.state) if n.startswith(("journal", "unfinished"))], [])
+
+
+@test
+def nothing_is_no_change():
+    run = Run(put({"a": "1", "d/b": "2"}), "touch a; chmod 600 d/b; chmod 644 d/b; touch d/x; rm d/x; echo 1 >z; rm z")
+    same(run.kinds(), {})
+    same(run.json("apply")["sum"]["applied"], 0)
+
+
+@test
+def list_and_states():
+    run = Run(put({"a": "1"}), "echo 2 >a; echo 3 >b", name="listed")
+    def row():
+        listed = json.loads(subprocess.run([AJ, "changes", "list", "--json"], env=ENV, stdout=subprocess.PIPE, check=True).stdout)
+        return next(r for r in listed["runs"] if r["id"] == run.id)
+    same((row()["state"], row()["changes"], row()["workspace"], row()["command"]), ("ended", 2, run.workspace, "sh -c true"))
+    run.record["ended_ns"] = None
+    run.write_record()
+    same(row()["state"], "killed")
+    with open(run.state + "/lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        same(row()["state"], "running")
+        same(len(run.kinds()), 2)
+        assert b"still running" in run.ask("apply", rc=2).stderr
+        assert b"still running" in run.ask("discard", rc=2).stderr
+        run.ask("diff")
+    text = subprocess.run([AJ, "changes", "list"], env=ENV, stdout=subprocess.PIPE, check=True).stdout.decode()
+    assert "%s  " % run.id in text and "2 changes" in text, text
+    whole, run.id = run.id, run.id[:-1]
+    run.id = whole[:8]  # the beginning is enough
+    same(len(run.kinds()), 2)
+
+
+@test
+def conflicts():
+    run = Run(put({"a": "1\n", "b": "1\n", "c": "1\n", "d/x": "1\n", "same": "1\n", "t": "1\n"}),
+              "echo 2 >a; rm b; echo 2 >c; rm -r d; echo 3 >same; echo 2 >made; rm t; mkdir t; echo 2 >fine; mkdir dir; echo 1 >dir/in")
+    run.write("a", "host\n")
+    run.write("b", "host\n")
+    os.unlink(run.path("c"))
+    run.write("d/new", "host\n")
+    run.write("same", "3\n")
+    run.write("made", "host\n")
+    run.write("t", "host\n")
+    run.write("dir", "host\n")
+    before = tree(run.workspace)
+    rows = run.rows()
+    found = {path: row["conflict"] for path, row in rows.items() if row["conflict"]}
+    changed = "the host has changed it since the run began"
+    same(found, {"a": changed, "b": changed, "c": "the host has removed it since", "d/new": changed, "made": changed, "t": changed, "dir": changed})
+    answer = run.ask("apply", rc=1).stderr.decode()
+    assert "7 changes are in conflict" in answer and "conflict  made" in answer, answer
+    same(tree(run.workspace), before)
+    same(run.json("apply", "fine")["sum"]["applied"], 1)
+    same(run.read("fine"), b"2\n")
+    same(sorted(p for p, k in run.kinds().items() if p == "fine"), [])
+    run.ask("apply", "a", rc=1)
+    run.ask("apply", "a", "--force")
+    same(run.read("a"), b"2\n")
+    run.ask("apply", "--force")
+    same(run.kinds(), {})
+    same((run.read("made"), run.read("c"), run.read("dir/in"), os.path.exists(run.path("d"))), (b"2\n", b"2\n", b"1\n", False))
+    assert os.path.isdir(run.path("t"))
+
+
+@test
+def parts():
+    run = Run(put({"d/a": "1\n", "d/b": "1\n", "x": "1\n"}), "echo 2 >d/a; echo 2 >d/b; rm x; mkdir -p new/deep/er; echo 1 >new/deep/er/f; echo 1 >new/g")
+    run.ask("apply", "new/deep/er/f")
+    same(sorted(run.kinds()), ["d/a", "d/b", "new/g", "x"])
+    run.ask("apply", run.workspace + "/d/")
+    same(sorted(run.kinds()), ["new/g", "x"])
+    run.ask("discard", "x")
+    same(sorted(run.kinds()), ["new/g"])
+    same(run.read("x"), b"1\n")
+    run.write("d/a", "host again\n")  # what was applied stays no change
+    same(sorted(run.kinds()), ["new/g"])
+    for words in (["none"], ["../x"], ["/etc/passwd"], ["d/a"]):
+        run.ask("apply", *words, rc=2)
+    run.ask("apply")
+    same(run.kinds(), {})
+    run.ask("discard")
+    assert not os.path.exists(run.state) and os.listdir(CHANGES) is not None
+
+
+@test
+def folders_keep_what_is_left():
+    run = Run(put({"d/.envrc": "x\n", "d/a": "1\n", "f/.envrc": "x\n"}), "rm -r d; rm -r f; echo 1 >f")
+    answer = run.json("apply")
+    same((answer["sum"]["held"], answer["sum"]["refused"], answer["sum"]["applied"]), (2, 2, 1))
+    same(tree(run.workspace), {b"d": ("folder", 0o755), b"d/.envrc": ("file", 0o644, b"x\n"), b"f": ("folder", 0o755), b"f/.envrc": ("file", 0o644, b"x\n")})
+    run.ask("apply", "d", "d/.envrc", "f", "f/.envrc")
+    same(tree(run.workspace), {b"f": ("file", 0o644, b"1\n")})
+
+
+@test
+def held():
+    outside = FOLDER + "/outside"
+    run = Run(put({"src/main.c": "1\n", "secret/key": "k\n"}), """
+echo 1 >.envrc; mkdir -p .vscode sub/.vscode bare/objects bare/refs; echo 1 >.vscode/tasks.json; echo 1 >sub/.vscode/tasks.json; echo 2 >src/main.c
+echo ref >bare/HEAD; echo gitdir: x >sub/.git; ln -s %s out; ln -s ../../x sub/up; ln -s /usr/bin/env env; ln -s main.c src/in; ln -s . here
+ln -s here/../../x src/trick; echo 2 >secret/key; echo 1 >sub/.ENVRC""" % outside, protected=["@default", "secret/"])
+    rows = run.rows()
+    same(sorted(p for p, r in rows.items() if r["held"]),
+         sorted([".envrc", ".vscode", ".vscode/tasks.json", "sub/.vscode", "sub/.vscode/tasks.json", "bare/HEAD", "sub/.git", "out", "sub/up", "src/trick",
+                 "secret/key", "sub/.ENVRC"] + ["env"] * ROOT))
+    text = run.ask("show").stdout.decode()
+    assert "held, and applied only by a PATH of their own:" in text and "!  out  a link that leads out of the workspace" in text, text
+    run.ask("apply")
+    same(run.json("apply", ".", "sub")["sum"]["applied"], 0)  # neither names a held place
+    assert not any(os.path.lexists(run.path(p)) for p in (".envrc", ".vscode", "sub/.vscode", "out", "sub/up", "bare/HEAD", "sub/.git")), tree(run.workspace)
+    same((run.read("src/main.c"), run.read("secret/key"), os.readlink(run.path("src/in"))), (b"2\n", b"k\n", "main.c"))
+    run.ask("apply", ".vscode", "sub/.vscode/tasks.json", "out", "secret")
+    same((run.read(".vscode/tasks.json"), run.read("sub/.vscode/tasks.json"), os.readlink(run.path("out")), run.read("secret/key")),
+         (b"1\n", b"1\n", outside, b"2\n"))
+    assert ".envrc" in run.rows() and not os.path.exists(outside)
+
+
+@test
+def hostile_tree():
+    deep = "/".join(["d"] * 300)
+    script = """
+mkfifo fifo; ln -s / root; ln -s /etc/shadow shadow; ln -s . loop; truncate -s 1T huge; truncate -s 8G sparse; printf x | dd of=sparse bs=1 seek=4G conv=notrunc 2>/dev/null
+printf 1 >"$(printf 'new\\nline')"; printf 1 >"$(printf 'esc\\033[31m')"; printf 1 >"$(printf 'bad\\377')"; printf 1 >' lead'; printf 1 >'-dash'; printf 1 >'tab\t"quote\\'
+mkdir closed; echo 1 >closed/f; chmod 000 closed; echo 1 >unreadable; chmod 000 unreadable; echo s >setuid; chmod 6755 setuid; echo 1 >Twin; echo 2 >twin
+mkdir -p %s; echo 1 >%s/f; ln sparse hard; mkdir one-way; chmod 555 one-way; echo 1 >.agentjail-00-1.old
+mkdir many; i=0; while [ $i -lt 500 ]; do echo $i >many/$i; i=$((i + 1)); done
+python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("sock")' || mkfifo sock
+""" % (deep, deep) + ("mknod disk b 8 0; mknod null c 1 3\n" if ROOT else "")
+    run = Run(put({"a": "1"}), script)
+    rows = run.json("show")["changes"]
+    named = {base64.b64decode(r["path_base64"]) if "path_base64" in r else r["path"].encode(): r for r in rows}
+    refused = {path: r["refused"] for path, r in named.items() if r["refused"]}
+    assert refused.pop(b"fifo") == "it is a FIFO" and refused.pop(b"sock") in ("it is a socket", "it is a FIFO"), refused
+    assert refused.pop(b".agentjail-00-1.old") and refused.pop(b"/".join([b"d"] * 257), None), refused
+    same(sorted(refused), [b"disk", b"null"] if ROOT else [])
+    assert b"new\nline" in named and b"esc\x1b[31m" in named and b"bad\xff" in named and named[b"setuid"]["note"], sorted(named)[:40]
+    assert "case" in named[b"Twin"]["note"] and "case" in named[b"twin"]["note"]
+    text = run.ask("show").stdout
+    assert b"\x1b" not in text and b"new\\nline" in text and b"\xff" not in text, text[:2000]
+    patch = run.ask("diff", "closed", "unreadable").stdout.decode()
+    assert "b/closed/f" in patch and "b/unreadable" in patch, patch
+    answer = run.json("apply")
+    same(answer["sum"]["conflicts"], 0)
+    same(sorted(r["path"] for r in answer["held"]), ["root", "shadow"])
+    st = os.stat(run.path("huge"))
+    same((st.st_size, st.st_blocks < 100), (1 << 40, True))
+    st = os.stat(run.path("sparse"))
+    same((st.st_size, st.st_blocks < 1000), (8 << 30, True))
+    with open(run.path("sparse"), "rb") as f:
+        f.seek(4 << 30)
+        same(f.read(2), b"x\0")
+    same(stat.S_IMODE(os.stat(run.path("setuid")).st_mode), 0o755)
+    same(stat.S_IMODE(os.stat(run.path("closed")).st_mode), 0)
+    same(stat.S_IMODE(os.stat(run.path("one-way")).st_mode), 0o555)
+    same(stat.S_IMODE(os.lstat(run.path("unreadable")).st_mode), 0)
+    same(open(os.path.join(os.fsencode(run.workspace), b"bad\xff")).read(), "1")
+    same(len(os.listdir(run.path("many"))), 500)
+    os.chmod(run.path("closed"), 0o700)
+    same(run.read("closed/f"), b"1\n")
+    assert not os.path.lexists(run.path("fifo")) and not os.path.lexists(run.path("root"))
+    run.ask("discard")
+    assert not os.path.exists(run.state)
+
+
+@test
+def patches():
+    files = {"a": "".join("%d\n" % i for i in range(40)), "no-newline": "x", "gone": "1\n2\n", "sp ace": "1\n", "d/mode": "m\n", "l": "link:a", "empty": "",
+             "type": "f\n", "bin": "\0\1", "lat": "x\n"}
+    script = """sed -i 's/^20$/twenty/' a; printf y >no-newline; rm gone; echo 2 >'sp ace'; chmod 755 d/mode; ln -sf d l; echo 1 >empty; rm type; ln -s a type
+printf '1\\n2' >new; : >new-empty; printf '\\0\\2' >bin; echo 1 >"$(printf 'q"\\t\\\\x')"; printf 'caf\\351\\n' >lat; echo 1 >'new sp'; echo x >run; chmod 755 run"""
+    run = Run(put(files), script)
+    patch = run.ask("diff").stdout
+    assert b"Binary files a/bin and b/bin differ" in patch and b"+twenty" in patch and b"-20\n" in patch, patch
+    run.ask("apply")
+    want = tree(run.workspace)
+    want[b"bin"] = ("file", 0o644, b"\0\1")
+    if not shutil.which("git"):
+        return skip("the patch by git", "git is missing")
+    plain = FOLDER + "/plain"
+    os.mkdir(plain)
+    put(files)(plain)
+    done = subprocess.run(["git", "apply", "-"], cwd=plain, input=patch, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env=dict(ENV, GIT_CEILING_DIRECTORIES=FOLDER, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1"))
+    same(done.returncode, 0, done.stdout)
+    same(tree(plain), want)
+    same(run.ask("diff").stdout, b"")  # it was applied
+    rows = Run(put(files), script).json("diff")["changes"]
+    same([base64.b64decode(r["patch_base64"])[-5:] for r in rows if "patch_base64" in r], [b"caf\xe9\n"])
+
+
+GIT = """export HOME=$PWD/.. GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b\n"""
+
+
+def git(run, *words):
+    done = subprocess.run(["git", "-c", "safe.directory=*", *words], cwd=run.workspace, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env=dict(ENV, GIT_CONFIG_NOSYSTEM="1", GIT_CONFIG_GLOBAL="/dev/null", GIT_AUTHOR_NAME="h", GIT_AUTHOR_EMAIL="h@b", GIT_COMMITTER_NAME="h",
+                                   GIT_COMMITTER_EMAIL="h@b"))
+    same(done.returncode, 0, done.stdout)
+    return done.stdout.decode()
+
+
+def repository(top):
+    subprocess.run(["sh", "-ec", GIT + "git init -q -b main . && echo 1 >a && git add . && git commit -qm one"], cwd=top, check=True)
+
+
+@test
+def repositories():
+    if not shutil.which("git"):
+        return skip("repositories", "git is missing")
+    commit = GIT + "echo 2 >a; echo n >b; git add .; git commit -qm two; git branch side; "
+    run = Run(repository, commit + "echo '[core]' >>.git/config; echo 'x' >.git/hooks/post-checkout; chmod 755 .git/hooks/post-checkout")
+    rows = run.rows()
+    same(sorted(p for p, r in rows.items() if r["held"]), [".git/config", ".git/hooks/post-checkout"])
+    assert rows[".git/index"]["repository"] == ".git" and rows[".git/refs/heads/main"]["repository"] == ".git" and rows["a"]["repository"] is None
+    assert b"applied as a whole" in run.ask("apply", ".git/index", rc=2).stderr
+    open(run.path(".git/index.lock"), "w").close()
+    assert b"at work" in run.ask("apply", rc=1).stderr
+    os.unlink(run.path(".git/index.lock"))
+    run.ask("apply", ".git")
+    same(git(run, "log", "--format=%s").split(), ["two", "one"])
+    same(run.read("a"), b"1\n")
+    run.ask("apply")
+    same(git(run, "status", "--porcelain"), "")
+    git(run, "fsck", "--strict")
+    same(sorted(run.kinds()), [".git/config", ".git/hooks/post-checkout"])
+    assert not os.path.exists(run.path(".git/index.lock")) and not os.path.exists(run.path(".git/hooks/post-checkout"))
+    # The host's git has gone on meanwhile: all of the repository is in conflict, and nothing else is.
+    run = Run(repository, commit)
+    git(run, "commit", "-q", "--allow-empty", "-m", "host")
+    found = {p: bool(r["conflict"]) for p, r in run.rows().items()}
+    assert all(found[p] == p.startswith(".git/") for p in found) and found[".git/refs/heads/main"], found
+    run.ask("apply", rc=1)
+    run.ask("apply", "a", "b")
+    same(git(run, "log", "--format=%s").split(), ["host", "one"])
+    # A new one is held if git would run programs by it, as a whole.
+    new = GIT + "git init -q -b main %s; cd %s; echo 1 >f; git add f; git commit -qm new; "
+    run = Run(put({"x": "1"}), new % ("good", "good") + "cd ..;" + new % ("bad", "bad") + "git config core.fsmonitor ./evil")
+    rows = run.rows()
+    assert not any(r["held"] for p, r in rows.items() if p.startswith("good/")), [p for p, r in rows.items() if r["held"]]
+    assert all(r["held"] for p, r in rows.items() if p.startswith("bad/.git")), [p for p, r in rows.items() if not r["held"]]
+    run.ask("apply")
+    run.workspace += "/good"
+    same(git(run, "log", "--format=%s").split(), ["new"])
+    run.workspace = run.workspace[:-5]
+    assert not os.path.exists(run.path("bad/.git")) and os.path.exists(run.path("bad/f"))
+    run.ask("apply", "bad/.git")
+    assert os.path.exists(run.path("bad/.git/HEAD"))
+
+
+@test
+def other_folders_and_records():
+    run = Run(put({"a": "1"}), "echo 2 >a")
+    os.rename(run.workspace, run.workspace + "-away")
+    os.mkdir(run.workspace)
+    assert b"another folder lies in the place" in run.ask("apply", rc=2).stderr
+    os.rmdir(run.workspace)
+    os.symlink(run.workspace + "-away", run.workspace)
+    run.ask("apply", rc=125)
+    os.unlink(run.workspace)
+    os.rename(run.workspace + "-away", run.workspace)
+    good = dict(run.record)
+    for bad in ({"version": 2}, {"mode": "other"}, {"workspace": "relative"}, {"workspace": "/a/../b"}, {"started_ns": 0}, {"protected": [1]}):
+        run.record = dict(good, **bad)
+        run.write_record()
+        assert b"the record of the run cannot be used" in run.ask("show", rc=2).stderr
+    for text in ("", "{", '{"version":1', "[" * 300, '"' + "x" * (2 << 20) + '"'):
+        with open(run.state + "/record.json", "w") as f:
+            f.write(text)
+        run.ask("show", rc=2 if len(text) < 1 << 20 else 125)
+    os.unlink(run.state + "/record.json")
+    os.mkfifo(run.state + "/record.json")
+    run.ask("show", rc=125)
+    os.unlink(run.state + "/record.json")
+    run.record = good
+    run.write_record()
+    os.chmod(run.state, 0o777)
+    run.ask("apply", rc=125)
+    os.chmod(run.state, 0o700)
+    run.ask("apply")
+    for word in ("..", "", "a/b", ".hidden", "none"):
+        run.id = word
+        run.ask("show", rc=2)
+
+
+@test
+def failures_are_taken_back():
+    if ROOT:
+        return  # no mode denies root anything
+    def make(top):
+        put({"a": "1\n", "d/x": "1\n", "b": "1\n"})(top)
+        os.chmod(top + "/d", 0o555)  # closed to this user, and not to root of the namespace
+    run = Run(make, "echo 2 >a; echo 2 >d/x; rm b; mkdir e; echo 1 >e/f")
+    before = tree(run.workspace)
+    answer = run.ask("apply", rc=125).stderr.decode()
+    assert "d/x" in answer and "as it was before" in answer, answer
+    same(tree(run.workspace), before)
+    same([p for p, r in run.rows().items() if r["conflict"]], [])  # the times of change are our own
+    os.chmod(run.path("d"), 0o755)
+    run.ask("apply", "a", "b", "d/x", "e")
+    same((run.read("a"), run.read("d/x"), run.read("e/f"), os.path.exists(run.path("b"))), (b"2\n", b"2\n", b"1\n", False))
+
+
+@test
+def discard_all():
+    for name in os.listdir(CHANGES):
+        subprocess.run(["chmod", "-R", "u+rwx", CHANGES + "/" + name], check=True)
+    first, second = Run(put({"a": "1"}), "echo 2 >a"), Run(put({"a": "1"}), "mkdir -p x/y; chmod 0 x/y; chmod 0 x")
+    with open(first.state + "/lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        answer = json.loads(subprocess.run([AJ, "changes", "discard", "--all", "--json"], env=ENV, stdout=subprocess.PIPE, check=True).stdout)
+        same(answer["kept"], 1)
+    same(os.listdir(CHANGES), [first.id])
+    subprocess.run([AJ, "changes", "discard", "--all"], env=ENV, stdout=subprocess.PIPE, check=True)
+    same(os.listdir(CHANGES), [])
+    assert b"no run has changes" in subprocess.run([AJ, "changes", "list"], env=ENV, stdout=subprocess.PIPE, check=True).stdout
+
+
+if can_overlay():
+    main()
+else:
+    skip("changes", "this user cannot mount an overlay here")
+    print("0 passed, 0 failed, 1 skipped")
