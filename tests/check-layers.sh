@@ -238,7 +238,7 @@ word prctl()                       sandbox/holder.c
 
 # The relay, beside what is named above.
 owner sys/socket.h      egress/egress.c base/sockaddr.h egress/flow.c resolve/names.c resolve/own_address.c egress/helper.c egress/relay.c egress/reports.c
-owner sys/epoll.h       egress/relay.c egress/reports.c resolve/resolver.c egress/upstream.c egress/connection.c egress/listener.c egress/dns_server.c egress/proxy.c
+owner sys/epoll.h       egress/relay.c egress/reports.c resolve/resolver.c egress/upstream.c egress/connection.c egress/listener.c egress/dns_server.c egress/proxy.c egress/turned_away.c
 owner arpa/inet.h       base/sockaddr.h resolve/resolver.c
 owner netinet/          base/sockaddr.h resolve/resolver.c egress/connection.c egress/listener.c egress/upstream.c
 owner netdb.h           resolve/resolver.c

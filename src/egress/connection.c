@@ -31,7 +31,7 @@ void aj_connection_reset(int fd)
 	close(fd);
 }
 
-static void report_end(const struct aj_connection *c, enum aj_egress_kind kind, const char *why)
+static struct aj_egress_event end_event(const struct aj_connection *c, enum aj_egress_kind kind, const char *why)
 {
 	struct aj_egress_event event = {
 		.kind = kind,
@@ -45,22 +45,27 @@ static void report_end(const struct aj_connection *c, enum aj_egress_kind kind, 
 	snprintf(event.name, sizeof event.name, "%s", c->name ? c->name->text : "");
 	snprintf(event.address, sizeof event.address, "%s", c->address);
 	snprintf(event.why, sizeof event.why, "%s", why);
-	aj_report(c->relay, &event);
+	return event;
 }
 
 void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool abruptly, const char *why)
 {
 	struct aj_relay *relay = c->relay;
-	struct aj_io *ios[] = { &c->inside, &c->outside };
+	struct aj_egress_event event = end_event(c, kind, why ? why : ""), *refusal = kind == AJ_EGRESS_REFUSED ? &event : c->refusal;
 	if (why)
-		report_end(c, kind, why);
+		aj_report(relay, &event);
 	aj_loop_unset(relay->loop, &c->timer);
 	aj_resolver_forget(&c->waiter);
+	int fds[] = { c->out.from, c->outside.fd >= 0 ? c->outside.fd : c->in.from };
+	aj_loop_unwatch(relay->loop, &c->inside);
+	aj_loop_unwatch(relay->loop, &c->outside);
+	/* No byte was exchanged with a host, so an answer of ours is not mistaken for the host's. */
+	if (refusal && !relay->stopping && !c->out.moved && !c->in.moved)
+		aj_turn_away(relay->turned_away, aj_steal(&fds[0]), refusal, c->out.held ? c->out.held + c->out.held_at : NULL,
+		             c->out.held_bytes);
 	aj_flow_end(&c->out);
 	aj_flow_end(&c->in);
-	int fds[] = { c->out.from, c->outside.fd >= 0 ? c->outside.fd : c->in.from };
 	for (int i = 0; i < 2; i++) {
-		aj_loop_unwatch(relay->loop, ios[i]);
 		if (fds[i] >= 0 && abruptly)
 			aj_connection_reset(aj_steal(&fds[i]));
 		aj_close(&fds[i]);
@@ -71,6 +76,7 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 		c->next->at = c->at;
 	relay->connection_count--;
 	free(c->http);
+	free(c->refusal);
 	free(c->answer);
 	free(c);
 	if (relay->parked && !relay->stopping)
@@ -148,7 +154,8 @@ void aj_connection_settle(struct aj_connection *c)
 	struct aj_relay *relay = c->relay;
 	const char *why;
 	if (over_cap(relay, &why)) {
-		aj_report_refusal(relay, c->name ? c->name->text : "", c->address, c->port, "%s", why);
+		struct aj_egress_event event = aj_refusal(c->name ? c->name->text : "", c->address, c->port, "%s", why);
+		aj_report(relay, &event);
 		aj_connections_end(relay, why);
 		return;
 	}

@@ -27,6 +27,7 @@ struct aj_connection {
 	struct aj_timer timer;
 	struct aj_waiter waiter;
 	struct aj_http *http;
+	struct aj_egress_event *refusal; /* of its first bytes, reported; NULL: none */
 	struct aj_flow out, in;
 	int64_t opened_us;
 };

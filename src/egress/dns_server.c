@@ -1,4 +1,4 @@
-/* Answers the jail's DNS queries, over UDP and TCP: a synthetic address for each name of the list, no name for all others, no record of
+/* Answers the jail's DNS queries, over UDP and TCP: a synthetic address for each name, whether it is on the list or refused, no record of
  * other types. Nothing of a query leaves the host here, and how many queries and names a jail may use is bounded.
  * It forwards no message and resolves no name. */
 #include <errno.h>
@@ -9,7 +9,6 @@
 
 #include "base/fd.h"
 #include "egress/connection.h"
-#include "inspect/dns.h"
 
 enum {
 	QUERY_BYTES = 1232,
@@ -19,6 +18,8 @@ enum {
 	NEW_PER_S = 16,       /* names that were not asked for before: a wildcard is no way to send data by names */
 	NEW_AT_ONCE = 256,
 	BELOW_BYTES = 100, /* that a wildcard stands for, for the same reason */
+	REFUSED_TTL_S = 5, /* a program that keeps the address of a refused name asks again before the name has lost it */
+	SENTENCE_BYTES = 1024,
 };
 
 struct client {
@@ -36,36 +37,54 @@ struct aj_dns_server {
 	struct client clients[CLIENTS];
 };
 
+/* A name of the list, for a question for its address; NULL with an answer's code where it gets none. */
+static struct aj_name *listed_name(struct aj_dns_server *s, const struct aj_dns_query *q, int64_t now_us, int *ret_rcode)
+{
+	struct aj_relay *relay = s->relay;
+	struct aj_egress_event event;
+	if (aj_rules_below(&relay->rules, q->name) > BELOW_BYTES) {
+		event = aj_refusal(q->name, "", 0, "a wildcard stands for %d bytes at most", BELOW_BYTES);
+		*ret_rcode = AJ_DNS_NO_NAME;
+		aj_report(relay, &event);
+		return NULL;
+	}
+	if (q->type != AJ_DNS_A && q->type != AJ_DNS_AAAA)
+		return NULL;
+	struct aj_name *name = aj_names_find(relay->names, q->name);
+	if (!name && aj_rate_take(&s->fresh, NEW_PER_S, NEW_AT_ONCE, now_us))
+		name = aj_names_take(relay->names, q->name, now_us);
+	if (name) {
+		name->used_us = now_us;
+		return name;
+	}
+	event = aj_refusal(q->name, "", 0, "the jail uses too many names");
+	*ret_rcode = AJ_DNS_FAILED;
+	aj_report(relay, &event);
+	return NULL;
+}
+
 /* The answer to one message; 0: none. */
 static size_t answer(struct aj_dns_server *s, const uint8_t *message, size_t bytes, uint8_t out[AJ_DNS_ANSWER_BYTES])
 {
 	struct aj_relay *relay = s->relay;
 	struct aj_dns_query q;
+	struct aj_name *name = NULL;
 	uint8_t address[16];
-	const void *found = NULL;
+	char sentence[SENTENCE_BYTES] = "";
 	int64_t now_us = aj_now_us();
 	int rcode = aj_dns_parse(message, bytes, &q);
 	if (rcode < 0 || !aj_rate_take(&s->queries, QUERIES_PER_S, QUERIES_PER_S, now_us))
 		return 0;
-	if (rcode == AJ_DNS_OK && !aj_rules_name(&relay->rules, q.name, 0)) {
-		aj_report_unlisted(relay, q.name, "", 0, "this name is not on the jail's list");
+	bool listed = rcode == AJ_DNS_OK && aj_rules_name(&relay->rules, q.name, 0);
+	if (listed)
+		name = listed_name(s, &q, now_us, &rcode);
+	else if (rcode == AJ_DNS_OK && !(name = aj_refused_name(relay, &q, now_us, sentence, sizeof sentence)))
 		rcode = AJ_DNS_NO_NAME;
-	} else if (rcode == AJ_DNS_OK && aj_rules_below(&relay->rules, q.name) > BELOW_BYTES) {
-		aj_report_refusal(relay, q.name, "", 0, "a wildcard stands for %d bytes at most", BELOW_BYTES);
-		rcode = AJ_DNS_NO_NAME;
-	} else if (rcode == AJ_DNS_OK && (q.type == AJ_DNS_A || (q.type == AJ_DNS_AAAA && relay->sockets.listener[1] >= 0))) {
-		struct aj_name *name = aj_names_find(relay->names, q.name);
-		if (!name && (!aj_rate_take(&s->fresh, NEW_PER_S, NEW_AT_ONCE, now_us) ||
-		              !(name = aj_names_take(relay->names, q.name, now_us)))) {
-			aj_report_refusal(relay, q.name, "", 0, "the jail uses too many names");
-			rcode = AJ_DNS_FAILED;
-		} else {
-			name->used_us = now_us;
-			aj_names_address(q.type == AJ_DNS_A ? AF_INET : AF_INET6, name->number, address);
-			found = address;
-		}
-	}
-	return aj_dns_answer(&q, message, (uint8_t)rcode, found, AJ_NAMES_TTL_S, out, AJ_DNS_ANSWER_BYTES);
+	bool has = name && (q.type == AJ_DNS_A || (q.type == AJ_DNS_AAAA && relay->sockets.listener[1] >= 0));
+	if (has)
+		aj_names_address(q.type == AJ_DNS_A ? AF_INET : AF_INET6, name->number, address);
+	return aj_dns_answer(&q, message, (uint8_t)rcode, has ? address : NULL, listed ? AJ_NAMES_TTL_S : REFUSED_TTL_S, sentence,
+	                     out, AJ_DNS_ANSWER_BYTES);
 }
 
 /* --- UDP --- */

@@ -1,15 +1,16 @@
 /* The way out of a jail whose network is an allow-list: the relay, one process for each jail, outside of the jail, which takes over the
  * sockets that were made in the jail's network namespace before its guest started.
  *
- *   guest ──► DNS socket     the relay answers each name of the list with a synthetic address of its own (resolve/names.h)
- *   guest ──► listener       the relay finds the name by that address, checks the first bytes, resolves the name itself, connects to
- *                            the address that it checked, and moves bytes
+ *   guest ──► DNS socket     the relay answers each name with a synthetic address of its own (resolve/names.h)
+ *   guest ──► listener       the relay finds the name by that address. One of the list: it checks the first bytes, resolves the name
+ *                            itself, connects to the address that it checked, and moves bytes. Another one: it says why, and closes
  *   relay ──► supervisor     each refusal and each connection that ended, as one struct aj_egress_event
  *
  * The relay is of our code alone, but foreign bytes come near it. So it has a filter of its own (seccomp/relay.c), no capability, no file
  * but those that say how names are resolved, and no descriptor but these sockets. A relay that dies opens no way: its sockets close. */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -22,6 +23,8 @@ struct aj_egress_sockets {
 	int dns_udp[2], dns_tcp[2], listener[2];
 };
 
+enum { AJ_EGRESS_ADVICE_BYTES = 720 };
+
 enum aj_egress_kind {
 	AJ_EGRESS_REFUSED, /* a name, or a connection, that the policy does not allow: a violation */
 	AJ_EGRESS_FAILED,  /* allowed, and not made: its name did not resolve, no host answered */
@@ -32,14 +35,20 @@ enum aj_egress_kind {
 /* The same refusal within a second is one event with a count. `why` is a clause without a subject, as in "NAME: WHY". */
 struct aj_egress_event {
 	uint32_t kind, count;
-	uint16_t port;    /* 0: a DNS query */
-	bool unlisted;    /* of a refusal: the policy's list lacks it; else it is on the list, and `why` is of something else */
+	uint16_t port; /* 0: a DNS query */
+	bool unlisted; /* of a refusal: the policy's list lacks it; else it is on the list, and `why` is of something else */
+	uint32_t lookups; /* of a refused connection: refusals of this name's look-ups, reported before, of which it is the continuation */
 	char name[256];   /* as the jail asked, in lower case; "": by address */
 	char address[46]; /* that the relay connected to, or the jail meant; "": none */
 	char why[200];
 	uint64_t bytes_out, bytes_in;
 	int64_t opened_us, lasted_us; /* aj_now_us() */
 };
+
+/* What the program could do about a refusal: a sentence. With the host and the reason before it: the whole text that the program gets where
+ * its protocol has room for one. Printable ASCII, cut where it does not fit. */
+void aj_egress_advice(const struct aj_egress_event *event, char *out, size_t out_bytes);
+void aj_egress_sentence(const struct aj_egress_event *event, char *out, size_t out_bytes);
 
 /* Start the relay, and wait until its walls stand; aj_helper_end() ends it. The sockets are duplicated: the caller closes its own. Thread-safe as fork(). */
 int aj_egress_start(struct aj_helper *e, const struct aj_policy *policy, const struct aj_egress_sockets *sockets, struct aj_error *err);

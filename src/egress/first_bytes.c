@@ -1,6 +1,7 @@
 /* Judges what the jail sends on a connection to a name: the server name of TLS and the host of each plain HTTP request must be the name
  * that the connection is for. Port 443 is for TLS alone and port 80 for HTTP alone; on other ports anything else passes as it is.
  * It decrypts nothing, and changes no byte. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,10 @@ enum { HTTPS = 443, HTTP = 80, TLS_HANDSHAKE = 22 };
 
 static bool refuse(struct aj_connection *c, const char *why)
 {
-	aj_report_refusal(c->relay, c->name->text, "", c->port, "%s", why);
+	struct aj_egress_event event = aj_refusal(c->name->text, "", c->port, "%s", why);
+	aj_report(c->relay, &event);
+	if ((c->refusal = malloc(sizeof event))) /* else it ends by a reset */
+		*c->refusal = event;
 	return false;
 }
 
@@ -44,9 +48,9 @@ static bool judge_hello(struct aj_connection *c, const uint8_t *data, size_t byt
 	else if (hello == AJ_HELLO_NAME && strcmp(name, c->name->text) == 0)
 		c->first = AJ_FIRST_TLS;
 	else if (hello == AJ_HELLO_NAME) {
-		aj_report_refusal(c->relay, c->name->text, "", c->port,
-		                  "TLS asks for %.150s, another name than the connection is for", name);
-		return false;
+		char why[200];
+		snprintf(why, sizeof why, "TLS asks for %.140s, another name than the connection is for", name);
+		return refuse(c, why);
 	} else
 		return refuse(c, aj_hello_why(hello));
 	return true;

@@ -1,5 +1,5 @@
 /* Accepts the jail's connections, finds out for whom each is, and judges it by the list and the caps. It reads no byte of one.
- * A connection that is not allowed is reset, and reported. */
+ * A connection that the list does not allow is reported and turned away; one beyond the caps is reported and reset. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -40,6 +40,24 @@ static const char *over_cap(struct aj_relay *relay, int64_t now_us)
 	return NULL;
 }
 
+static void turn_away(struct aj_relay *relay, int fd, const struct aj_egress_event *refusal)
+{
+	aj_report(relay, refusal); /* first: the program notices the answer */
+	aj_turn_away(relay->turned_away, fd, refusal, NULL, 0);
+}
+
+/* The connection takes the place of the look-ups that were reported. */
+static struct aj_egress_event refuse_name(struct aj_name *name, uint16_t port)
+{
+	bool on_list = name->number < AJ_NAMES_REFUSED;
+	struct aj_egress_event event = aj_unlisted(name->text, "", port,
+	                                           on_list ? "this port of it is not on the jail's list"
+	                                                   : "this name is not on the jail's list");
+	event.lookups = name->lookups;
+	name->lookups = name->asked = 0;
+	return event;
+}
+
 static void judge(struct aj_relay *relay, int fd, int family)
 {
 	union aj_sockaddr to;
@@ -47,6 +65,7 @@ static void judge(struct aj_relay *relay, int fd, int family)
 	uint32_t number;
 	struct aj_name *name = NULL;
 	struct aj_resolved target;
+	struct aj_egress_event event;
 	int64_t now_us = aj_now_us();
 	if (!meant(fd, family, &to)) { /* the jail's side is gone already */
 		close(fd);
@@ -57,23 +76,23 @@ static void judge(struct aj_relay *relay, int fd, int family)
 	memcpy(target.address, aj_sockaddr_bytes(&to), target.family == AF_INET ? 4 : 16);
 	aj_sockaddr_text(target.family, target.address, address);
 	bool synthetic = aj_names_number(target.family, target.address, &number);
-	if (synthetic && !(name = aj_names_at(relay->names, number))) {
-		aj_report_refusal(relay, "", address, port, "no name has this address; names must be looked up before each use");
-		aj_connection_reset(fd);
+	if (synthetic && !(name = aj_names_at(number < AJ_NAMES_REFUSED ? relay->names : relay->refused, number))) {
+		event = aj_refusal("", address, port, "no name has this address; names must be looked up before each use");
+		turn_away(relay, fd, &event);
 		return;
 	}
 	if (name)
 		name->used_us = now_us;
 	if (name ? !aj_rules_name(&relay->rules, name->text, port)
 	         : !aj_rules_address(&relay->rules, target.family, target.address, port)) {
-		aj_report_unlisted(relay, name ? name->text : "", name ? "" : address, port,
-		                   name ? "this port of it is not on the jail's list" : "this address is not on the jail's list");
-		aj_connection_reset(fd);
+		event = name ? refuse_name(name, port) : aj_unlisted("", address, port, "this address is not on the jail's list");
+		turn_away(relay, fd, &event);
 		return;
 	}
 	const char *why = over_cap(relay, now_us);
 	if (why) {
-		aj_report_refusal(relay, name ? name->text : "", name ? "" : address, port, "%s", why);
+		event = aj_refusal(name ? name->text : "", name ? "" : address, port, "%s", why);
+		aj_report(relay, &event);
 		aj_connection_reset(fd);
 	} else
 		aj_connection_begin(relay, fd, name, name ? NULL : &target, port);

@@ -17,9 +17,9 @@
 
 enum {
 	CONNECTIONS_MAX = 4096, /* of one relay, whatever the policy says */
-	FDS_ELSEWHERE = 128,    /* that are not for connections: pipes, the resolver, DNS over TCP */
-	FDS_EACH = 2,           /* of a connection */
-	REST_US = 2 * 1000000,  /* after bulk data, until the pipes are closed */
+	FDS_ELSEWHERE = 192, /* that are not for connections: pipes, the resolver, DNS over TCP, connections that are turned away */
+	FDS_EACH = 2,        /* of a connection */
+	REST_US = 2 * 1000000, /* after bulk data, until the pipes are closed */
 };
 
 bool aj_rate_take(struct aj_rate *rate, unsigned per_s, unsigned most, int64_t now_us)
@@ -75,12 +75,14 @@ struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_policy *poli
 		relay->last_report = &relay->first_report;
 		relay->connections_max = connections_max(relay);
 		aj_proxy_parse(&relay->proxy, policy); /* it was parsed for the walls */
-		relay->names = aj_names_new();
+		relay->names = aj_names_new(AJ_NAMES_FIRST, AJ_NAMES_REFUSED, AJ_NAMES_MAX, AJ_NAMES_HELD_US);
+		relay->refused = aj_names_new(AJ_NAMES_REFUSED, AJ_NAMES_ADDRESSES, AJ_NAMES_REFUSED_MAX, 0);
+		relay->turned_away = aj_turned_away_new(relay);
 		relay->resolver = aj_resolver_new(loop);
 		relay->dns = aj_dns_server_new(relay);
 	}
-	if (!relay || !aj_bulk_begin(&relay->bulk) || !relay->names || !relay->resolver || !relay->dns ||
-	    aj_loop_watch(loop, &relay->supervisor, supervisor, EPOLLIN) < 0 || aj_listeners_begin(relay) < 0) {
+	if (!relay || !aj_bulk_begin(&relay->bulk) || !relay->names || !relay->refused || !relay->turned_away || !relay->resolver ||
+	    !relay->dns || aj_loop_watch(loop, &relay->supervisor, supervisor, EPOLLIN) < 0 || aj_listeners_begin(relay) < 0) {
 		aj_fail(err, AJ_EXIT_SETUP, "relay", errno, "prepare the relay");
 		return NULL;
 	}

@@ -5,6 +5,8 @@
 #include "egress/flow.h"
 #include "egress/proxy.h"
 #include "egress/rules.h"
+#include "egress/turned_away.h"
+#include "inspect/dns.h"
 #include "resolve/names.h"
 
 enum {
@@ -39,7 +41,9 @@ struct aj_relay {
 	int64_t report_us; /* when they are sent; 0: at once */
 	bool stopping;
 	/* The jail: names and connections. */
-	struct aj_names *names;
+	struct aj_names *names, *refused; /* of the list, and others */
+	struct aj_rate refused_fresh;
+	struct aj_turned_away *turned_away;
 	struct aj_resolver *resolver;
 	struct aj_dns_server *dns;
 	struct aj_io listener[2];
@@ -64,10 +68,10 @@ void aj_relay_run(struct aj_relay *relay);
 /* Queue an event for the supervisor; it is copied. Equal refusals within a second are counted together. */
 void aj_report(struct aj_relay *relay, const struct aj_egress_event *event);
 /* A refusal of a name, or of a connection to it. `why` is a format. */
-void aj_report_refusal(struct aj_relay *relay, const char *name, const char *address, uint16_t port, const char *why, ...)
-    __attribute__((format(printf, 5, 6)));
+struct aj_egress_event aj_refusal(const char *name, const char *address, uint16_t port, const char *why, ...)
+    __attribute__((format(printf, 4, 5)));
 /* One for which the policy's list has no item. */
-void aj_report_unlisted(struct aj_relay *relay, const char *name, const char *address, uint16_t port, const char *why);
+struct aj_egress_event aj_unlisted(const char *name, const char *address, uint16_t port, const char *why);
 /* Queue what was counted and not said yet. */
 void aj_reports_flush(struct aj_relay *relay);
 /* When there is something to send; INT64_MAX: never, or when the supervisor has read some. */
@@ -83,6 +87,12 @@ int aj_listeners_begin(struct aj_relay *relay);
 void aj_listeners_watch(struct aj_relay *relay);
 void aj_listeners_park(struct aj_relay *relay); /* and try again soon */
 void aj_listeners_close(struct aj_relay *relay);
+
+/* --- egress/refused_names.c --- */
+
+/* Reports a question for a name that is not on the list, and puts the sentence about it into `ret_sentence`. The name, with the number of
+ * its address; NULL: it has none, and does not exist for the jail. */
+struct aj_name *aj_refused_name(struct aj_relay *relay, const struct aj_dns_query *q, int64_t now_us, char *ret_sentence, size_t bytes);
 
 /* --- egress/dns_server.c --- */
 

@@ -76,6 +76,10 @@ static bool was_said(struct aj_relay *relay, const struct aj_egress_event *event
 		if (event->opened_us - said->opened_us < TOGETHER_US && is_equal(said, event)) {
 			if (relay->said_times[i]++ < ALONE)
 				return false;
+			if (event->lookups) { /* these have to be reported before it */
+				aj_reports_flush(relay);
+				return false;
+			}
 			if (!said->count++ && !relay->say_again.place) {
 				relay->say_again = (struct aj_timer){ .fn = on_said, .arg = relay };
 				aj_loop_set(relay->loop, &relay->say_again, event->opened_us + TOGETHER_US);
@@ -102,30 +106,23 @@ void aj_report(struct aj_relay *relay, const struct aj_egress_event *event)
 		aj_reports_send(relay);
 }
 
-static struct aj_egress_event refusal(const char *name, const char *address, uint16_t port)
+struct aj_egress_event aj_refusal(const char *name, const char *address, uint16_t port, const char *why, ...)
 {
 	struct aj_egress_event event = { .kind = AJ_EGRESS_REFUSED, .count = 1, .port = port, .opened_us = aj_now_us() };
+	va_list args;
 	snprintf(event.name, sizeof event.name, "%s", name);
 	snprintf(event.address, sizeof event.address, "%s", address);
-	return event;
-}
-
-void aj_report_refusal(struct aj_relay *relay, const char *name, const char *address, uint16_t port, const char *why, ...)
-{
-	struct aj_egress_event event = refusal(name, address, port);
-	va_list args;
 	va_start(args, why);
 	vsnprintf(event.why, sizeof event.why, why, args);
 	va_end(args);
-	aj_report(relay, &event);
+	return event;
 }
 
-void aj_report_unlisted(struct aj_relay *relay, const char *name, const char *address, uint16_t port, const char *why)
+struct aj_egress_event aj_unlisted(const char *name, const char *address, uint16_t port, const char *why)
 {
-	struct aj_egress_event event = refusal(name, address, port);
+	struct aj_egress_event event = aj_refusal(name, address, port, "%s", why);
 	event.unlisted = true;
-	snprintf(event.why, sizeof event.why, "%s", why);
-	aj_report(relay, &event);
+	return event;
 }
 
 int64_t aj_reports_due_us(const struct aj_relay *relay)

@@ -13,6 +13,9 @@ enum {
 	CLASS_IN = 1,
 	OPT_BYTES = 11,
 	UDP_BYTES = 1232, /* what we say that we take; see the DNS flag day 2020 */
+	OPTION_EDE = 15,
+	EDE_BYTES = 6, /* before its text */
+	EDE_BLOCKED = 15,
 };
 enum { QR = 0x80, OPCODE = 0x78, RD = 0x01, RA = 0x80, CD = 0x10 };
 
@@ -92,10 +95,16 @@ static size_t address_bytes(const struct aj_dns_query *query)
 }
 
 size_t aj_dns_answer(const struct aj_dns_query *query, const uint8_t *message, uint8_t rcode, const void *address, uint32_t ttl_s,
-                     uint8_t *out, size_t room)
+                     const char *blocked, uint8_t *out, size_t room)
 {
 	size_t record = address && query->question_bytes ? address_bytes(query) : 0;
 	size_t bytes = HEADER_BYTES + query->question_bytes + (record ? HEADER_BYTES + record : 0) + (query->edns ? OPT_BYTES : 0);
+	size_t text = query->edns ? strlen(blocked) : 0, option = 0;
+	if (text && bytes + EDE_BYTES + text > AJ_DNS_ANSWER_BYTES)
+		text = AJ_DNS_ANSWER_BYTES - bytes - EDE_BYTES;
+	if (text)
+		option = EDE_BYTES + text;
+	bytes += option;
 	if (bytes > room)
 		return 0;
 	uint8_t *at = write16(out, query->id);
@@ -121,7 +130,14 @@ size_t aj_dns_answer(const struct aj_dns_query *query, const uint8_t *message, u
 		*at++ = 0;
 		at = write16(at, TYPE_OPT);
 		at = write16(at, UDP_BYTES);
-		memset(at, 0, 6); /* no further code, version 0, no flag, no option */
+		memset(at, 0, 4); /* no further code, version 0, no flag */
+		at = write16(at + 4, (unsigned)option);
+		if (option) {
+			at = write16(at, OPTION_EDE);
+			at = write16(at, (unsigned)(option - 4));
+			at = write16(at, EDE_BLOCKED);
+			memcpy(at, blocked, text);
+		}
 	}
 	return bytes;
 }

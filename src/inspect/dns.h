@@ -20,6 +20,7 @@ struct aj_dns_query {
 int aj_dns_parse(const uint8_t *message, size_t bytes, struct aj_dns_query *ret);
 
 /* The answer to the query that `message` holds, into `out`; its bytes, or 0 where `room` is too small. `address`: 4 bytes for A, 16 for AAAA;
- * NULL, or another type: no record. */
+ * NULL, or another type: no record. `blocked`: in an answer with EDNS, a text that says why the name is blocked (RFC 8914), cut so that the
+ * answer has at most AJ_DNS_ANSWER_BYTES; "": it is not. */
 size_t aj_dns_answer(const struct aj_dns_query *query, const uint8_t *message, uint8_t rcode, const void *address, uint32_t ttl_s,
-                     uint8_t *out, size_t room);
+                     const char *blocked, uint8_t *out, size_t room);

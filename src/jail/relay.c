@@ -53,6 +53,8 @@ static struct aj_network_trouble trouble(const struct aj_egress_event *event)
 	struct aj_network_trouble one = { .port = event->port, .unlisted = event->unlisted, .count = event->count ? event->count : 1 };
 	aj_ascii(one.host, sizeof one.host, event->name[0] ? event->name : event->address);
 	aj_ascii(one.why, sizeof one.why, event->why);
+	if (event->kind == AJ_EGRESS_REFUSED)
+		aj_egress_advice(event, one.instead, sizeof one.instead);
 	return one;
 }
 
@@ -76,14 +78,17 @@ static void add_event(struct aj_network_use *network, const struct aj_egress_eve
 	const struct aj_network_trouble one = trouble(event);
 	if (event->kind == AJ_EGRESS_CLOSED)
 		add_connection(network, event);
+	else if (event->kind == AJ_EGRESS_REFUSED)
+		aj_network_add_refused(&network->refused, &one, event->lookups);
 	else
-		aj_network_add_trouble(event->kind == AJ_EGRESS_REFUSED ? &network->refused : &network->failed, &one);
+		aj_network_add_trouble(&network->failed, &one);
 }
 
 static void on_end(struct aj_run *run)
 {
 	static const struct aj_network_trouble lost = { .host = "every host",
 		                                        .why = "agentjail's relay has ended, so no connection is made any more",
+		                                        .instead = "Start a new jail, or work without the network.",
 		                                        .count = 1 };
 	if (!run->exited)
 		aj_network_add_trouble(&run->network.refused, &lost);

@@ -99,7 +99,7 @@ static void name_files(struct aj_plan *plan, struct aj_arena *arena)
 	        "no name services of the host");
 	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/hosts", "127.0.0.1 localhost jail\n::1 localhost\n", 0, "localhost");
 	if (plan->network == AJ_NET_ALLOW)
-		add_row(plan, arena, AJ_MOUNT_FILE, "/etc/resolv.conf", "nameserver " AJ_EGRESS_V4 "\n", 0,
+		add_row(plan, arena, AJ_MOUNT_FILE, "/etc/resolv.conf", AJ_EGRESS_RESOLV, 0,
 		        "names of network.allow, which the relay answers");
 }
 

@@ -13,15 +13,20 @@ struct aj_names {
 	struct aj_name *buckets[BUCKETS];
 	struct aj_name *by_number[AJ_NAMES_ADDRESSES];
 	struct aj_name *all[AJ_NAMES_MAX];
-	size_t count;
-	uint32_t next;
+	size_t count, most;
+	uint32_t first, end, next;
+	int64_t held_us;
 };
 
-struct aj_names *aj_names_new(void)
+struct aj_names *aj_names_new(uint32_t first, uint32_t end, size_t most, int64_t held_us)
 {
 	struct aj_names *names = calloc(1, sizeof *names);
-	if (names)
-		names->next = AJ_NAMES_FIRST;
+	if (!names)
+		return NULL;
+	names->first = names->next = first;
+	names->end = end;
+	names->most = most;
+	names->held_us = held_us;
 	return names;
 }
 
@@ -56,7 +61,7 @@ static void forget(struct aj_names *names, size_t at)
 static bool make_room(struct aj_names *names, int64_t now_us)
 {
 	size_t oldest = names->count;
-	int64_t used_us = now_us - AJ_NAMES_HELD_US;
+	int64_t used_us = now_us - names->held_us;
 	for (size_t i = 0; i < names->count; i++) {
 		const struct aj_name *name = names->all[i];
 		if (name->connections == 0 && name->state != AJ_RESOLVING && name->used_us < used_us) {
@@ -74,8 +79,8 @@ static uint32_t take_number(struct aj_names *names)
 {
 	for (;;) {
 		uint32_t number = names->next++;
-		if (names->next == AJ_NAMES_ADDRESSES)
-			names->next = AJ_NAMES_FIRST;
+		if (names->next == names->end)
+			names->next = names->first;
 		if (!names->by_number[number])
 			return number;
 	}
@@ -94,7 +99,7 @@ struct aj_name *aj_names_take(struct aj_names *names, const char *text, int64_t 
 	struct aj_name **at = bucket(names, text), *name = aj_names_find(names, text);
 	if (!name) {
 		size_t bytes = strlen(text) + 1;
-		if (bytes > sizeof name->text || (names->count == AJ_NAMES_MAX && !make_room(names, now_us)) ||
+		if (bytes > sizeof name->text || (names->count == names->most && !make_room(names, now_us)) ||
 		    !(name = calloc(1, sizeof *name)))
 			return NULL;
 		memcpy(name->text, text, bytes);

@@ -1,5 +1,6 @@
-/* The names that a jail asked for, each with a synthetic address of its own: number N is 198.18.0.0 + N and fd00:a9e7:: + N. The table is
- * bounded. It resolves no name and knows no policy: only names that are on the list are put into it. */
+/* The names that a jail asked for, each with a synthetic address of its own: number N is 198.18.0.0 + N and fd00:a9e7:: + N. A table is
+ * bounded. It resolves no name and knows no policy: names that are on the list have one table, names that are refused have another one,
+ * with addresses of its own. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -7,8 +8,10 @@
 
 enum {
 	AJ_NAMES_MAX = 4096,
-	AJ_NAMES_FIRST = 256,            /* the numbers below are for the jail's name server and the listeners */
-	AJ_NAMES_ADDRESSES = 1 << 17,    /* 198.18.0.0/15 */
+	AJ_NAMES_FIRST = 256,         /* the numbers below are for the jail's name server and the listeners */
+	AJ_NAMES_REFUSED = 1 << 16,   /* 198.19.0.0/16, fd00:a9e7::1:0: names that are not on the list */
+	AJ_NAMES_ADDRESSES = 1 << 17, /* 198.18.0.0/15 */
+	AJ_NAMES_REFUSED_MAX = 512,
 	AJ_NAMES_TTL_S = 60,             /* of the answers */
 	AJ_NAMES_HELD_US = 180 * 1000000 /* a name that was not used for so long, and has no connection, makes room for another */
 };
@@ -37,11 +40,18 @@ struct aj_name {
 	unsigned count;
 	struct aj_resolved addresses[8];
 	struct aj_waiter *waiters;
+	/* Of a name that is refused; egress/refused_names.c. */
+	bool absent;      /* it has no address */
+	uint8_t asked;    /* types of question that its latest look-up has had */
+	unsigned lookups; /* that were reported, and that no connection followed yet */
+	int64_t looked_us;
 };
 
 struct aj_names;
 
-struct aj_names *aj_names_new(void); /* NULL: no memory */
+/* Numbers from `first` to below `end`; a name that was not used for `held_us`, and has no connection, makes room for another one beyond
+ * `most`, which is at most AJ_NAMES_MAX. NULL: no memory. */
+struct aj_names *aj_names_new(uint32_t first, uint32_t end, size_t most, int64_t held_us);
 void aj_names_free(struct aj_names *names);
 /* The name, put into the table if it is not there; NULL: the table is full of names in use. */
 struct aj_name *aj_names_take(struct aj_names *names, const char *text, int64_t now_us);

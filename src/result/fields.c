@@ -140,7 +140,7 @@ const struct aj_field aj_fields[] = {
 	{ "violations[]", O, .help = "A call, or a host" },
 	{ "violations[].syscall", S, .when = "a call", .help = "Its name" },
 	{ "violations[].host", S, .when = "a host", .help = "The name as the jail asked, or the address" },
-	{ "violations[].port", I | NIL, .when = "a host", .help = "The port; null: the question for the name's address was refused already" },
+	{ "violations[].port", I | NIL, .when = "a host", .help = "The port; null: only the name's address was asked for" },
 	{ "violations[].count", I, .help = "How often" },
 	{ "violations[].pids", A, .when = "a call", .help = "Processes of the jail that made it" },
 	{ "violations[].pids[]", I, .help = "A process id" },

@@ -36,6 +36,34 @@ void aj_network_add_trouble(struct aj_network_troubles *list, const struct aj_ne
 	list->items[list->count++] = *one;
 }
 
+void aj_network_add_refused(struct aj_network_troubles *list, const struct aj_network_trouble *one, uint64_t lookups)
+{
+	struct aj_network_trouble *asked = NULL;
+	bool known = false;
+	for (size_t i = 0; i < list->count; i++) {
+		struct aj_network_trouble *item = &list->items[i];
+		known |= is_same(item, one);
+		if (one->port && item->port == 0 && item->unlisted && strcmp(item->host, one->host) == 0)
+			asked = item;
+	}
+	if (asked && lookups) {
+		uint64_t same = lookups < asked->count ? lookups : asked->count;
+		asked->count -= same;
+		list->total -= same;
+		if (asked->count == 0 && !known) { /* in its place, which is that of the first look-up */
+			*asked = *one;
+			list->total += one->count;
+			return;
+		}
+		if (asked->count == 0) {
+			size_t behind = (size_t)(list->items + list->count - (asked + 1));
+			memmove(asked, asked + 1, behind * sizeof *asked);
+			list->count--;
+		}
+	}
+	aj_network_add_trouble(list, one);
+}
+
 void aj_network_add_connection(struct aj_network_use *network, const struct aj_network_connection *one)
 {
 	network->total++;
@@ -66,10 +94,7 @@ void aj_network_add_violations(const struct aj_network_use *network, json_t *vio
 	for (size_t i = 0; i < network->refused.count; i++) {
 		const struct aj_network_trouble *one = &network->refused.items[i];
 		json_t *json = trouble_json(one);
-		json_object_set_new(json, "instead",
-		                    json_sprintf(one->unlisted ? "Ask for %s, or work without it."
-		                                               : "%s is on the list: connect as the reason asks for, or work without it.",
-		                                 one->host));
+		json_object_set_new(json, "instead", json_string(one->instead));
 		json_array_append_new(violations, json);
 	}
 }

@@ -9,8 +9,9 @@
 struct aj_network_trouble {
 	char host[256]; /* the name as the jail asked, else the address */
 	char why[120];
-	uint16_t port; /* 0: a question for the name's address */
-	bool unlisted; /* of a refusal: the list lacks it, so that asking for it helps */
+	char instead[720]; /* of a refusal: what the program could do */
+	uint16_t port;     /* 0: a question for the name's address */
+	bool unlisted;     /* of a refusal: the list lacks it */
 	uint64_t count;
 };
 
@@ -41,6 +42,8 @@ struct aj_network_use {
 };
 
 void aj_network_add_trouble(struct aj_network_troubles *list, const struct aj_network_trouble *one);
+/* A refused connection, which takes the place of up to so many refused look-ups of the same name: program and reader mean one attempt. */
+void aj_network_add_refused(struct aj_network_troubles *list, const struct aj_network_trouble *one, uint64_t lookups);
 void aj_network_add_connection(struct aj_network_use *network, const struct aj_network_connection *one);
 void aj_network_free(struct aj_network_use *network);
 

@@ -41,8 +41,10 @@ def judge(done, made, api):
     said = "exit %d, said %.500r, agentjail %.800r" % (done.returncode, done.stdout, done.stderr)
     check("it ends well", done.returncode == 0, said)
     check("its tool made a file", made == "written by the agent\n", "%r; %s" % (made, said))
-    check("it was told that the fetch failed", "The fetch said:" in done.stdout and "curl ended with 6" in done.stdout, said)
-    check("a sentence says what was refused", "forbidden.example.org was refused: this name is not on the jail's list" in done.stderr, said)
+    refused = "forbidden.example.org:%d was refused: this name is not on the jail's list"
+    check("it was told that the fetch failed", "The fetch said:" in done.stdout and "alert access denied" in done.stdout and "curl ended with 35" in done.stdout, said)
+    check("without TLS, the sentence that says why", refused % 80 in done.stdout, said)
+    check("as the caller was", refused % 80 in done.stderr and refused % 443 in done.stderr, said)
     asked = [line for line in W.log(kind="http", host=api) if line["line"].startswith("POST /v1/")]
     check("it asked its model, by its real name", len(asked) >= 3 and all(line["sni"] == api for line in asked), asked)
     check("no other host was reached", {line["host"] for line in W.log(kind="http")} == {api} and not W.log("host", kind="tcp"), W.log())

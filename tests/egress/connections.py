@@ -4,7 +4,7 @@ import json
 import socket
 import subprocess
 
-from jails import API, INSIDE, W, jail, refused, unseen, world
+from jails import ALERT, API, INSIDE, W, jail, kept_out, refused, unseen, world
 from client import check, main, test
 
 
@@ -47,7 +47,7 @@ def addresses_that_are_written_out():
     run = jail("for place in ('203.0.113.7', 443), ('10.1.2.3', 5432), ('2001:db8::9', 80), ('203.0.113.8', 443), ('10.2.0.1', 5432), "
                "('10.1.2.3', 80), ('2001:db8:1::9', 80): said(reaches(*place))", allow=allow)
     check("by their rule", len(run.lines) == 7 and "internet" in run.lines[0] and run.lines[1] == "ping\n" and "internet" in run.lines[2], run)
-    check("and no others", all(line[:1] == "!" or line == "" for line in run.lines[3:]), run)
+    check("and no others", all(kept_out(line) for line in run.lines[3:]), run)
     for host, port in (("203.0.113.8", 443), ("10.2.0.1", 5432), ("10.1.2.3", 80), ("2001:db8:1::9", 80)):
         check("%s is reported" % host, refused(run, host, port), run)
     check("nor seen", len(W.log(kind="tcp")) == 3, W.log())
@@ -238,6 +238,63 @@ def a_refusal_is_told():
     check("and on the terminal", "files.example.org" in done.stderr, done)
 
 
+TOLD = "agentjail: %s was refused: %s. Ask for %s to be allowed (agentjail --allow-host %s), or work without it."
+
+
+@test
+def the_program_is_told():
+    """In the protocol that it speaks; nothing leaves the host for that."""
+    code = r"""
+get = "%s / HTTP/1.1\r\nHost: evil.test\r\nContent-Length: %d\r\n\r\n"
+for port in 80, 8080: said(talk("evil.test", port, get % ("GET", 0), end=False))
+said(talk("evil.test", 80, get % ("HEAD", 0), end=False))
+said(talk("evil.test", 80, *(get % ("GET", 0)), end=False))
+said(talk("evil.test", 80, get % ("POST", 3000000), "x" * 3000000, end=False))
+said(talk("evil.test", 443, hello(sni(b"evil.test")), end=False))
+said(https("evil.test", 8443, "evil.test"))
+said(talk("evil.test", 22, "SSH-2.0-x\r\n", end=False))
+for part in b"\0\0\0\x08\4\xd2\x16\x2f", b"nothing", b"": said(talk("evil.test", 5432, part, end=False))
+said(talk("evil.test", 80, b"\0\1\2\r\nX: y\r\n", end=False))
+said(talk("203.0.113.9", 80, get % ("GET", 0), end=False), talk("2001:db8::9", 443, hello(sni(b"x")), end=False))
+said(talk("api.allowed.test", 443, "GET / HTTP/1.1\r\n\r\n", end=False), talk("api.allowed.test", 80, "GET /\r\n\r\n", end=False))
+said(sorted(resolve("evil.test")))
+"""
+    run = jail(code)
+    lines = run.lines if len(run.lines) == 15 else [""] * 15
+    head, _, text = lines[0].partition("\r\n\r\n")
+    check("HTTP: a 403 with the sentence", head.startswith("HTTP/1.1 403 Forbidden\r\n") and "\r\nContent-Type: text/plain\r\n" in head and
+          "\r\nContent-Length: %d\r\n" % len(text) in head + "\r\n" and
+          text == TOLD % ("evil.test:80", "this name is not on the jail's list", "evil.test:80", "evil.test:80") + "\n", run)
+    check("on any port", "evil.test:8080 was refused" in lines[1], run)
+    check("HEAD: no text", lines[2].startswith("HTTP/1.1 403 ") and lines[2].endswith("\r\n\r\n"), run)
+    check("byte by byte, and behind three megabytes", lines[3] == lines[0] and lines[4] == lines[0], lines[3:5])
+    check("TLS: the alert access_denied", lines[5] == ALERT and lines[6] == "!SSLError", run)
+    check("SSH: a disconnection with the sentence", lines[7].startswith("SSH-2.0-agentjail\r\n") and "evil.test:22 was refused" in lines[7], run)
+    check("others are reset", lines[8:11] == ["!ConnectionResetError"] * 3, run)
+    check("port 80 is HTTP", lines[11] == lines[0], run)
+    check("addresses", "203.0.113.9:80 was refused: this address is not" in lines[12][0] and lines[12][1] == ALERT, run)
+    check("ports and protocols of an allowed host", "HTTP/1.1 403" in lines[13][0] and "api.allowed.test:80 was refused: this port of it" in lines[13][1], run)
+    check("one address of each family", len(lines[14]) == 2 and lines[14][0].startswith("198.19.") and lines[14][1].startswith("fd00:a9e7::1:"), run)
+    said = [v for v in run.result["violations"] if v["host"] == "evil.test" and v["port"] == 80]
+    check("the result has the same sentence", len(said) == 1 and text == "agentjail: evil.test:80 was refused: %s. %s\n" % (said[0]["why"], said[0]["instead"]), run)
+    check("nothing left the host", unseen(), W.log())
+
+
+@test
+def an_attempt_is_one_violation():
+    """A look-up with A and AAAA, and the connection that follows, are one; so are all of it where a program tries the other address."""
+    code = """
+for i in range(3): talk("evil.test", 443, hello(sni(b"x")), end=False)
+resolve("lone.test")
+said(dns(query("lone2.test", 28)), dns(query("lone2.test", 1)), dns(query("lone2.test", 65)))
+talk("evil.test", 80, "GET / HTTP/1.1\\r\\n\\r\\n", end=False)
+"""
+    run = jail(code)
+    counts = [(v["host"], v["port"], v["count"]) for v in run.result.get("violations", [])]
+    check("with the port that was meant", counts == [("evil.test", 443, 3), ("lone.test", None, 1), ("lone2.test", None, 1), ("evil.test", 80, 1)], run)
+    check("the sum is that of all", run.result["network"]["refused"] == 6, run)
+
+
 @test
 def explain_agrees():
     allow = [API + ":443", "*.pkg.test:80", "10.1.0.0/16:5432", "[2001:db8::/64]:80"]
@@ -248,7 +305,7 @@ def explain_agrees():
     for (host, port), line in zip(rows, run.lines + [None] * len(rows)):
         place = "%s:%d" % ("[%s]" % host if ":" in host else host, port)
         said = W.agent("policy", "explain", "--policy-file", policy, "--host", place).stdout.split(" ")[0]
-        did = "allowed" if line and line[:1] != "!" else "denied"
+        did = "denied" if line is None or kept_out(line) else "allowed"
         check("explain --host %s" % place, said == did, (said, did, line))
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 
-from jails import API, W, jail, refused
+from jails import ALERT, API, W, jail, kept_out, refused
 from client import check, main, skip, test
 
 
@@ -28,7 +28,8 @@ said(https("api.allowed.test", 443, "API.allowed.TEST"))
 """
     run = jail(code, allow=[API + ":443", API + ":8443"])
     good = run.lines[-1:] if len(run.lines) == 17 else []
-    check("other than the connection's are refused", good and all(line[:1] == "!" or line == "" for line in run.lines[:-1]), run)
+    check("other than the connection's are refused", good and all(kept_out(line) for line in run.lines[:-1]), run)
+    check("and the program is told by an alert", run.lines[:1] == ["!SSLError"] and run.lines[3:11] == [ALERT] * 8, run)
     check("control: in another case it is the same", good and "internet" in good[0], run)
     seen = [line for line in W.log(kind="tls") if line["sni"] not in ("api.allowed.test", "API.allowed.TEST")]
     check("no server saw another one", not seen and len(W.log(kind="tcp")) <= 3, W.log())
@@ -125,7 +126,7 @@ REQUESTS = [  # each would have evil.test served, by one server or another
 def hosts_of_requests():
     code = "for text in json.loads(sys.argv[1]):\n    for port in 80, 8080: said(talk('%s', port, text))" % API
     run = jail(code, json.dumps(REQUESTS), allow=[API + ":80", API + ":8080"])
-    check("are all checked", len(run.lines) == 2 * len(REQUESTS) and not any("evil" in line for line in run.lines), run)
+    check("are all checked", len(run.lines) == 2 * len(REQUESTS) and all(kept_out(line) or "evil" not in line for line in run.lines), run)
     bad = [line for line in W.log(kind="http") if line["host"] != API or "evil" in line["line"] or "CONNECT" in line["line"]]
     check("and no server saw another", not bad, bad)
     check("each is reported", run.result.get("network", {}).get("refused") == 2 * len(REQUESTS), run)

@@ -35,5 +35,13 @@ def refused(run, host, port, why=""):
     return any(v.get("host") == host and v.get("port") == port and why in v["why"] and v["instead"] and v["count"] > 0 for v in run.result.get("violations", []))
 
 
+ALERT = "\x15\3\3\0\2\2\x31"  # TLS: access_denied, fatal
+
+
+def kept_out(line):
+    """Did a connection end without a byte of a server: by an error, or by an answer of agentjail's own that says why?"""
+    return line[:1] == "!" or line in ("", ALERT) or (line.startswith(("HTTP/1.1 403 ", "SSH-2.0-agentjail")) and "agentjail: " in line and " was refused: " in line)
+
+
 def unseen(**want):
     return not W.log("internet", **want) and not W.log("host", **want)

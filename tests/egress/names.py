@@ -2,7 +2,7 @@
 
 import os
 
-from jails import API, W, jail, refused, unseen
+from jails import API, W, jail, kept_out, refused, unseen
 from client import check, main, test
 
 
@@ -17,13 +17,52 @@ def names_like_the_allowed_ones():
            "localhost.evil.test", "metadata.google.internal", "xn--ap-kia.allowed.test"]
     code = "for name in sys.argv[1:]: said(dns(query(name)))"
     run = jail(code, *bad, allow=[API + ":443", "*.pkg.test:443"])
-    check("have no address", len(run.lines) == len(bad) and all(line == [3, None] for line in run.lines), run)
+    guessed = [API + ".attacker.tld", "a.pkg.test.evil", "test"]  # names of the list with a search domain behind them, and one without a dot
+    check("have an address of a refused name, or none", len(run.lines) == len(bad) and all(line == [3, None] if name in guessed else
+          line[0] == 0 and line[1].startswith("198.19.") for name, line in zip(bad, run.lines)), run)
     check("and are reported", all(refused(run, name, None, "not on the jail's list") for name in bad), run)
     check("no question left the host", unseen(kind="dns"), W.log(kind="dns"))
     run = jail(code, "API.Allowed.TEST", "A.b.C.pkg.test", "_x.pkg.test", API + ".", allow=[API + ":443", "*.pkg.test:443"])
     check("control: case and a dot at the end do not matter", len(run.lines) == 4 and all(line[0] == 0 and line[1] for line in run.lines), run)
     run = jail("said(reaches('%s', 443), reaches('%s', 443))" % (API.upper(), API + "."))
     check("nor for a connection", "internet" in run.lines[0][0], run)
+    run = jail("for name in sys.argv[1:]: said(reaches(name, 443), reaches(name, 80))", *bad, allow=[API + ":443", "*.pkg.test:443"])
+    check("and lead nowhere", len(run.lines) == len(bad) and all(kept_out(line) for pair in run.lines for line in pair) and unseen(), run)
+
+
+@test
+def names_that_do_not_exist():
+    """A program tries names: with the domains of a search list, without a dot, in its own network. Only NXDOMAIN makes it go on."""
+    guesses = ["api", "intranet", API + ".corp.example", API + ".lan", "a.pkg.test.corp.example", "printer.local", "x.localhost", "host.localdomain", "a.onion",
+               "wpad", "4.113.0.203.in-addr.arpa", "1.0.0.2.ip6.arpa", "a.invalid"]
+    code = "for name in sys.argv[1:]: said(dns(query(name)), dns(query(name, 28)), dns(query(name, 12)))"
+    run = jail(code, *guesses, allow=[API + ":443", "*.pkg.test:443"])
+    check("have no address, and no other record", run.lines == [[[3, None]] * 3] * len(guesses), run)
+    check("and are reported once each", all(refused(run, name, None, "not on the jail's list") for name in guesses) and
+          all(v["count"] == 1 for v in run.result["violations"]), run)
+    W.name("api.corp.example", "203.0.113.7")
+    run = W.run("env", "LOCALDOMAIN=lan corp.example", "RES_OPTIONS=ndots:5", "curl", "-s", "-m", "10", "http://%s/" % API, allow=[API + ":80"])
+    check("a search list, tried before the name itself, does no harm", run.stdout.startswith("internet " + API), run)
+
+
+@test
+def why_a_name_is_blocked():
+    """An Extended DNS Error (RFC 8914), for a question with EDNS."""
+    code = """
+edns = query("evil.test")[:11] + b"\\1" + query("evil.test")[12:] + b"\\0\\0\\x29\\4\\xd0" + bytes(6)
+local = query("evil.local")[:11] + b"\\1" + query("evil.local")[12:] + b"\\0\\0\\x29\\4\\xd0" + bytes(6)
+for message in edns, local, query("evil.test"):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.settimeout(WAIT)
+        s.sendto(message, (DNS, 53))
+        said(s.recv(4096).decode("latin-1"))
+"""
+    run = jail(code)
+    told = "\0\17\0%c\0\17" + "agentjail: %s was refused: this name is not on the jail's list. Ask for %s to be allowed, or work without it."
+    for line, name in zip(run.lines, ("evil.test", "evil.local")):
+        text = told % ("x", name, name)
+        check("is told with %s" % name, line.endswith(text[:3].replace("x", "") + chr(len(text) - 4) + text[4:]), (run, text))
+    check("control: not without EDNS", len(run.lines) == 3 and "agentjail" not in run.lines[2], run)
 
 
 @test
@@ -123,7 +162,7 @@ def names_of_private_addresses():
     for name, (_, address) in zip(names, rows):
         W.name(name, address, ttl=0)
     run = jail("for name in sys.argv[1:]: said(reaches(name, 80))", *names, allow=["*.pkg.test:80"])
-    check("give no connection", len(run.lines) == len(names) and all(line[:1] == "!" or line == "" for line in run.lines), run)
+    check("give no connection", len(run.lines) == len(names) and all(kept_out(line) for line in run.lines), run)
     for name, (why, address) in zip(names, rows):
         check("%s is refused as what it is" % address, refused(run, name, 80, why), run)
     check("and no server saw one", unseen(kind="tcp"), W.log(kind="tcp") + W.log("host", kind="tcp"))
@@ -140,12 +179,12 @@ def rebinding():
 said(reaches("turns.pkg.test", 80))
 for i in range(50):
     last = reaches("turns.pkg.test", 80)
-    if last[:1] == "!" or not last: break
+    if last[:1] == "!" or not last or "was refused" in last: break
     time.sleep(0.2)
 said(last)
 """
     run = jail(code, allow=["*.pkg.test:80"])
-    check("to loopback is refused", len(run.lines) == 2 and "on 203.0.113.21" in run.lines[0] and "internet" not in run.lines[1]
+    check("to loopback is refused", len(run.lines) == 2 and "on 203.0.113.21" in run.lines[0] and kept_out(run.lines[1])
           and refused(run, "turns.pkg.test", 80, "loopback") and unseen(kind="tcp", address="127.0.0.1"), run)
     W.name("mixed.pkg.test", "127.0.0.1", "10.1.2.3", "203.0.113.21", "::1")
     run = jail("said(reaches('mixed.pkg.test', 80))", allow=["*.pkg.test:80"])
@@ -171,7 +210,7 @@ def addresses_in_other_forms():
     code = "for text in sys.argv[1:]: said(reaches(text, 80))"
     run = jail(code, "3405803783", "0xcb007107", "0313.0.0161.07", "203.113", "2852039166", "0xa9.254.0251.0376", "::ffff:203.0.113.7",
                "::ffff:169.254.169.254", "0", "127.1", allow=[API + ":80"])
-    check("give no connection", len(run.lines) == 10 and all("internet" not in line and "host" not in line for line in run.lines) and unseen(kind="tcp"), run)
+    check("give no connection", len(run.lines) == 10 and all(kept_out(line) for line in run.lines) and unseen(kind="tcp"), run)
     check("and are reported as the addresses that they are", refused(run, "203.0.113.7", 80) and refused(run, "169.254.169.254", 80), run)
     for item in ("3405803783:80", "0xcb.0.113.7:80", "0313.0.113.7:80", "127.1:80"):
         run = W.run("true", allow=[item])

@@ -46,11 +46,11 @@ for place in ("evil.test", 443), ("203.0.113.9", 25), ("203.0.113.9", 25), ("api
     run = W.python(code, allow=[*ALLOW, "gone.allowed.test:443"])
     network, found = run.result.get("network", {}), run.result.get("violations", [])
     check("has what came", "internet api.allowed.test on 203.0.113.7:80" in run.stdout, run)
-    # A name is asked for with A and with AAAA, and a connection that is reset early is tried once more, with the other address.
+    # A connection that is reset early is tried once more, with the other address.
     counts = [v["count"] for v in found]
-    check("names what was refused", [(v["host"], v["port"]) for v in found] == [("evil.test", None), ("203.0.113.9", 25), (API, 8080)] and
-          counts[:2] == [2, 2] and counts[2] in (1, 2), run)
-    check("with a sentence for a model", found and found[0]["instead"] == "Ask for evil.test, or work without it.", run)
+    check("names what was refused", [(v["host"], v["port"]) for v in found] == [("evil.test", 443), ("203.0.113.9", 25), (API, 8080)] and
+          counts[:2] == [1, 2] and counts[2] in (1, 2), run)
+    check("with a sentence for a model", found and found[0]["instead"] == "Ask for evil.test:443 to be allowed (agentjail --allow-host evil.test:443), or work without it.", run)
     check("counts connections and bytes", network.get("connections") == 1 and network["refused"] == sum(counts) and network["bytes_out"] > 50 and network["bytes_in"] > 50, run)
     check("names what did not answer", [v["host"] for v in network.get("failed", [])] == ["gone.allowed.test"], run)
     check("`enforced` says how", "a relay of the supervisor's" in run.result["enforced"]["network"], run)
@@ -80,8 +80,10 @@ def what_a_person_reads():
     done = W.agent("run", "--policy-file", policy, "--", "sh", "-c", "curl -s http://evil.test/; curl -s --max-time 5 http://203.0.113.9/; true")
     lines = [line for line in done.stderr.splitlines() if line.startswith("agentjail: ")]
     check("each refusal is a line, also after a success", done.returncode == 0 and len(lines) == 2 and
-          lines[0].startswith("agentjail: evil.test was refused: ") and lines[1].startswith("agentjail: 203.0.113.9:80 was refused: ") and
-          all("  hint: Ask for %s, or work without it." % host in done.stderr for host in ("evil.test", "203.0.113.9")), done.stderr)
+          lines[0].startswith("agentjail: evil.test:80 was refused: ") and lines[1].startswith("agentjail: 203.0.113.9:80 was refused: ") and
+          all("  hint: Ask for %s to be allowed (agentjail --allow-host %s), or work without it." % (host, host) in done.stderr for host in ("evil.test:80", "203.0.113.9:80")), done.stderr)
+    told = done.stdout.splitlines()
+    check("and the program read it, with its hint", told == [line + ". " + hint[8:] for line, hint in zip(lines, [l for l in done.stderr.splitlines() if l.startswith("  hint: ")])], done)
     done = W.agent("run", "--policy-file", policy, "--", "curl", "-sS", "http://%s/" % API)
     check("a run without a refusal says nothing", done.returncode == 0 and not done.stderr, done.stderr)
 
@@ -93,7 +95,7 @@ def the_option():
     done = W.agent("run", "--allow-host", API + ":80", "--", *get)
     check("--allow-host is enough", done.returncode == 0 and "internet" in done.stdout, done)
     done = W.agent("run", "--allow-host", "other.test:80", "--", *get)
-    check("and another host is not", done.returncode != 0 and "was refused" in done.stderr, done)
+    check("and another host is not", "internet" not in done.stdout and "was refused" in done.stderr, done)
     done = W.agent("run", "--policy-file", W.policy(["other.test:80"]), "--allow-host", API + ":80", "--", *get)
     check("it adds to the policy's hosts", done.returncode == 0, done)
     done = W.agent("run", "--policy", "locked", "--allow-host", API + ":80", "--", "true")
@@ -105,7 +107,7 @@ def the_jails_files_and_addresses():
     before()
     code = """
 import socket, os
-print(open("/etc/resolv.conf").read().strip())
+print(open("/etc/resolv.conf").readline().strip())
 for family in socket.AF_INET, socket.AF_INET6:
     print(*{a[4][0] for a in socket.getaddrinfo("api.allowed.test", 80, family, socket.SOCK_STREAM, 0, socket.AI_ADDRCONFIG)})
 print(sorted(name for _, name in socket.if_nameindex()))

@@ -1,4 +1,5 @@
-/* Fuzzes what reads the bytes of a jail's connections: the first byte chooses DNS, a ClientHello, HTTP or a rule of network.allow.
+/* Fuzzes what reads the bytes of a jail's connections: the first byte chooses DNS, a ClientHello, HTTP, a rule of network.allow, or the
+ * answer to a connection that is refused.
  * It opens no socket. Beyond not crashing: names are names, a verdict stands however the bytes are cut, answers fit and are no questions. */
 #include <string.h>
 
@@ -6,6 +7,7 @@
 #include "inspect/dns.h"
 #include "inspect/http_head.h"
 #include "inspect/http_looks.h"
+#include "inspect/refusal.h"
 #include "must.h"
 #include "policy/hosts.h"
 #include "policy/item_types.h"
@@ -29,15 +31,15 @@ static void dns(const uint8_t *data, size_t bytes)
 		return;
 	is_name(q.name, r ? "-_.?" : "-_.");
 	must(q.question_bytes <= 255 + 4 && q.question_bytes + 12 <= bytes, "a question lies in its message");
-	size_t least = aj_dns_answer(&q, data, (uint8_t)r, NULL, 0, out, sizeof out);
-	size_t most = aj_dns_answer(&q, data, 0, "0123456789abcdef", 60, out, sizeof out);
+	size_t least = aj_dns_answer(&q, data, (uint8_t)r, NULL, 0, "", out, sizeof out);
+	size_t most = aj_dns_answer(&q, data, 0, "0123456789abcdef", 60, "why", out, sizeof out);
 	must(least >= 12 && most >= least, "every question has room for its answer");
 	must(aj_dns_parse(out, most, &back) == -1, "an answer is not answered");
 	out[2] &= 0x7f;
 	int again = aj_dns_parse(out, most, &back);
 	must(back.id == q.id && strcmp(back.name, q.name) == 0 && (r == AJ_DNS_NOT_BUILT || !q.question_bytes || again == r),
 	     "the question comes back as it was");
-	must(aj_dns_answer(&q, data, 0, "0123456789abcdef", 60, out, most - 1) == 0, "no answer is cut");
+	must(aj_dns_answer(&q, data, 0, "0123456789abcdef", 60, "why", out, most - 1) == 0, "no answer is cut");
 }
 
 static void hello(const uint8_t *data, size_t bytes)
@@ -79,6 +81,26 @@ static void http(const uint8_t *data, size_t bytes)
 	aj_http_looks(data, bytes);
 }
 
+/* The bytes are a connection's first ones, and the sentence as well. */
+static void refusal(const uint8_t *data, size_t bytes)
+{
+	char sentence[2048] = "";
+	uint8_t out[AJ_REFUSAL_BYTES], part[AJ_REFUSAL_BYTES];
+	size_t got = 0, some = 0, text = bytes < sizeof sentence ? bytes : sizeof sentence - 1;
+	if (text)
+		memcpy(sentence, data, text);
+	enum aj_refusal whole = aj_refusal_answer(data, bytes, false, 8080, sentence, out, &got);
+	must((whole == AJ_REFUSAL_SAID) == (got > 0) && got < sizeof out, "an answer is there when it is said to be");
+	for (size_t cut = 0, step = bytes / 16 + 1; cut < bytes; cut += step) {
+		enum aj_refusal found = aj_refusal_answer(data, cut, false, 8080, sentence, part, &some);
+		must(found == AJ_REFUSAL_MORE || found == whole, "the protocol stands when more bytes come");
+	}
+	const uint8_t *body = got ? memmem(out, got, "\r\n\r\n", 4) : NULL;
+	if (got && out[0] == 'H')
+		must(body && !memchr(body + 4, '\r', got - (size_t)(body + 4 - out)), "the sentence is in the text alone");
+	must(aj_refusal_answer(data, bytes, true, 80, sentence, out, &got) != AJ_REFUSAL_MORE, "the last byte decides");
+}
+
 static void rule(const uint8_t *data, size_t bytes)
 {
 	static char text[4096];
@@ -101,8 +123,8 @@ static void rule(const uint8_t *data, size_t bytes)
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 {
-	static void (*const readers[])(const uint8_t *, size_t) = { dns, hello, http, rule };
+	static void (*const readers[])(const uint8_t *, size_t) = { dns, hello, http, rule, refusal };
 	if (bytes)
-		readers[data[0] % 4](data + 1, bytes - 1);
+		readers[data[0] % 5](data + 1, bytes - 1);
 	return 0;
 }

@@ -107,22 +107,22 @@ Test(dns, answers)
 	static const uint8_t address[16] = { 198, 18, 0, 7, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
 	QUERY("\3ApI\4test", AJ_DNS_A);
 	cr_assert_eq(aj_dns_parse(message, bytes, &q), 0);
-	size_t got = aj_dns_answer(&q, message, AJ_DNS_OK, address, 60, out, sizeof out);
+	size_t got = aj_dns_answer(&q, message, AJ_DNS_OK, address, 60, "", out, sizeof out);
 	cr_expect_eq(got, bytes + 16);
 	cr_expect_arr_eq(out, "\x12\x34\x81\x80\0\1\0\1\0\0\0\0", 12);
 	cr_expect_arr_eq(out + 12, message + 12, bytes - 12, "the question as it came, case included");
 	cr_expect_arr_eq(out + bytes, "\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\xc6\x12\0\7", 16);
-	cr_expect_eq(aj_dns_answer(&q, message, AJ_DNS_OK, address, 60, out, got - 1), 0, "no room");
+	cr_expect_eq(aj_dns_answer(&q, message, AJ_DNS_OK, address, 60, "", out, got - 1), 0, "no room");
 
 	QUERY("\3api\4test", AJ_DNS_AAAA);
 	cr_assert_eq(aj_dns_parse(message, bytes, &q), 0);
-	cr_expect_eq(aj_dns_answer(&q, message, AJ_DNS_OK, address, 60, out, sizeof out), bytes + 28);
+	cr_expect_eq(aj_dns_answer(&q, message, AJ_DNS_OK, address, 60, "", out, sizeof out), bytes + 28);
 
 	QUERY("\3api\4test", AJ_DNS_HTTPS); /* no record for other types, whatever the caller gives */
 	cr_assert_eq(aj_dns_parse(message, bytes, &q), 0);
-	cr_expect_eq(aj_dns_answer(&q, message, AJ_DNS_OK, address, 60, out, sizeof out), bytes);
+	cr_expect_eq(aj_dns_answer(&q, message, AJ_DNS_OK, address, 60, "", out, sizeof out), bytes);
 	cr_expect_eq(out[7], 0);
-	cr_expect_eq(aj_dns_answer(&q, message, AJ_DNS_NO_NAME, NULL, 0, out, sizeof out), bytes);
+	cr_expect_eq(aj_dns_answer(&q, message, AJ_DNS_NO_NAME, NULL, 0, "", out, sizeof out), bytes);
 	cr_expect_eq(out[3] & 0x0f, AJ_DNS_NO_NAME);
 }
 
@@ -136,7 +136,7 @@ Test(dns, edns)
 	message[11] = 1;
 	cr_assert_eq(aj_dns_parse(message, bytes + sizeof opt, &q), 0);
 	cr_expect(q.edns);
-	size_t got = aj_dns_answer(&q, message, AJ_DNS_OK, "\1\2\3\4", 0, out, sizeof out);
+	size_t got = aj_dns_answer(&q, message, AJ_DNS_OK, "\1\2\3\4", 0, "", out, sizeof out);
 	cr_expect_eq(got, bytes + 16 + 11);
 	cr_expect_arr_eq(out + got - 11, "\0\0\x29\x04\xd0\0\0\0\0\0\0", 11, "no cookie of the client's comes back");
 	cr_expect_eq(out[11], 1);
@@ -147,12 +147,34 @@ Test(dns, edns)
 	cr_expect_not(q.edns);
 }
 
+Test(dns, why_a_name_is_blocked)
+{
+	struct aj_dns_query q;
+	uint8_t out[AJ_DNS_ANSWER_BYTES];
+	char text[1000];
+	static const uint8_t opt[] = { 0, 0, 41, 0x10, 0, 0, 0, 0, 0, 0, 0 };
+	QUERY("\3api\4test", AJ_DNS_A);
+	cr_assert_eq(aj_dns_parse(message, bytes, &q), 0);
+	cr_expect_eq(aj_dns_answer(&q, message, AJ_DNS_NO_NAME, NULL, 0, "why", out, sizeof out), bytes, "no EDNS, no text");
+	memcpy(message + bytes, opt, sizeof opt);
+	message[11] = 1;
+	cr_assert_eq(aj_dns_parse(message, bytes + sizeof opt, &q), 0);
+	size_t got = aj_dns_answer(&q, message, AJ_DNS_NO_NAME, NULL, 0, "why", out, sizeof out);
+	cr_expect_eq(got, bytes + 11 + 9);
+	cr_expect_arr_eq(out + got - 11, "\0\11\0\17\0\5\0\17why", 11);
+	memset(text, 'x', sizeof text);
+	text[sizeof text - 1] = '\0';
+	cr_expect_eq(aj_dns_answer(&q, message, AJ_DNS_OK, "\1\2\3\4", 5, text, out, sizeof out), sizeof out, "cut");
+	cr_expect_eq(out[bytes + 16 + 14], (sizeof out - bytes - 16 - 11 - 4) % 256, "its length is that of what is there");
+	cr_expect_eq(aj_dns_answer(&q, message, AJ_DNS_OK, "\1\2\3\4", 5, text, out, sizeof out - 1), 0, "no room");
+}
+
 Test(dns, an_answer_to_what_was_not_readable)
 {
 	struct aj_dns_query q;
 	uint8_t out[AJ_DNS_ANSWER_BYTES];
 	query("\xc0\x0c", 2, AJ_DNS_A);
 	cr_assert_eq(aj_dns_parse(message, bytes, &q), AJ_DNS_FORMAT);
-	cr_expect_eq(aj_dns_answer(&q, message, AJ_DNS_FORMAT, "\1\2\3\4", 1, out, sizeof out), 12);
+	cr_expect_eq(aj_dns_answer(&q, message, AJ_DNS_FORMAT, "\1\2\3\4", 1, "", out, sizeof out), 12);
 	cr_expect_arr_eq(out, "\x12\x34\x81\x81\0\0\0\0\0\0\0\0", 12);
 }

@@ -7,6 +7,11 @@
 
 #include "resolve/names.h"
 
+static struct aj_names *new_names(void)
+{
+	return aj_names_new(AJ_NAMES_FIRST, AJ_NAMES_ADDRESSES, AJ_NAMES_MAX, AJ_NAMES_HELD_US);
+}
+
 static struct aj_name *take(struct aj_names *names, int i, int64_t now_us)
 {
 	char text[32];
@@ -16,7 +21,7 @@ static struct aj_name *take(struct aj_names *names, int i, int64_t now_us)
 
 Test(names, a_name_has_one_address_of_each_family)
 {
-	struct aj_names *names = aj_names_new();
+	struct aj_names *names = new_names();
 	struct aj_name *a = aj_names_take(names, "a.example.org", 1), *b = aj_names_take(names, "b.example.org", 1);
 	uint8_t address[16];
 	uint32_t number = 0;
@@ -40,7 +45,7 @@ Test(names, other_addresses_have_no_number)
 		"198.17.255.255",     "198.20.0.0",     "0.0.0.0",        "127.0.0.1",          "255.255.255.255",  "::", "::1",
 		"fd00:a9e7:0:1::100", "fd00:a9e8::100", "fd00:a9e7::2:0", "fd00:a9e7::1:0:100", "::ffff:198.18.1.0"
 	};
-	struct aj_names *names = aj_names_new();
+	struct aj_names *names = new_names();
 	aj_names_take(names, "a.example.org", 1);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		uint8_t address[16];
@@ -57,7 +62,7 @@ Test(names, other_addresses_have_no_number)
 
 Test(names, the_oldest_unused_one_makes_room_and_its_address_is_not_given_again_at_once)
 {
-	struct aj_names *names = aj_names_new();
+	struct aj_names *names = new_names();
 	for (int i = 0; i < AJ_NAMES_MAX; i++)
 		cr_assert(take(names, i, i));
 	struct aj_name *held = aj_names_find(names, "n0.example.org");
@@ -84,11 +89,25 @@ Test(names, the_oldest_unused_one_makes_room_and_its_address_is_not_given_again_
 Test(names, longer_than_a_name_can_be)
 {
 	char text[300];
-	struct aj_names *names = aj_names_new();
+	struct aj_names *names = new_names();
 	memset(text, 'a', sizeof text);
 	text[256] = '\0';
 	cr_expect_null(aj_names_take(names, text, 1));
 	text[255] = '\0';
 	cr_expect(aj_names_take(names, text, 1));
+	aj_names_free(names);
+}
+
+Test(names, a_small_table_keeps_to_its_numbers_and_the_oldest_name_makes_room)
+{
+	struct aj_names *names = aj_names_new(AJ_NAMES_REFUSED, AJ_NAMES_REFUSED + 8, 4, 0);
+	for (int i = 0; i < 100; i++) {
+		struct aj_name *name = take(names, i, i + 1);
+		cr_assert(name && aj_names_at(names, name->number) == name);
+		cr_expect_eq(name->number, AJ_NAMES_REFUSED + (uint32_t)i % 8);
+		cr_expect_eq(aj_names_count(names), i < 4 ? (size_t)i + 1 : 4);
+	}
+	cr_expect_null(aj_names_find(names, "n95.example.org"));
+	cr_expect(aj_names_find(names, "n96.example.org"));
 	aj_names_free(names);
 }
