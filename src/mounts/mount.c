@@ -97,18 +97,19 @@ static int open_target(int parent, const char *name, bool folder, bool create)
 	return aj_steal(&fd);
 }
 
-/* Replace `*source` by the same file from an overlay of its folder; if that fails, the row records the errno and the file is bound
- * directly. */
-static void overlay_file(struct aj_mount *m, struct place *place, int *source)
+/* The file from an overlay of its folder; -1, and the row records the errno. */
+static int overlay_file(struct aj_mount *m, struct place *place)
 {
 	struct stat folder;
-	if (!m->name || fstat(m->folder, &folder) < 0)
-		return;
+	if (fstat(m->folder, &folder) < 0) {
+		m->file_refused = errno;
+		return -1;
+	}
 	if (!place->overlay || place->folder.st_dev != folder.st_dev || place->folder.st_ino != folder.st_ino) {
 		int overlay = aj_overlay_attached(place->blanks, m->folder);
 		if (overlay < 0) {
 			m->file_refused = errno;
-			return;
+			return -1;
 		}
 		if (place->overlay)
 			close(place->overlay);
@@ -117,10 +118,18 @@ static void overlay_file(struct aj_mount *m, struct place *place, int *source)
 	}
 	int file = aj_overlay_file(place->overlay, m->name);
 	m->file_refused = file < 0 ? errno : 0;
-	if (file < 0)
-		return;
+	return file;
+}
+
+/* Replace `*source`, a file that is not cloned yet, by itself from an overlay of its folder; if the kernel makes none, by its clone. */
+static int overlay_file_row(struct aj_mount *m, struct place *place, int *source, struct aj_error *err)
+{
+	int file = overlay_file(m, place);
+	if (file < 0 && (file = aj_mount_clone_file(*source)) < 0)
+		return fail(err, m, errno, "clone the source of");
 	close(*source);
 	*source = file;
+	return 0;
 }
 
 /* Replace `*source` by an overlay of it; if the kernel makes none, the row records the errno and the source is bound directly. */
@@ -134,8 +143,8 @@ static int overlay_row(struct aj_mount *m, struct place *place, int *source, str
 		aj_advise(err, "a reader takes data out of a FIFO: bind it :rw if the jail may do that");
 		return -1;
 	}
-	if (S_ISREG(st.st_mode))
-		overlay_file(m, place, source);
+	if (S_ISREG(st.st_mode) && m->name)
+		return overlay_file_row(m, place, source, err);
 	if (!S_ISDIR(st.st_mode) || m->refused)
 		return 0;
 	int overlay = aj_overlay(place->blanks, *source);

@@ -6,8 +6,11 @@
 /* Any directory will do: it only carries the new root until pivot_root, in the jail's own mount namespace. */
 #define AJ_MOUNT_CARRIER "/tmp"
 
-/* Open the sources of all binds as detached mounts; one fd per row into `fds` (-1: none, or optional and absent). */
+/* Open the sources of all binds as detached mounts; one fd per row into `fds` (-1: none, or optional and absent). A file whose row has a
+ * `name` is only opened (O_PATH): an overlay of its folder will show it. */
 int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err);
+/* A detached mount of a file that was only opened; -1 with errno. */
+int aj_mount_clone_file(int path);
 /* The source of a bind could not be opened, and errno says why: -1 with err set. */
 int aj_mount_fail_source(const char *path, struct aj_error *err);
 /* A fresh tmpfs as the new root, then the rows in order. Returns the new root's fd. */

@@ -24,6 +24,11 @@ int aj_mount_fail_source(const char *path, struct aj_error *err)
 	return -1;
 }
 
+int aj_mount_clone_file(int path)
+{
+	return open_tree(path, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+}
+
 /* All mounts of this namespace were copied from one with more privileges, so the kernel clones no mount without the mounts below it
  * (they are locked). An overlay would show what those cover. */
 static int clone_tree(int path, struct aj_mount *m)
@@ -71,9 +76,12 @@ static int open_source(struct aj_mount *m, struct aj_error *err)
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
 		                .resolve = m->flags & AJ_FOLLOW ? 0 : RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 	cleanup_fd int path = (int)syscall(SYS_openat2, AT_FDCWD, m->source, &how, sizeof how);
-	int tree = path < 0 ? -1 : clone_tree(path, m);
-	if (tree >= 0)
+	if (path >= 0)
 		clone_parent(path, m);
+	/* The overlay of its parent will show the file. A clone that is closed unused makes the kernel wait for all processors. */
+	if (m->name)
+		return aj_steal(&path);
+	int tree = path < 0 ? -1 : clone_tree(path, m);
 	if (tree < 0 && errno == ENOENT && (m->flags & AJ_OPTIONAL))
 		return -1;
 	return tree < 0 ? aj_mount_fail_source(m->source, err) : tree;
