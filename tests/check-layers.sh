@@ -28,6 +28,8 @@ layer mediate    base seccomp plan cgroup mounts sandbox
 layer resolve    base inspect
 # The relay of a jail's network: a process of its own, which reads what the jail and the network send.
 layer egress     base policy inspect seccomp sandbox resolve
+# A person is asked about hosts: this room talks to the caller, a command of the caller's or a terminal, and not to the jail.
+layer ask        base json policy plan egress
 # Ports of the host that lead into a jail: one more process of its own, which moves bytes as the relay does.
 layer publish    base policy seccomp plan sandbox egress
 layer result     base json plan cgroup mediate
@@ -38,7 +40,7 @@ layer git        base plan mounts result
 layer changes    base json policy git
 layer apply      base changes
 layer workspace  base toml policy policyload host plan mounts result git
-layer jail       base json policy policyload seccomp host plan cgroup sandbox egress publish mediate result files workspace
+layer jail       base json policy policyload seccomp host plan cgroup sandbox egress ask publish mediate result files workspace
 layer fork       base plan mounts sandbox mediate jail
 layer pool       base host plan cgroup sandbox jail fork
 layer audit      base policyload plan result
@@ -251,6 +253,16 @@ word aj_pidfd_signal()  egress/helper.c
 word setresuid()        egress/process.c
 word setresgid()        egress/process.c
 word prctl()            egress/helper.c
+
+# Questions, beside what is named above.
+owner jansson.h         ask/line.c
+owner sys/epoll.h       ask/by_command.c ask/by_descriptor.c
+owner sys/socket.h      ask/by_descriptor.c
+owner sys/prctl.h       ask/by_command.c
+owner sys/file.h        ask/save.c
+word fork()             ask/by_command.c
+word execl()            ask/by_command.c
+word prctl()            ask/by_command.c
 
 # The publisher, beside what is named above.
 owner arpa/inet.h       policy/publish.c

@@ -50,6 +50,23 @@ static void warn_unprotected(const struct aj_plan *plan, const struct aj_policy 
 	}
 }
 
+/* A file that --network-ask-save makes extends the policy of this run. */
+static int choose_whom_to_ask(struct aj_options *o, struct aj_error *err)
+{
+	struct aj_ask_whom *whom = &o->request.ask;
+	if (!whom->save)
+		return 0;
+	if (!whom->command && !whom->fd && !whom->terminal) {
+		aj_fail(err, AJ_EXIT_USAGE, "ask", 0, "--network-ask-save is for answers, and nobody is asked");
+		aj_advise(err, "add --network-ask-command or --network-ask-fd");
+		return -1;
+	}
+	char *path = o->ask.file ? realpath(o->ask.file, NULL) : NULL;
+	whom->extends = path ? aj_strdup(o->arena, path) : o->loaded.policy.name;
+	free(path);
+	return 0;
+}
+
 int aj_jail_and_report(struct aj_options *o)
 {
 	struct aj_error err = { 0 };
@@ -69,6 +86,8 @@ int aj_jail_and_report(struct aj_options *o)
 		return aj_refuse_setup(o, &err);
 	struct aj_id id;
 	if (aj_id_take(&id, &host, &o->site, &err) < 0)
+		return aj_refuse_setup(o, &err);
+	if (choose_whom_to_ask(o, &err) < 0)
 		return aj_refuse_setup(o, &err);
 	aj_scope_when_demanded(&host, o);
 	if (aj_plan_build(&plan, o->arena, &o->loaded.policy, &o->request, &host, &err) < 0)

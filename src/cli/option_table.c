@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/text.h"
 #include "policy/bind.h"
@@ -198,6 +199,39 @@ static const char *add_published(struct aj_options *o, const char *v)
 	return wrong ? wrong : push_setting(o, option, "network.publish", v, false);
 }
 
+static const char *push_asking(struct aj_options *o, const char *option)
+{
+	if ((o->request.ask.command != NULL) + (o->request.ask.fd != 0) + o->request.ask.terminal > 1)
+		return "one of --network-ask, --network-ask-command and --network-ask-fd";
+	*AJ_PUSH(o->arena,
+	         &o->ask.settings) = (struct aj_setting){ .option = option, .key = "network.mode", .value = "allow", .at_least = true };
+	return push_setting(o, option, "network.ask", "true", false);
+}
+
+static const char *set_ask_command(struct aj_options *o, const char *v)
+{
+	o->request.ask.command = v;
+	return *v ? push_asking(o, "--network-ask-command") : "empty";
+}
+
+static const char *set_ask_fd(struct aj_options *o, const char *v)
+{
+	uint64_t fd;
+	struct stat st;
+	if (!aj_parse_count(v, &fd) || fd < 3 || fd > INT_MAX || fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
+		return "not the number of an inherited descriptor, from 3";
+	if (fstat((int)fd, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return "not a socket: questions go out and answers come back on the one descriptor";
+	o->request.ask.fd = (int)fd;
+	return push_asking(o, "--network-ask-fd");
+}
+
+static const char *set_ask_save(struct aj_options *o, const char *v)
+{
+	o->request.ask.save = v;
+	return *v ? NULL : "empty";
+}
+
 static const char *add_file(struct aj_options *o, const char *v)
 {
 	const char *rest = strchrnul(v, ':');
@@ -288,6 +322,12 @@ const struct aj_option aj_option_table[] = {
 	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
 	{ "--allow-host", "HOST:PORT", AJ_FOR_RUN, add_host, NULL,
 	  "connect to this host too, and by --network allow to no other one: a name, `*.name`, or an address (repeatable)" },
+	{ "--network-ask-command", "CMD", AJ_FOR_RUN, set_ask_command, NULL,
+	  "ask this command of the shell about each name that the list lacks: a line of JSON on its standard input, one on its output; see docs/network.md" },
+	{ "--network-ask-fd", "FD", AJ_FOR_RUN, set_ask_fd, NULL, "ask by the same lines on this inherited socket" },
+	{ "--network-ask-timeout", "TIME", AJ_FOR_RUN, NULL, "network.ask_timeout", "time for one answer (60s); then it is no" },
+	{ "--network-ask-save", "FILE", AJ_FOR_RUN, set_ask_save, NULL,
+	  "add each name that is allowed for this run to the network.allow of this policy file, which is made where there is none" },
 	{ "--publish", "[HOST:]PORT[:GUESTPORT]", AJ_FOR_RUN, add_published, NULL,
 	  "open a port of this host, on 127.0.0.1 unless HOST is another address, that leads to a server in the jail (repeatable)" },
 	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw (repeatable)" },

@@ -23,6 +23,13 @@ int aj_egress_read(struct aj_helper *e, struct aj_egress_event *ret)
 	return 1;
 }
 
+void aj_egress_answer(struct aj_helper *e, const struct aj_egress_answer *answer)
+{
+	/* The relay reads these before all else: a full socket means that it hangs. */
+	if (e->socket >= 0 && send(e->socket, answer, sizeof *answer, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		aj_helper_kill(e);
+}
+
 void aj_egress_stop(struct aj_helper *e)
 {
 	if (e->socket >= 0)

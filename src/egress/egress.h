@@ -30,11 +30,13 @@ enum aj_egress_kind {
 	AJ_EGRESS_FAILED,  /* allowed, and not made: its name did not resolve, no host answered */
 	AJ_EGRESS_CLOSED,  /* a connection that was made, and has ended */
 	AJ_EGRESS_LOST,    /* the relay ends itself by an error: every later connection fails */
+	AJ_EGRESS_ASKED,   /* connections to `name` and `port`, which are not on the list, wait for aj_egress_answer() */
 };
 
 /* The same refusal within a second is one event with a count. `why` is a clause without a subject, as in "NAME: WHY". */
 struct aj_egress_event {
 	uint32_t kind, count;
+	uint32_t id;   /* of a question */
 	uint16_t port; /* 0: a DNS query */
 	bool unlisted; /* of a refusal: the policy's list lacks it; else it is on the list, and `why` is of something else */
 	uint32_t lookups; /* of a refused connection: refusals of this name's look-ups, reported before, of which it is the continuation */
@@ -55,5 +57,13 @@ int aj_egress_start(struct aj_helper *e, const struct aj_policy *policy, const s
 /* Does not wait. 1; 0: the relay is gone, or has ended after aj_egress_stop(); -1: none now. A relay whose reports are not read takes no
  * further connection until they are. */
 int aj_egress_read(struct aj_helper *e, struct aj_egress_event *ret);
+/* To AJ_EGRESS_ASKED, once: let what waits through, alone (ONCE) or with all later connections to that name and port (RUN), or refuse it;
+ * `why` is for a refusal. An answer that cannot be sent ends the relay. */
+enum aj_egress_verdict { AJ_EGRESS_DENY, AJ_EGRESS_ONCE, AJ_EGRESS_RUN };
+struct aj_egress_answer {
+	uint32_t id, verdict;
+	char why[200];
+};
+void aj_egress_answer(struct aj_helper *e, const struct aj_egress_answer *answer);
 /* No new connections; those that are open are closed and reported, and then the relay ends. */
 void aj_egress_stop(struct aj_helper *e);

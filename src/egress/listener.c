@@ -85,7 +85,12 @@ static void judge(struct aj_relay *relay, int fd, int family)
 		name->used_us = now_us;
 	if (name ? !aj_rules_name(&relay->rules, name->text, port)
 	         : !aj_rules_address(&relay->rules, target.family, target.address, port)) {
-		event = name ? refuse_name(name, port) : aj_unlisted("", address, port, "this address is not on the jail's list");
+		const char *waits_not = NULL;
+		if (name && relay->policy->ask && !over_cap(relay, now_us) && aj_question_wait(relay, fd, name, port, &waits_not))
+			return;
+		event = waits_not ? aj_unlisted(name->text, "", port, waits_not)
+		      : name      ? refuse_name(name, port)
+		                  : aj_unlisted("", address, port, "this address is not on the jail's list");
 		turn_away(relay, fd, &event);
 		return;
 	}

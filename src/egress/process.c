@@ -44,7 +44,8 @@ static char *readable(const char *path, char room[PATH_MAX])
 	return strcmp(room, "/run") == 0 ? NULL : room;
 }
 
-static int restrict_files_and_ports(const struct aj_rules *rules, uint16_t proxy_port, struct aj_error *err)
+/* Where a person may allow more, no list of ports can be made beforehand. */
+static int restrict_files_and_ports(const struct aj_rules *rules, uint16_t proxy_port, bool any_port, struct aj_error *err)
 {
 	static char resolv[PATH_MAX], hosts[PATH_MAX];
 	const char *folders[3] = { "/etc" }; /* root's relay is nobody by now */
@@ -64,18 +65,18 @@ static int restrict_files_and_ports(const struct aj_rules *rules, uint16_t proxy
 	for (size_t i = 0; i < rules->count && !proxy_port; i++)
 		ports[port_count++] = rules->items[i].port;
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
-	int r = aj_landlock_relay(abi > 0 ? (int)abi : 0, folders, folder_count, ports, port_count, err);
+	int r = aj_landlock_relay(abi > 0 ? (int)abi : 0, folders, folder_count, any_port && !proxy_port ? NULL : ports, port_count, err);
 	free(ports);
 	return r;
 }
 
-static int put_up_walls(const struct aj_rules *rules, uint16_t proxy_port, pid_t parent, struct aj_error *err)
+static int put_up_walls(const struct aj_rules *rules, uint16_t proxy_port, bool any_port, pid_t parent, struct aj_error *err)
 {
 	if (aj_helper_limits() < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "relay", errno, "set the relay's limits");
 	if (give_up_root() < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "relay", errno, "give up root's ids");
-	if (aj_helper_tie(parent, err) < 0 || aj_caps_empty(err) < 0 || restrict_files_and_ports(rules, proxy_port, err) < 0)
+	if (aj_helper_tie(parent, err) < 0 || aj_caps_empty(err) < 0 || restrict_files_and_ports(rules, proxy_port, any_port, err) < 0)
 		return -1;
 	return aj_filter_install(aj_filter_relay(), err);
 }
@@ -97,7 +98,7 @@ void aj_relay_process(void *arg, int socket, pid_t parent)
 		aj_fail(&err, AJ_EXIT_SETUP, "relay", ENOMEM, "read the list of hosts");
 	else if (aj_proxy_parse(&proxy, policy) < 0)
 		aj_fail(&err, AJ_EXIT_SETUP, "relay", 0, "the site's upstream proxy is not http://HOST:PORT: %s", policy->upstream_proxy);
-	else if (put_up_walls(&rules, proxy.port, parent, &err) == 0)
+	else if (put_up_walls(&rules, proxy.port, policy->ask, parent, &err) == 0)
 		relay = aj_relay_new(loop, policy, &rules, &s, socket, &err);
 	aj_helper_ready(socket, &err);
 	if (relay)

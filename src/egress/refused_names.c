@@ -61,7 +61,9 @@ struct aj_name *aj_refused_name(struct aj_relay *relay, const struct aj_dns_quer
 		name->absent = is_guess(&relay->rules, q->name);
 	if (name)
 		name->used_us = now_us;
-	if (!name || !was_asked(name, q->type, now_us))
+	if (name && !name->absent && relay->policy->ask) /* a person is asked when the program connects, by its port */
+		*ret_sentence = '\0';
+	else if (!name || !was_asked(name, q->type, now_us))
 		aj_report(relay, &event);
 	return name && !name->absent ? name : NULL;
 }

@@ -37,14 +37,21 @@ bool aj_rate_take(struct aj_rate *rate, unsigned per_s, unsigned most, int64_t n
 	return true;
 }
 
-/* The supervisor says one thing, by closing its end or half of it: no more. */
+/* The supervisor answers questions; by closing its end or half of it, it says: no more. */
 static void on_supervisor(struct aj_io *io, uint32_t events)
 {
 	struct aj_relay *relay = io->arg;
-	char byte;
+	struct aj_egress_answer answer;
 	if (events & EPOLLHUP) /* no one reads the reports any more */
 		_exit(0);
-	if (!(events & EPOLLIN) || relay->stopping || recv(io->fd, &byte, 1, MSG_DONTWAIT) != 0)
+	if (!(events & EPOLLIN) || relay->stopping)
+		return;
+	ssize_t n = recv(io->fd, &answer, sizeof answer, MSG_DONTWAIT);
+	if (n == (ssize_t)sizeof answer) {
+		answer.why[sizeof answer.why - 1] = '\0';
+		aj_question_answered(relay, &answer);
+	}
+	if (n != 0)
 		return;
 	relay->stopping = true;
 	aj_listeners_close(relay);

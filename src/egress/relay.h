@@ -24,6 +24,7 @@ bool aj_rate_take(struct aj_rate *rate, unsigned per_s, unsigned most, int64_t n
 struct aj_resolver;
 struct aj_dns_server;
 struct aj_connection;
+struct aj_question;
 
 struct aj_relay {
 	struct aj_loop *loop;
@@ -52,6 +53,8 @@ struct aj_relay {
 	struct aj_connection *connections; /* all of them */
 	unsigned connection_count, connections_max;
 	struct aj_rate accepted;
+	struct aj_question *questions; /* that are open */
+	uint32_t last_question;
 	uint64_t bytes_out, bytes_in;
 	struct aj_bulk bulk;
 	struct aj_timer rest; /* then its pipes are closed */
@@ -93,6 +96,12 @@ void aj_listeners_close(struct aj_relay *relay);
 /* Reports a question for a name that is not on the list, and puts the sentence about it into `ret_sentence`. The name, with the number of
  * its address; NULL: it has none, and does not exist for the jail. */
 struct aj_name *aj_refused_name(struct aj_relay *relay, const struct aj_dns_query *q, int64_t now_us, char *ret_sentence, size_t bytes);
+
+/* --- egress/questions.c --- */
+
+/* Takes `fd`, a connection to a name and port that are not on the list, until the supervisor has answered. False: it cannot wait, with why. */
+bool aj_question_wait(struct aj_relay *relay, int fd, struct aj_name *name, uint16_t port, const char **ret_why);
+void aj_question_answered(struct aj_relay *relay, const struct aj_egress_answer *answer);
 
 /* --- egress/dns_server.c --- */
 

@@ -16,6 +16,17 @@ int aj_rules_parse(struct aj_rules *rules, const struct aj_policy *policy)
 	return 0;
 }
 
+void aj_rules_add(struct aj_rules *rules, const char *name, uint16_t port)
+{
+	struct aj_host_rule *items = realloc(rules->items, (rules->count + 1) * sizeof *items);
+	if (!items)
+		return;
+	rules->items = items;
+	items[rules->count] = (struct aj_host_rule){ .kind = AJ_HOST_NAME, .port = port };
+	if (strlen(name) < sizeof items->name)
+		strcpy(items[rules->count++].name, name);
+}
+
 bool aj_rules_name(const struct aj_rules *rules, const char *name, uint16_t port)
 {
 	for (size_t i = 0; i < rules->count; i++)

@@ -14,6 +14,8 @@ struct aj_rules {
 
 /* -1: no memory, or a rule that cannot be read. */
 int aj_rules_parse(struct aj_rules *rules, const struct aj_policy *policy);
+/* Allow one more name at that port; without effect where there is no memory for it. */
+void aj_rules_add(struct aj_rules *rules, const char *name, uint16_t port);
 /* Port 0: any, as a DNS question has none. */
 bool aj_rules_name(const struct aj_rules *rules, const char *name, uint16_t port);
 /* How much of the name a wildcard stands for, in bytes; 0: the name itself is on the list. */

@@ -73,11 +73,13 @@ static int launch_published(struct aj_run *run, const struct aj_plan *plan, stru
 	return -1;
 }
 
-static int launch_jail(struct aj_run *run, struct aj_publish *publish, struct aj_error *err)
+static int launch_jail(struct aj_run *run, const struct aj_request *request, struct aj_publish *publish, struct aj_error *err)
 {
 	const struct aj_plan *launched;
 	if (!(run->loop = aj_loop_new()))
 		return aj_fail(err, AJ_EXIT_SETUP, "watch", errno, "make an event loop");
+	if (aj_asker_open(&run->asker, run->loop, run->plan, run->policy, request, err) < 0)
+		return -1;
 	if (run->plan->mediated && aj_mediator_open(run->mediator, run->plan, err) < 0)
 		return -1;
 	if (aj_protect_open(&run->protect, run->plan, SEARCH_MS, &launched, err) < 0 ||
@@ -112,8 +114,9 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	*ret = (struct aj_result){ 0 };
 	run = (struct aj_run){ .plan = plan, .policy = policy, .output = output, .output_arg = output_arg };
 	run.mediator = plan->snippet ? NULL : &mediator;
-	if (launch_jail(&run, &publish, &ret->setup) < 0) {
+	if (launch_jail(&run, request, &publish, &ret->setup) < 0) {
 		aj_publish_end(&publish);
+		aj_asker_close(run.asker);
 		if (run.mediator)
 			aj_mediator_close(run.mediator);
 		aj_growth_close(run.growth);
@@ -133,6 +136,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	if (aj_run_begin(&run, request, 0, started_us, &run.result.setup) < 0)
 		aj_jail_kill(&run.jail);
 	watch_run(&run);
+	aj_asker_close(run.asker);
 	aj_publish_end(&publish);
 	collect_output(&run, request);
 	for (int i = 0; plan->pump && i < 2; i++)

@@ -96,13 +96,28 @@ static void on_end(struct aj_run *run)
 	aj_helper_end(&run->relay);
 }
 
+static void on_answer(void *arg, const char *name, uint16_t port, const struct aj_egress_answer *answer)
+{
+	struct aj_run *run = arg;
+	struct aj_network_trouble unsaved = { .port = port, .count = 1 };
+	if (answer->verdict != AJ_EGRESS_DENY && answer->why[0]) {
+		aj_ascii(unsaved.host, sizeof unsaved.host, name);
+		aj_ascii(unsaved.why, sizeof unsaved.why, answer->why);
+		aj_network_add_trouble(&run->network.failed, &unsaved);
+	}
+	aj_egress_answer(&run->relay, answer);
+}
+
 /* False: the relay has ended. */
 static bool read_reports(struct aj_run *run, int most)
 {
 	struct aj_egress_event event;
 	int r = 1;
 	while (most-- && (r = aj_egress_read(&run->relay, &event)) > 0)
-		add_event(&run->network, &event);
+		if (event.kind == AJ_EGRESS_ASKED)
+			aj_asker_ask(run->asker, event.id, event.name, event.port, on_answer, run);
+		else
+			add_event(&run->network, &event);
 	return r != 0;
 }
 

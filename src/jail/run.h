@@ -3,6 +3,7 @@
 #pragma once
 #include <sys/queue.h>
 
+#include "ask/ask.h"
 #include "base/loop.h"
 #include "egress/egress.h"
 #include "files/collect.h"
@@ -70,6 +71,7 @@ struct aj_run {
 	struct aj_mediator *mediator;  /* for a command; open where the plan mediates calls. NULL: none */
 	struct aj_locks locks;         /* where the plan mediates locks */
 	struct aj_helper relay;        /* of a network by allow-list */
+	struct aj_asker *asker;        /* the owner's: about names that its list lacks; NULL: nobody is asked */
 	struct aj_network_use network; /* its reports that are in no result yet */
 	struct aj_plan built;          /* replaces the caller's plan once a folder could not be an overlay */
 

@@ -97,6 +97,10 @@ static struct aj_answer by_list(const struct aj_policy *policy, const char *host
 		}
 	if (a.verdict == AJ_DENIED && numeric(host))
 		a.why = "an address that no item of the list writes out";
+	else if (a.verdict == AJ_DENIED && policy->ask) {
+		a.verdict = AJ_ASKED;
+		a.why = "no item of the list covers this host: a run would ask whether to allow it (network.ask), and refuse it where nobody can be asked";
+	}
 	return a;
 }
 

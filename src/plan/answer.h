@@ -5,7 +5,7 @@
 #include "policy/schema.h"
 
 enum aj_question_kind { AJ_ASK_PATH, AJ_ASK_HOST, AJ_ASK_IMPORT, AJ_ASK_SYSCALL };
-enum aj_answer_verdict { AJ_ALLOWED, AJ_DENIED };
+enum aj_answer_verdict { AJ_ALLOWED, AJ_DENIED, AJ_ASKED /* somebody would be asked */ };
 #define AJ_NO_ITEM ((size_t)-1)
 
 struct aj_answer {

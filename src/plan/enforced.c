@@ -60,6 +60,9 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 	                    ? (plan->loopback ? "own namespace, loopback only" : "own namespace, no interface up")
 	                : plan->landlock_abi >= 6 ? "none: the policy gives the host's network"
 	                                          : "none: the policy gives the host's network, its abstract sockets included";
+	if (plan->network == AJ_NET_ALLOW && policy->ask)
+		net = aj_printf(arena, "%s; a name that the list lacks is connected to after somebody was asked and has allowed it, and the relay is bound to no list of ports",
+		                net);
 	for (size_t i = 0; i < plan->publish.count; i++)
 		net = aj_printf(arena, "%s%s%s to port %u of the jail", net,
 		                i ? ", " : "; published for clients of the host: ", plan->publish.items[i].place,

@@ -55,6 +55,15 @@ struct aj_request {
 	unsigned pump; /* AJ_PUMP_*: outputs that the command does not inherit but writes through the supervisor */
 	bool capture;  /* collect stdout and stderr instead of passing the supervisor's on */
 
+	/* Who is asked about names that network.allow lacks; none of them: nobody. */
+	struct aj_ask_whom {
+		const char *command; /* of the host's shell */
+		int fd;              /* a socket of the caller's; 0: none */
+		bool terminal;       /* the supervisor's controlling terminal */
+		const char *save;    /* a policy file that gets what is allowed for the run; NULL: none */
+		const char *extends; /* of such a file that is made: a policy's name, or a path */
+	} ask;
+
 	const char *rootfs;    /* folder that contains `tree` and `manifest`; ignored where the policy shows the host's /usr */
 	const char *workspace; /* host folder that is shown, if the policy has a workspace */
 	const char *main_repository; /* of a workspace that is a linked worktree, see workspace/worktree.h; NULL: not shown */

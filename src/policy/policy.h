@@ -111,7 +111,9 @@ struct aj_policy {
 	AJ_LIST(const char *) allow; /* as aj_host_rule_parse() reads them; the four below are for AJ_NET_ALLOW alone */
 	uint64_t connections;        /* open at a time */
 	uint64_t connections_per_s;
-	uint64_t bytes_out, bytes_in;  /* of all connections together */
+	uint64_t bytes_out, bytes_in; /* of all connections together */
+	bool ask;                     /* of AJ_NET_ALLOW: names that are not in `allow` are asked for */
+	uint64_t ask_ms;
 	AJ_LIST(const char *) publish; /* as aj_publish_rule_parse() reads them */
 	enum aj_publish_to publish_to;
 	const char *upstream_proxy; /* the site's: http://HOST:PORT; NULL or "": none */

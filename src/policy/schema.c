@@ -107,6 +107,11 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "bytes that the jail may send by network.mode = \"allow\", all connections together; then they are cut and further ones refused" },
 	{ "network.bytes_in", AJ_KEY_BYTES, AT(bytes_in), .min = 1 * K, .max = 4096 * G, .none = true, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
 	  .help = "bytes that the jail may receive by network.mode = \"allow\", all connections together; then they are cut and further ones refused" },
+	{ "network.ask", AJ_KEY_BOOL, AT(ask), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
+	  .help = "whether a connection to a name that network.allow lacks waits while a person is asked (run --network-ask, --network-ask-command, --network-ask-fd); where nobody "
+	          "can be asked it is refused" },
+	{ "network.ask_timeout", AJ_KEY_DURATION, AT(ask_ms), .min = 1000, .max = HOUR, .fallback = "60s", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
+	  .help = "time for the answer to one question of network.ask; then it is no" },
 	{ "network.publish", AJ_KEY_LIST, AT(publish), .max = AJ_PUBLISHED_MAX, .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR, .items = &aj_item_publish,
 	  .help = "ports of this host that lead to servers of a command, as [HOST:]PORT[:GUESTPORT]: the address of the host (127.0.0.1), the port there, and the port that the "
 	          "server in the jail listens on (the same)" },

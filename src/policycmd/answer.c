@@ -8,7 +8,7 @@
 #include "terminal/findings.h"
 
 static const char *const kinds[] = { [AJ_ASK_PATH] = "path", [AJ_ASK_HOST] = "host", [AJ_ASK_IMPORT] = "import", [AJ_ASK_SYSCALL] = "syscall" };
-static const char *const verdicts[] = { [AJ_ALLOWED] = "allowed", [AJ_DENIED] = "denied" };
+static const char *const verdicts[] = { [AJ_ALLOWED] = "allowed", [AJ_DENIED] = "denied", [AJ_ASKED] = "asks" };
 
 static struct aj_answer import_answer(const struct aj_explained *e, const char *module)
 {

@@ -16,10 +16,16 @@ static void network(const struct aj_check *c)
 		              aj_origin_text(aj_at(c, "network.mode"), c->diags->arena));
 		aj_diag_advise(c->diags, "set network.mode = \"allow\", or remove network.allow");
 	}
-	if (c->p->network == AJ_NET_ALLOW && !c->p->allow.count) {
+	if (c->p->network == AJ_NET_ALLOW && !c->p->allow.count && !c->p->ask) {
 		aj_diag_error(c->diags, aj_at(c, "network.mode"), AJ_E_CONTRADICTION,
 		              "network.mode is \"allow\", but network.allow names no host");
 		aj_diag_advise(c->diags, "set network.mode = \"none\", or name hosts: network.allow = [\"pypi.org:443\"]");
+	}
+	if (c->p->network == AJ_NET_HOST && c->p->ask) {
+		aj_diag_error(c->diags, aj_at(c, "network.ask"), AJ_E_CONTRADICTION,
+		              "network.ask is of no use with network.mode = \"host\" (%s): no connection is looked at",
+		              aj_origin_text(aj_at(c, "network.mode"), c->diags->arena));
+		aj_diag_advise(c->diags, "set network.mode = \"allow\"");
 	}
 	if (c->p->network == AJ_NET_HOST && (c->p->require & AJ_WALL_NETWORK))
 		aj_diag_error(c->diags, aj_at(c, "network.mode"), AJ_E_CONTRADICTION,

@@ -124,7 +124,7 @@ int aj_landlock_relay(int abi, const char *const *folders, size_t folder_count, 
 {
 	if (abi < 1)
 		return 0;
-	struct ruleset_attr attr = everything(abi, true);
+	struct ruleset_attr attr = everything(abi, ports);
 	cleanup_fd int ruleset = create_ruleset(abi, &attr, err);
 	if (ruleset < 0)
 		return -1;

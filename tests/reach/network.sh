@@ -67,6 +67,10 @@ is "network-connections-tracked: TCP alone" "datagrams 0|connections True" "$(tr
 what="relay - 300"
 attack
 is "network-relay: refused connections are closed, and one line" "tried 300|1" "$(tr '\n' '|' <"$T/out")$(grep -c 'was refused' "$T/err")"
+what="servers ${address:-192.0.2.1} $TCP"
+attack --network-ask-command "echo '{\"answer\":\"run\"}'; touch '$T/asked'"
+check "network-asked: an address of the host is neither asked for nor reached" test ! -e "$T/asked"
+is "network-asked: and is refused" "address" "$(sed -n 's/^\(address\) \(ConnectionResetError\|closed\)$/\1/p' "$T/out")"
 port=$("$PY" -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
 what="servers 127.0.0.1 $port"
 attack --publish "$port:9"

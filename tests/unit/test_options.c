@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "cli/options.h"
@@ -68,6 +69,10 @@ static const struct {
 	  RUN,
 	  { "pypi.org:443", "*.pypi.org:443", "203.0.113.7:22", "10.0.0.0/8:443" },
 	  { "", "pypi.org", "*:443", "pypi.org:0", "https://pypi.org", "0x7f.1:80" } },
+	{ "--network-ask-command", RUN, { "ask", "read q; echo no" }, { "" } },
+	{ "--network-ask-fd", RUN, { "97" }, { "", "2", "98", "99", "-1", "2147483648", "9x" } }, /* 97: the test opens it, a socket */
+	{ "--network-ask-timeout", RUN, { "1s", "1h", "90" }, { "", "0", "999ms", "61m", "none" } },
+	{ "--network-ask-save", RUN, { "my.toml", "/srv/my.toml" }, { "" } },
 	{ "--publish",
 	  RUN,
 	  { "8000", "8080:80", "127.0.0.1:8000", "0.0.0.0:8080:80", "[::1]:8000", "[::]:1:65535" },
@@ -133,6 +138,7 @@ Test(options, every_option_with_good_and_bad_values)
 	unsetenv("UNIT_TEST_NOT_SET");
 	cr_assert(mkdtemp(folder) && chdir(folder) == 0);
 	cr_assert_eq(dup2(2, 99), 99);
+	cr_assert_eq(dup2(socket(AF_UNIX, SOCK_STREAM, 0), 97), 97);
 	fclose(fopen("agentjail-unit-test.toml", "w")); /* empty: neither a policy nor a configuration has to say anything */
 	fclose(fopen(AJ_LOCAL_FILE, "w"));
 	FILE *policy = fopen("agentjail-unit-workspace.toml", "w");

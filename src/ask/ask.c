@@ -1,0 +1,151 @@
+/* Questions that are open: their number, their rate, their time, and what was denied before. Answers go back to the relay by a callback.
+ * It shows nothing and reads nothing itself: by_command.c, by_descriptor.c and by_terminal.c do. */
+#include "ask/ask.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+enum {
+	AT_ONCE = 8, /* questions in a row, and one more every so often */
+	EVERY_S = 5,
+	DENIED_S = 60,
+};
+
+static const char nobody[] = "this name and port are not on the jail's list, and this run has nobody to ask";
+
+static void answer(aj_answered_fn *fn, void *arg, const char *name, uint16_t port, uint32_t relay_id,
+                   enum aj_egress_verdict verdict, const char *why)
+{
+	struct aj_egress_answer a = { .id = relay_id, .verdict = verdict };
+	aj_ascii(a.why, sizeof a.why, why); /* cut where it is longer */
+	fn(arg, name, port, &a);
+}
+
+static bool was_denied(const struct aj_asker *a, const char *name, uint16_t port, int64_t now_us)
+{
+	for (size_t i = 0; i < sizeof a->denied / sizeof *a->denied; i++)
+		if (a->denied[i].port == port && a->denied[i].until_us > now_us && strcmp(a->denied[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static void remember(struct aj_asker *a, const struct aj_asked *q)
+{
+	unsigned i = a->next_denied++ % (sizeof a->denied / sizeof *a->denied);
+	strcpy(a->denied[i].name, q->name);
+	a->denied[i].port = q->port;
+	a->denied[i].until_us = aj_now_us() + DENIED_S * INT64_C(1000000);
+}
+
+void aj_asked_end(struct aj_asked *q, enum aj_egress_verdict verdict, const char *why)
+{
+	struct aj_asker *a = q->asker;
+	struct aj_error err = { 0 };
+	char unsaved[sizeof err.cause + 80];
+	a->way->drop(q);
+	aj_loop_unset(a->loop, &q->deadline);
+	q->asker = NULL;
+	if (verdict == AJ_EGRESS_DENY)
+		remember(a, q);
+	else if (verdict == AJ_EGRESS_RUN && a->save && aj_ask_save_add(a->save, q->name, q->port, &err) < 0)
+		snprintf(unsaved, sizeof unsaved, "it was allowed for this run, and could not be saved: %s", err.cause);
+	answer(q->fn, q->arg, q->name, q->port, q->relay_id, verdict,
+	       verdict == AJ_EGRESS_DENY ? why
+	       : err.exit_code           ? unsaved
+	                                 : "");
+}
+
+static void on_deadline(struct aj_timer *timer)
+{
+	aj_asked_end(timer->arg, AJ_EGRESS_DENY,
+	             "this name and port are not on the jail's list, and nobody has answered whether to allow them");
+}
+
+/* May one more question reach a person? */
+static bool take_token(struct aj_asker *a, int64_t now_us)
+{
+	a->tokens = a->filled_us ? a->tokens + (double)(now_us - a->filled_us) / (EVERY_S * 1e6) : AT_ONCE;
+	if (a->tokens > AT_ONCE)
+		a->tokens = AT_ONCE;
+	a->filled_us = now_us;
+	if (a->tokens < 1)
+		return false;
+	a->tokens--;
+	return true;
+}
+
+void aj_asker_ask(struct aj_asker *a, uint32_t relay_id, const char *name, uint16_t port, aj_answered_fn *fn, void *arg)
+{
+	int64_t now_us = aj_now_us();
+	struct aj_asked *q = NULL;
+	const char *why = NULL;
+	for (size_t i = 0; a && i < AJ_ASK_OPEN_MAX; i++) {
+		struct aj_asked *one = &a->open[i];
+		if (!one->asker)
+			q = q ? q : one;
+		else if (one->port == port && strcmp(one->name, name) == 0)
+			why = "it is asked for already"; /* the relay asks once */
+	}
+	if (!a)
+		why = nobody;
+	else if (!aj_ask_name_valid(name) || !port)
+		why = "this name is not on the jail's list, and no name that can be shown";
+	else if (!why && was_denied(a, name, port, now_us))
+		why = "this name and port are not on the jail's list, and the answer was no";
+	else if (!why && (!q || !take_token(a, now_us)))
+		why = "this name and port are not on the jail's list, and too many questions were asked";
+	if (why) {
+		answer(fn, arg, name, port, relay_id, AJ_EGRESS_DENY, why);
+		return;
+	}
+	*q = (struct aj_asked){
+		.asker = a, .id = ++a->last_id, .relay_id = relay_id, .port = port, .fn = fn, .arg = arg, .pidfd = -1, .out = { .fd = -1 }
+	};
+	strcpy(q->name, name);
+	q->deadline = (struct aj_timer){ .fn = on_deadline, .arg = q };
+	aj_loop_set(a->loop, &q->deadline, aj_in_ms(a->timeout_ms));
+	if (!a->way->put(q))
+		aj_asked_end(q, AJ_EGRESS_DENY, a->way->nobody);
+}
+
+int aj_asker_open(struct aj_asker **ret, struct aj_loop *loop, const struct aj_plan *plan, const struct aj_policy *policy,
+                  const struct aj_request *request, struct aj_error *err)
+{
+	const struct aj_ask_whom *whom = &request->ask;
+	*ret = NULL;
+	if (plan->network != AJ_NET_ALLOW || !policy->ask || (!whom->command && !whom->fd))
+		return 0;
+	struct aj_asker *a = calloc(1, sizeof *a);
+	if (!a)
+		return aj_fail(err, AJ_EXIT_SETUP, "ask", ENOMEM, "prepare questions");
+	a->loop = loop;
+	a->whom = *whom;
+	a->timeout_ms = policy->ask_ms;
+	a->io.fd = -1;
+	a->way = whom->command ? &aj_ask_by_command : &aj_ask_by_descriptor;
+	if (whom->save && !(a->save = aj_ask_save_open(whom, plan, err))) {
+		free(a);
+		return -1;
+	}
+	*ret = a;
+	return 0;
+}
+
+void aj_asker_close(struct aj_asker *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < AJ_ASK_OPEN_MAX; i++)
+		if (a->open[i].asker) {
+			a->way->drop(&a->open[i]);
+			aj_loop_unset(a->loop, &a->open[i].deadline);
+		}
+	a->way->close(a);
+	aj_ask_save_close(a->save);
+	free(a);
+}
