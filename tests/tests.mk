@@ -111,13 +111,20 @@ doctests: all
 	$Q $(JAILS) sh tests/doctests/run.sh
 
 # make bench    start-up, throughput and the warm path beside the peers that are installed; make bench-warm: the latter; make bench-walls: the cost of single walls
+record = $Q python3 tests/bench/record.py build/bench
 bench: all $B/bench-warm $B/probe
-	$Q sh tests/bench/bench.sh
-	$Q sh tests/bench/warm.sh
-	$Q sh tests/bench/walls.sh
+	$(record) start sh tests/bench/bench.sh
+	$(record) warm sh tests/bench/warm.sh
+	$(record) walls sh tests/bench/walls.sh
+	$Q sh tests/bench/scale/run.sh
 
 bench-warm: all $B/bench-warm
-	$Q sh tests/bench/warm.sh
+	$(record) warm sh tests/bench/warm.sh
+
+# make bench-scale  latency by live sandboxes and fresh ones a second by clients, with peers from PyPI, as JSON and plots below build/bench
+.PHONY: bench-scale
+bench-scale: all
+	$Q sh tests/bench/scale/run.sh
 
 # make bench-executors  agentjail beside tinyagent, smolagents and monty, with their packages from PyPI; writes docs/performance.md (some minutes)
 .PHONY: bench-executors

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Measures agentjail beside its peers as they grow, with packages from PyPI in a virtual environment below build, and writes the run as JSON.
+# It installs nothing elsewhere, and changes docs/ only with --write. Usage: run.sh [--quick] [--write]
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../../.." && pwd)
+venv=$top/build/venv/scale quick='' write=''
+for word; do
+	case $word in
+	--quick) quick=--quick ;;
+	--write) write=yes ;;
+	*) echo "usage: run.sh [--quick] [--write]" >&2; exit 2 ;;
+	esac
+done
+if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
+	rm -rf "$venv"
+	"${PYTHON:-python3}" -m venv "$venv"
+	"$venv/bin/pip" install -q --disable-pip-version-check -r "$here/requirements.txt"
+	cp "$here/requirements.txt" "$venv/"
+fi
+export PYTHONDONTWRITEBYTECODE=1 AGENTJAIL="${AGENTJAIL:-$top/build/agentjail}" AGENTJAIL_ROOTFS="${AGENTJAIL_ROOTFS:-$top/build/rootfs/default}"
+mkdir -p "$top/build/bench"
+run=$("$venv/bin/python" "$here/measure.py" "$top/build/bench" $quick)
+echo "$run"
+docs=$top/docs
+if [ ! "$write" ]; then # the plots and the page as they would be
+	docs=$top/build/bench
+	cp "$top/docs/performance.md" "$docs/"
+fi
+"$venv/bin/python" "$here/draw.py" "$run" "$docs"
+echo "$docs/latency.svg $docs/throughput.svg"
