@@ -12,10 +12,17 @@ import time
 
 from client import AJ, FOLDER, ROOT
 
-STATE = FOLDER + "/state"
-CHANGES = STATE + "/agentjail/changes"
-ENV = dict(os.environ, XDG_STATE_HOME=STATE, LC_ALL="C")
+TOP = FOLDER  # of workspaces and state folders
+CHANGES = TOP + "/state/agentjail/changes"
+ENV = dict(os.environ, XDG_STATE_HOME=TOP + "/state", LC_ALL="C")
 number = 0
+
+
+def place(folder):
+    """Workspaces and state folders go into another folder from now on."""
+    global TOP, CHANGES
+    TOP, CHANGES = folder, folder + "/state/agentjail/changes"
+    ENV["XDG_STATE_HOME"] = folder + "/state"
 
 
 def settle():
@@ -26,21 +33,25 @@ def settle():
 class Run:
     """`make` fills the workspace (a folder's path), `script` is run by sh in the view; `mode` copy: the view is a copy of the tree."""
 
-    def __init__(self, make, script, protected=("@default",), name="run"):
+    def __init__(self, make, script, protected=("@default",), name="run", mode="overlay"):
         global number
         number += 1
         self.id = "%s-%d" % (name, number)
-        self.workspace = "%s/work-%d" % (FOLDER, number)
+        self.workspace = "%s/work-%d" % (TOP, number)
         self.state = "%s/%s" % (CHANGES, self.id)
         os.makedirs(CHANGES, mode=0o700, exist_ok=True)
         os.mkdir(self.workspace)
         make(self.workspace)
         settle()
-        for folder in ("", "/upper", "/work"):
-            os.mkdir(self.state + folder, 0o700)
-        os.chmod(self.state + "/upper", os.stat(self.workspace).st_mode & 0o777)
+        os.mkdir(self.state, 0o700)
+        if mode == "copy":
+            self.copy()
+            settle()
+        else:
+            os.mkdir(self.state + "/upper", os.stat(self.workspace).st_mode & 0o777)
+            os.mkdir(self.state + "/work", 0o700)
         self.record = {
-            "version": 1, "id": self.id, "mode": "overlay", "workspace": self.workspace, "seen_at": self.workspace, "policy": "command",
+            "version": 1, "id": self.id, "mode": mode, "workspace": self.workspace, "seen_at": self.workspace, "policy": "command",
             "command": ["sh", "-c", "true"], "started_ns": time.time_ns(), "ended_ns": None, "device": os.stat(self.workspace).st_dev,
             "inode": os.stat(self.workspace).st_ino, "protected": list(protected)}
         self.write_record()
@@ -54,8 +65,23 @@ class Run:
         with open(self.state + "/record.json", "w") as f:
             json.dump(self.record, f)
 
+    def copy(self):
+        """A copy of the workspace, and the list of what was copied (src/changes/base.h)."""
+        subprocess.run(["cp", "-a", self.workspace, self.state + "/copy"], check=True)
+        with open(self.state + "/base", "wb") as f:
+            for where, folders, files in os.walk(os.fsencode(self.workspace)):
+                for name in folders + files:
+                    path = os.path.join(where, name)
+                    st = os.lstat(path)
+                    short = os.path.relpath(path, os.fsencode(self.workspace)).replace(b"\\", b"\\\\").replace(b"\n", b"\\n")
+                    f.write(b"%s %o %d %d %d %d %s\n" % (b"l" if os.path.islink(path) else b"d" if os.path.isdir(path) else b"f", st.st_mode & 0o7777,
+                                                       st.st_size, st.st_mtime_ns, st.st_ctime_ns, st.st_ino, short))
+
     def run(self, script):
         """The script in a view over the workspace as it is now."""
+        if self.record["mode"] == "copy":
+            subprocess.run(["sh", "-e"], cwd=self.state + "/copy", input=script.encode("utf-8", "surrogateescape"), check=True)
+            return
         merged = self.state + "/merged"
         os.mkdir(merged)
         mount = ["mount", "-t", "overlay", "overlay", "-o", "lowerdir=%s,upperdir=%s/upper,workdir=%s/work,userxattr" %

@@ -129,7 +129,7 @@ static int on_dropped(void *arg, const struct aj_change *c)
 	if (aj_select(&p->selection, c) == AJ_SELECTED_NOT)
 		return 0;
 	tell(p, AJ_APPLY_TAKEN, c);
-	aj_marks_set(&mark, c->path, 0);
+	aj_marks_set_settled(&mark, c->path, c->is.st_mode ? aj_node_ctime_ns(&c->is) : 0);
 	if (aj_marks_append(p->marks, &mark, 1) < 0)
 		p->journal.failed = true;
 	return 0;

@@ -107,10 +107,10 @@ void aj_step_unlock(struct aj_applying *a)
 		unlinkat(a->parent, a->at, 0);
 }
 
-/* Settled: they are no changes any more. Else, after an undo: their times of change are ours. */
+/* What the workspace has at the places now has times of change that are ours; settled: they are no changes any more, too. */
 int aj_steps_mark(struct aj_applying *a, bool settled)
 {
-	struct aj_mark marks[MARKS_AT_ONCE];
+	struct aj_mark marks[MARKS_AT_ONCE + 2];
 	size_t count = 0;
 	cleanup_fd int fd = aj_marks_open(a->s->dir);
 	bool failed = fd < 0;
@@ -118,10 +118,15 @@ int aj_steps_mark(struct aj_applying *a, bool settled)
 		int missing = aj_step_load(a, i);
 		if (missing < 0)
 			return -1;
-		struct stat now = missing || settled ? (struct stat){ 0 } : aj_step_stat(a, a->at);
-		if (a->step.op != AJ_STEP_LOCK && (settled || (now.st_mode && a->step.was_mode)))
-			aj_marks_set(&marks[count++], a->step.path, settled ? 0 : aj_node_ctime_ns(&now));
-		if (count == MARKS_AT_ONCE || (i + 1 == a->j.count && count)) {
+		struct stat now = missing ? (struct stat){ 0 } : aj_step_stat(a, a->at), view;
+		if (a->step.op != AJ_STEP_LOCK && settled) {
+			cleanup_fd int place = aj_node_place(a->s->view, a->step.path, true);
+			bool there = place >= 0 && fstat(place, &view) == 0 && a->step.op != AJ_STEP_DELETE;
+			aj_marks_set_settled(&marks[count++], a->step.path, there ? aj_node_ctime_ns(&view) : 0);
+		}
+		if (a->step.op != AJ_STEP_LOCK && now.st_mode)
+			aj_marks_set_ours(&marks[count++], a->step.path, aj_node_ctime_ns(&now));
+		if (count >= MARKS_AT_ONCE || (i + 1 == a->j.count && count)) {
 			failed = aj_marks_append(fd, marks, count) < 0;
 			count = 0;
 		}

@@ -16,6 +16,18 @@ enum { FSYNC_EACH = 500 };
 
 /* --- staging --- */
 
+/* A file that is replaced keeps its owner and group, as far as the caller may set them; root gives what is new to the owner of its folder.
+ * The file is `fd`, which may be O_PATH. Where the kernel refuses, it stays the caller's. */
+static void give_owner(const struct aj_applying *a, int fd)
+{
+	struct stat like = a->step.op == AJ_STEP_PUT && a->step.was_mode ? aj_step_stat(a, a->at) : (struct stat){ 0 };
+	bool root = geteuid() == 0;
+	if (!like.st_mode && (!root || fstat(a->parent, &like) < 0))
+		return;
+	if ((root || like.st_gid != getegid()) && fchownat(fd, "", root ? like.st_uid : (uid_t)-1, like.st_gid, AT_EMPTY_PATH) < 0)
+		return;
+}
+
 static int stage_file(struct aj_applying *a, int place)
 {
 	struct stat st;
@@ -23,6 +35,8 @@ static int stage_file(struct aj_applying *a, int place)
 	if (from < 0)
 		return aj_step_fail(a, errno, "read the new content of");
 	cleanup_fd int to = openat(a->parent, a->fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (to >= 0)
+		give_owner(a, to);
 	if (to < 0 || aj_node_copy(from, to) < 0 || fchmod(to, a->step.mode & 0777) < 0 || (a->j.count <= FSYNC_EACH && fsync(to) < 0))
 		return aj_step_fail(a, errno, "write the new content of");
 	return 0;
@@ -43,6 +57,9 @@ static int stage_put(struct aj_applying *a)
 		return stage_file(a, place);
 	if (aj_node_link(place, "", target, sizeof target) < 0 || symlinkat(target, a->parent, a->fresh) < 0)
 		return aj_step_fail(a, errno, "make the link");
+	cleanup_fd int made = aj_beneath_open_here(a->parent, a->fresh, O_PATH);
+	if (made >= 0 && fstat(made, &st) == 0 && S_ISLNK(st.st_mode))
+		give_owner(a, made);
 	return 0;
 }
 
@@ -55,8 +72,12 @@ static int stage_folder(struct aj_applying *a)
 		if (renameat(a->parent, a->at, a->parent, a->old) < 0)
 			return aj_step_fail(a, errno, "move aside");
 	}
-	if (mkdirat(a->parent, a->at, 0700) == 0)
+	if (mkdirat(a->parent, a->at, 0700) == 0) {
+		cleanup_fd int made = aj_beneath_open_here(a->parent, a->at, O_PATH | O_DIRECTORY);
+		if (made >= 0)
+			give_owner(a, made);
 		return 0;
+	}
 	int error = errno;
 	now = aj_step_stat(a, a->at);
 	return error == EEXIST && S_ISDIR(now.st_mode) ? 0

@@ -20,7 +20,7 @@ static int by_sum(const void *a, const void *b)
 {
 	const struct aj_mark *x = a, *y = b;
 	int order = memcmp(x->sum, y->sum, sizeof x->sum);
-	return order ? order : (x->ctime_ns > y->ctime_ns) - (x->ctime_ns < y->ctime_ns);
+	return order ? order : (x->stamp_ns > y->stamp_ns) - (x->stamp_ns < y->stamp_ns);
 }
 
 int aj_marks_read(struct aj_marks *marks, int dir)
@@ -47,31 +47,45 @@ void aj_marks_free(struct aj_marks *marks)
 	*marks = (struct aj_marks){ 0 };
 }
 
-void aj_marks_set(struct aj_mark *mark, const char *path, long long ctime_ns)
+static void set(struct aj_mark *mark, const char *path, long long stamp_ns)
 {
 	char sum[AJ_SHA256_HEX];
 	aj_sha256(path, strlen(path), sum);
 	memcpy(mark->sum, sum, sizeof mark->sum);
-	mark->ctime_ns = ctime_ns;
+	mark->stamp_ns = stamp_ns;
 }
 
-static bool has(const struct aj_marks *marks, const char *path, long long ctime_ns)
+void aj_marks_set_settled(struct aj_mark *mark, const char *path, long long view_ns)
+{
+	set(mark, path, view_ns > 0 ? -view_ns : -1);
+}
+
+void aj_marks_set_ours(struct aj_mark *mark, const char *path, long long ctime_ns)
+{
+	set(mark, path, ctime_ns);
+}
+
+static bool has(const struct aj_marks *marks, const struct aj_mark *wanted)
+{
+	return bsearch(wanted, marks->items, marks->count, sizeof *wanted, by_sum) != NULL;
+}
+
+bool aj_marks_settled(const struct aj_marks *marks, const char *path, long long view_ns)
 {
 	struct aj_mark wanted;
 	if (!marks->count)
 		return false;
-	aj_marks_set(&wanted, path, ctime_ns);
-	return bsearch(&wanted, marks->items, marks->count, sizeof wanted, by_sum) != NULL;
-}
-
-bool aj_marks_settled(const struct aj_marks *marks, const char *path)
-{
-	return has(marks, path, 0);
+	aj_marks_set_settled(&wanted, path, view_ns);
+	return has(marks, &wanted);
 }
 
 bool aj_marks_ours(const struct aj_marks *marks, const char *path, long long ctime_ns)
 {
-	return has(marks, path, ctime_ns);
+	struct aj_mark wanted;
+	if (!marks->count)
+		return false;
+	aj_marks_set_ours(&wanted, path, ctime_ns);
+	return has(marks, &wanted);
 }
 
 int aj_marks_open(int dir)

@@ -6,7 +6,7 @@
 
 struct aj_mark {
 	char sum[64];       /* SHA-256 of the path, in hex */
-	long long ctime_ns; /* 0: settled */
+	long long stamp_ns; /* a time of change in the workspace that is ours; negative: of the settled change in the view */
 };
 
 struct aj_marks {
@@ -16,10 +16,13 @@ struct aj_marks {
 
 int aj_marks_read(struct aj_marks *marks, int dir); /* -1 with errno */
 void aj_marks_free(struct aj_marks *marks);
-bool aj_marks_settled(const struct aj_marks *marks, const char *path);
+/* `view_ns`: the time of change in the view, 0 where it has nothing there: a later run that goes on in the same view unsettles what it
+ * changes. */
+bool aj_marks_settled(const struct aj_marks *marks, const char *path, long long view_ns);
 bool aj_marks_ours(const struct aj_marks *marks, const char *path, long long ctime_ns);
 
 /* New marks, appended to the file by aj_marks_save(). */
-void aj_marks_set(struct aj_mark *mark, const char *path, long long ctime_ns);
+void aj_marks_set_settled(struct aj_mark *mark, const char *path, long long view_ns);
+void aj_marks_set_ours(struct aj_mark *mark, const char *path, long long ctime_ns);
 int aj_marks_append(int fd, const struct aj_mark *marks, size_t count); /* -1 with errno */
 int aj_marks_open(int dir);                                             /* for aj_marks_append(); -1 with errno */

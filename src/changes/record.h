@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-enum { AJ_CHANGES_ID = 64, AJ_RECORD_BYTES = 1 << 20 };
+enum { AJ_CHANGES_ID = 65, AJ_RECORD_BYTES = 1 << 20 };
 
 struct aj_change_record {
 	bool copy;                       /* the view was a copy of the tree; else an overlay */

@@ -138,7 +138,7 @@ static int open_lock(struct aj_change_state *s, struct aj_error *err)
 
 int aj_change_state_open(int all, const char *id, struct aj_change_state *ret, struct aj_error *err)
 {
-	*ret = (struct aj_change_state){ .dir = -1, .lock = -1, .view = -1, .workspace = -1 };
+	*ret = (struct aj_change_state)AJ_NO_CHANGE_STATE;
 	if (!aj_changes_id_valid(id))
 		return fail(err, 0, "this is no id of a run:", id);
 	if (find_id(all, id, ret->id, err) < 0)
@@ -154,6 +154,14 @@ int aj_change_state_open(int all, const char *id, struct aj_change_state *ret, s
 	return 0;
 }
 
+/* Without it a copy is not complete. */
+static int read_base(struct aj_change_state *s, struct aj_error *err)
+{
+	struct stat st;
+	int fd = aj_node_open_file(s->dir, "base", false, &st);
+	return fd < 0 || aj_base_read(&s->base, fd) < 0 ? fail(err, errno, "read the list of what was copied for", s->id) : 0;
+}
+
 int aj_change_state_trees(struct aj_change_state *s, struct aj_error *err)
 {
 	struct stat st;
@@ -161,6 +169,8 @@ int aj_change_state_trees(struct aj_change_state *s, struct aj_error *err)
 	s->view = aj_node_open_folder(s->dir, s->record.copy ? "copy" : "upper", !s->running);
 	if (s->view < 0)
 		return fail(err, errno, "open the files of", s->id);
+	if (s->record.copy && read_base(s, err) < 0)
+		return -1;
 	s->workspace = aj_beneath_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
 	if (s->workspace < 0 || fstat(s->workspace, &st) < 0)
 		return fail(err, errno, "open the workspace", path);
@@ -193,6 +203,7 @@ void aj_change_state_close(struct aj_change_state *s)
 	aj_close(&s->view);
 	aj_close(&s->workspace);
 	aj_marks_free(&s->marks);
+	aj_base_free(&s->base);
 	aj_arena_free(&s->arena);
 }
 

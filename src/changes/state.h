@@ -1,5 +1,6 @@
 /* State folders: what is kept of a run over a private view of its workspace, in $XDG_STATE_HOME/agentjail/changes/ID/. */
 #pragma once
+#include "changes/base.h"
 #include "changes/marks.h"
 #include "changes/record.h"
 
@@ -12,6 +13,7 @@ struct aj_change_state {
 	struct aj_arena arena;
 	struct aj_change_record record;
 	struct aj_marks marks;
+	struct aj_base base; /* of a copy */
 };
 
 /* How the names of an apply's own files begin, in a workspace and, for its journal, in the state folder. */
@@ -20,6 +22,11 @@ struct aj_change_state {
 bool aj_changes_own(const char *name);
 /* Is there a journal in the state folder? */
 bool aj_change_state_interrupted(int dir);
+
+#define AJ_NO_CHANGE_STATE                                                        \
+	{                                                                         \
+		.dir = -1, .lock = -1, .view = -1, .workspace = -1, .base.fd = -1 \
+	}
 
 /* The folder of all state folders; -1 with errno (ENOENT: there was no such run yet). `make`: make it where it is missing. */
 int aj_changes_folder(bool make);

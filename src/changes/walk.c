@@ -27,8 +27,11 @@ static const char gone[] = "the host has removed it since", changed[] = "the hos
 
 bool aj_changed_since(const struct aj_change_state *s, const char *path, const struct stat *st)
 {
+	struct aj_base_entry copied;
 	long long ns = aj_node_ctime_ns(st);
-	return ns > s->record.started_ns - TICK_NS && !aj_marks_ours(&s->marks, path, ns);
+	bool other = s->record.copy ? !aj_base_find(&s->base, path, &copied) || copied.ctime_ns != ns || copied.ino != st->st_ino
+	                            : ns > s->record.started_ns - TICK_NS;
+	return other && !aj_marks_ours(&s->marks, path, ns);
 }
 
 /* --- what overlayfs(5) leaves in an upper layer --- */
@@ -41,12 +44,13 @@ static char attribute(int fd, const char *name)
 	return value;
 }
 
-/* Has the overlay made the entry of one that the workspace had? */
+/* Was the entry made of one that the workspace had? */
 static bool copied_up(const struct aj_walk *w, const struct aj_pair *p)
 {
+	struct aj_base_entry copied;
 	struct stat st;
 	if (w->s->record.copy)
-		return false;
+		return aj_base_find(&w->s->base, w->path, &copied);
 	cleanup_fd int fd = S_ISDIR(p->is.st_mode) ? aj_node_open_folder(p->view, p->name, !w->s->running)
 	                  : S_ISREG(p->is.st_mode) ? aj_node_open_file(p->view, p->name, !w->s->running, &st)
 	                                           : -1;
@@ -87,7 +91,7 @@ static int tell(struct aj_walk *w, const struct aj_pair *p, enum aj_change_kind 
 {
 	struct aj_change c = { .path = w->path, .kind = kind, .was = p->was, .is = p->is, .conflict = conflict };
 	c.refused = refused ? refused : kind == AJ_CHANGE_DELETED ? NULL : never(p);
-	if (aj_marks_settled(&w->s->marks, w->path))
+	if (aj_marks_settled(&w->s->marks, w->path, p->is.st_mode ? aj_node_ctime_ns(&p->is) : 0))
 		return 0;
 	aj_change_hold(&c, w->unit && !w->unit->made ? w->unit->bytes : 0, w->s);
 	if (w->unit && (w->unit->made || !c.held)) {
@@ -232,11 +236,53 @@ static int walk_into(struct aj_walk *w, const struct aj_pair *p, bool in_view, b
 	return result;
 }
 
+static int note_one(void *arg, const struct aj_change *c)
+{
+	(void)c;
+	*(bool *)arg = true;
+	return 0;
+}
+
+/* In a copy: has the run left the entry as it was copied? The time of change says so, which no jail sets. */
+static bool untouched(struct aj_walk *w, const struct aj_pair *p)
+{
+	struct aj_base_entry copied;
+	aj_change_fn *each = w->each;
+	void *arg = w->arg;
+	const char *why;
+	bool any = false;
+	if (!w->s->record.copy)
+		return false;
+	if (!p->is.st_mode) /* the host has made it since, in a folder that the view has as well */
+		return p->view >= 0 && !aj_base_find(&w->s->base, w->path, &copied);
+	if (!S_ISDIR(p->is.st_mode))
+		return aj_node_ctime_ns(&p->is) < w->s->record.started_ns;
+	if (p->was.st_mode || !aj_base_find(&w->s->base, w->path, &copied))
+		return false;
+	w->each = note_one; /* the host has removed the folder: is there anything in it that it could not know? */
+	w->arg = &any;
+	int result = walk_into(w, p, true, false, &why);
+	w->each = each;
+	w->arg = arg;
+	return result == 0 && !any;
+}
+
+/* Did the run change the mode? In a copy another one can be the host's doing. */
+static bool mode_changed(const struct aj_walk *w, const struct aj_pair *p)
+{
+	struct aj_base_entry copied;
+	if (same_mode(p))
+		return false;
+	return !w->s->record.copy || !aj_base_find(&w->s->base, w->path, &copied) || ((p->is.st_mode ^ copied.mode) & 0777);
+}
+
 int aj_walk_entry(struct aj_walk *w, const struct aj_pair *p)
 {
 	const char *why = NULL;
 	bool now = p->is.st_mode, folder_now = S_ISDIR(p->is.st_mode), folder_was = S_ISDIR(p->was.st_mode);
 	int result = 0;
+	if (untouched(w, p))
+		return 0;
 	if (folder_was && !folder_now) { /* its entries go first */
 		result = walk_into(w, p, false, true, &why);
 		return result < 0 ? -1 : tell(w, p, now ? AJ_CHANGE_TYPE : AJ_CHANGE_DELETED, NULL, result ? why : NULL);
@@ -247,7 +293,7 @@ int aj_walk_entry(struct aj_walk *w, const struct aj_pair *p)
 		result = walk_into(w, p, true, true, &why);
 		if (result > 0)
 			return tell(w, p, AJ_CHANGE_MODIFIED, NULL, why);
-		return result < 0 || same_mode(p) ? result : tell(w, p, AJ_CHANGE_MODE, since(w, p), NULL);
+		return result < 0 || !mode_changed(w, p) ? result : tell(w, p, AJ_CHANGE_MODE, since(w, p), NULL);
 	}
 	const char *conflict = p->was.st_mode ? since(w, p) : copied_up(w, p) ? gone : NULL;
 	if (!folder_now && p->was.st_mode && ((p->is.st_mode ^ p->was.st_mode) & S_IFMT) == 0 && !never(p))

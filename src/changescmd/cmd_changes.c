@@ -127,7 +127,7 @@ static int run_sub(size_t sub, struct aj_changes_args *a, struct aj_error *err)
 		return aj_changes_discard(a, all, NULL, err);
 	if (all < 0)
 		return aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "there are no changes of a run `%s`", a->id);
-	struct aj_change_state state = { .dir = -1, .lock = -1, .view = -1, .workspace = -1 };
+	struct aj_change_state state = AJ_NO_CHANGE_STATE;
 	int code = run_on(sub, a, all, &state, err);
 	aj_change_state_close(&state);
 	return code;

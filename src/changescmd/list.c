@@ -107,6 +107,8 @@ int aj_changes_list(const struct aj_changes_args *args, struct aj_error *err)
 			aj_close(&runs[found].state.workspace);
 			aj_close(&runs[found].state.dir);
 			aj_close(&runs[found].state.lock);
+			aj_base_free(&runs[found].state.base);
+			aj_marks_free(&runs[found].state.marks);
 			found++;
 		}
 	if (found)

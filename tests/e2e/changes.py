@@ -17,9 +17,8 @@ KINDS = {"mod": "modified", "gone": "deleted", "mode": "mode", "d/a": "deleted",
          "new/sub/empty": "added", "new/sub/l": "added", "deep/a/b/c": "modified"}
 
 
-@test
-def every_kind():
-    run = Run(put(EVERY), SCRIPT)
+def apply_every_kind(mode):
+    run = Run(put(EVERY), SCRIPT, mode=mode)
     same(run.kinds(), KINDS)
     same([r["conflict"] for r in run.rows().values() if r["conflict"]], [])
     text = run.ask("show").stdout.decode()
@@ -31,6 +30,73 @@ def every_kind():
     same(run.kinds(), {})
     assert b"no changes are left" in run.ask("show").stdout
     same([n for n in os.listdir(run.state) if n.startswith(("journal", "unfinished"))], [])
+
+
+@test
+def every_kind():
+    apply_every_kind("overlay")
+
+
+@test
+def every_kind_of_a_copy():
+    apply_every_kind("copy")
+
+
+@test
+def a_copy_and_its_host():
+    files = {"both": "1\n", "host": "1\n", "run": "1\n", "gone": "1\n", "gone-both": "1\n", "d/x": "1\n", "d/y": "1\n", "e/x": "1\n", "f/x": "1\n", "mode": "1\n",
+             "odd\nna\\me": "1\n"}
+    run = Run(put(files), "echo 2 >both; echo 2 >run; rm gone-both; rm -r d; echo 2 >e/x; chmod 755 mode; for f in odd*; do printf 2 >\"$f\"; done", mode="copy")
+    run.write("both", "host\n")
+    run.write("host", "host\n")
+    run.write("new", "host\n")
+    run.write("d/new", "host\n")
+    os.unlink(run.path("gone"))
+    os.unlink(run.path("gone-both"))
+    shutil.rmtree(run.path("e"))
+    shutil.rmtree(run.path("f"))
+    same({p: (r["kind"], bool(r["conflict"])) for p, r in run.rows().items()},
+         {"both": ("modified", True), "run": ("modified", False), "d/x": ("deleted", False), "d/y": ("deleted", False), "d/new": ("deleted", True),
+          "d": ("deleted", False), "e": ("added", True), "e/x": ("added", True), "mode": ("mode", False), "odd\nna\\me": ("modified", False)})
+    run.ask("apply", rc=1)
+    run.ask("apply", "run", "mode", "d/x")
+    run.ask("apply", "--force")
+    same((run.read("both"), run.read("host"), run.read("new"), run.read("e/x"), run.read("odd\nna\\me")), (b"2\n", b"host\n", b"host\n", b"2\n", b"2"))
+    assert not os.path.exists(run.path("gone")) and not os.path.exists(run.path("d")) and not os.path.exists(run.path("f"))
+    same(run.kinds(), {})
+    run.write("run", "3\n")
+    same(run.kinds(), {})
+    os.unlink(run.state + "/base")
+    run.ask("show", rc=125)
+    with open(run.state + "/base", "w") as f:
+        f.write("no list\n")
+    run.ask("show", rc=125)
+
+
+@test
+def a_later_run_goes_on():
+    run = Run(put({"a": "1\n", "b": "1\n", "c": "1\n"}), "echo 2 >a; echo 2 >b; rm c")
+    run.ask("apply", "a", "c")
+    run.ask("discard", "b")
+    same(run.kinds(), {})
+    run.run("echo 3 >a; echo 3 >b; echo 3 >c")
+    same({p: (r["kind"], r["conflict"]) for p, r in run.rows().items()}, {"a": ("modified", None), "b": ("modified", None), "c": ("added", None)})
+    run.ask("apply")
+    same([run.read(n) for n in "abc"], [b"3\n"] * 3)
+
+
+@test
+def owners_stay():
+    if not ROOT:
+        return
+    def make(top):
+        put({"a": "1\n", "d/b": "1\n"})(top)
+        for path, ids in (("a", (40001, 40002)), ("d", (40003, 40004)), ("d/b", (40001, 40001))):
+            os.chown(top + "/" + path, *ids)
+    run = Run(make, "echo 2 >a; echo 2 >d/b; chown 0:0 a d/b; mkdir d/new; echo 1 >d/new/f; ln -s f d/new/l; rm -f x")
+    run.ask("apply")
+    same([(os.lstat(run.path(p)).st_uid, os.lstat(run.path(p)).st_gid) for p in ("a", "d/b", "d/new", "d/new/f", "d/new/l")],
+         [(40001, 40002), (40001, 40001)] + [(40003, 40004)] * 3)
 
 
 @test

@@ -1,0 +1,134 @@
+"""Kills `agentjail changes apply` at random instants: nothing may be lost, and the next apply ends it or --abort takes it back.
+applies.sh runs it. KILLS=15: how many are killed; SEED: of the random numbers, which a failure names."""
+import os, random, shutil, subprocess, sys, tempfile, time
+
+from client import AJ, FOLDER, check, done
+from overlays import ENV, Run, can_overlay, place, tree
+
+KILLS, SEED = int(os.environ.get("KILLS", 15)), int(os.environ.get("SEED", time.time_ns() % 1000000))
+SCRIPT = """
+for i in 0 1 2 3 4 5 6 7 8 9; do echo new >m$i; rm g$i; echo new >d/m$i; rm d/g$i; mkdir n$i; echo new >n$i/f; ln -s f n$i/l; chmod 700 n$i; done
+chmod 755 mode; chmod 500 folder; rm -r tree; rm to-folder; mkdir to-folder; echo in >to-folder/in; rm -r to-file; echo f >to-file; ln -sf m2 link
+head -c 300000 /dev/zero >big; echo new >folder/deep/f || true
+echo ref: new >.git/HEAD; echo new >.git/index; mkdir .git/objects/aa; echo o >.git/objects/aa/bb; echo new >.git/refs/heads/main
+"""
+
+
+def make(top):
+    for folder in ("d", "folder/deep", "tree/a/b", "to-file/x", ".git/objects", ".git/refs/heads"):
+        os.makedirs(top + "/" + folder)
+    names = ["%s%s%d" % (where, kind, i) for where in ("", "d/") for kind in "mg" for i in range(10)]
+    names += ["mode", "tree/a/b/1", "tree/a/2", "tree/3", "to-folder", "to-file/x/1", "to-file/2", "big", "folder/deep/f", ".git/HEAD", ".git/index",
+              ".git/refs/heads/main", "untouched"]
+    for name in names:
+        with open(top + "/" + name, "w") as f:
+            f.write("old " + name)
+    os.symlink("m1", top + "/link")
+
+
+def run_for(seconds, run, *words):
+    """True: it was killed before its end."""
+    process = subprocess.Popen([AJ, "changes", "apply", run.id, *words], env=ENV, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        said = process.communicate(timeout=seconds)[1]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return True
+    assert process.returncode == 0, (words, process.returncode, said)
+    return False
+
+
+def remove(folder):
+    subprocess.run(["chmod", "-R", "u+rwx", folder], check=True)
+    shutil.rmtree(folder)
+
+
+def interrupted(run):
+    return any(name.startswith("journal.") for name in os.listdir(run.state))
+
+
+def not_lost(run, before, after):
+    """After a kill each file has its old or its new content, and none that stays is missing."""
+    now = tree(run.workspace)
+    for path, was in before.items():
+        is_ = after.get(path)
+        if is_ and was[0] == is_[0] == "file":
+            assert path in now and now[path][0] == "file" and now[path][-1] in (was[-1], is_[-1]), (path, now.get(path))
+    for path, was in now.items():
+        own = b".agentjail-" in path
+        if not own and was[0] == "file":
+            assert was[-1] in [t[path][-1] for t in (before, after) if t.get(path, "?")[0] == "file"] or path.endswith(b".lock"), (path, was)
+    here = {was[-1] for was in now.values() if was[0] == "file"}
+    if interrupted(run) and not os.path.exists(run.state + "/journal.cleaning"):
+        assert all(was[-1] in here for was in before.values() if was[0] == "file"), "an old file is gone"
+
+
+def one(number, mode, pace):
+    run = Run(make, SCRIPT, mode=mode, name="kill")
+    before, kinds = tree(run.workspace), run.kinds()
+    want = Run(make, "true", mode="copy", name="want")
+    subprocess.run(["sh", "-e"], cwd=want.workspace, input=SCRIPT.encode(), check=True)
+    after = tree(want.workspace)
+    back = rng.random() < 0.4
+    killed = run_for(rng.uniform(0, pace), run)
+    not_lost(run, before, after)
+    began = interrupted(run)
+    for _ in range(rng.randrange(3)):  # and again, on the way forward or back
+        if killed and interrupted(run):
+            killed = run_for(rng.uniform(0, pace), run, *(["--abort"] if back else []))
+            if not back:
+                not_lost(run, before, after)
+    if back and interrupted(run):
+        cleaning = os.path.exists(run.state + "/journal.cleaning")
+        run.ask("apply", "--abort")
+        if not cleaning:
+            assert tree(run.workspace) == before, "it is not as it was: %s" % differing(before, tree(run.workspace))
+            assert run.kinds() == kinds and not any(r["conflict"] for r in run.rows().values()), run.rows()
+    run.ask("apply")
+    if interrupted(run) or run.kinds():
+        run.ask("apply")
+    assert tree(run.workspace) == after, differing(after, tree(run.workspace))
+    assert run.kinds() == {}, run.kinds()
+    run.ask("discard")
+    want.ask("discard")
+    remove(run.workspace)
+    remove(want.workspace)
+    return began
+
+
+def differing(a, b):
+    return {path: (a.get(path), b.get(path)) for path in set(a) | set(b) if a.get(path) != b.get(path)}
+
+
+def rounds():
+    overlay = can_overlay()
+    times = []
+    for _ in range(3):
+        run = Run(make, SCRIPT, mode="copy")
+        began = time.monotonic()
+        run_for(60, run)
+        times.append(time.monotonic() - began)
+        run.ask("discard")
+    hit = 0
+    for number in range(KILLS):
+        try:
+            hit += one(number, "overlay" if overlay and number % 3 == 0 else "copy", 1.1 * max(times))
+        except Exception as e:
+            check("kill %d of seed %d" % (number, SEED), False, repr(e))
+            return
+    check("%d applies that were killed, %d between their first and their last step, lost nothing" % (KILLS, hit), True)
+    check("some were killed in the middle", hit > 0 or KILLS < 10, "none of %d" % KILLS)
+
+
+rng = random.Random(SEED)
+# In memory, where an fsync(2) costs nothing: kills, unlike a loss of power, take no written byte back.
+folder = tempfile.mkdtemp(dir="/dev/shm") if os.access("/dev/shm", os.W_OK) else None
+try:
+    if folder:
+        place(folder)
+    rounds()
+finally:
+    if folder:
+        remove(folder)
+done()
