@@ -2,7 +2,7 @@
 
 Usage: run.py [WORD...]    only tests whose name holds one of the words. AGENTJAIL and AGENTJAIL_ROOTFS say what the client starts,
 without them it is build/agentjail.
-$ROOT_TOO: root runs these tests as well, so what no user changes (files that begin with test_pure_) is left out.
+$ROOT_TOO: root runs these tests as well, so of the files only those in USER_TOO are run: what starts and ends a service, and the examples.
 """
 
 import gc
@@ -14,6 +14,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 CLIENT = os.path.join(TOP, "src", "sdk", "python")
+USER_TOO = "test_docs", "test_ends", "test_examples", "test_service"
 os.environ.setdefault("AGENTJAIL", os.path.join(TOP, "build", "agentjail"))
 sys.path[:0] = [CLIENT, HERE, os.path.dirname(HERE)]
 os.environ["PYTHONPATH"] = os.pathsep.join([CLIENT, HERE])  # for the programs that tests start
@@ -32,7 +33,7 @@ def main():
     loader = unittest.TestLoader()
     found = list(cases(loader.discover(HERE, "test_*.py", HERE)))
     if os.environ.get("ROOT_TOO"):
-        found = [t for t in found if not type(t).__module__.startswith("test_pure_")]
+        found = [t for t in found if type(t).__module__ in USER_TOO]
     chosen = unittest.TestSuite(t for t in found if not words or any(word in t.id() for word in words))
     result = unittest.TextTestRunner(stream=io.StringIO(), verbosity=0, warnings="error").run(chosen)
     bad = result.failures + result.errors + [(t, "passes, and was expected to fail") for t in result.unexpectedSuccesses]
