@@ -1,4 +1,4 @@
-/* What the phases of an apply share: the step at hand, its folder, and what is there. All names are looked up beneath the workspace,
+/* The parts that all phases of an apply use: the step at hand, its folder, and the entry that is there. All names are looked up beneath the workspace,
  * through no link and into no other file system. */
 #include "apply/steps.h"
 

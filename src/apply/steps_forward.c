@@ -167,7 +167,7 @@ static int put_new(struct aj_applying *a)
 	return errno == EEXIST || aj_step_stat(a, a->at).st_mode ? aj_step_raced(a) : aj_step_fail(a, errno, "put into its place");
 }
 
-/* What was there is never without a name, and what comes takes its place at one instant where the file system can do that. */
+/* The old file is never without a name, and the new one takes its place at one instant where the file system can do that. */
 static int put_over(struct aj_applying *a)
 {
 	struct stat old = aj_step_stat(a, a->old);

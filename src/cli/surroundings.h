@@ -1,4 +1,4 @@
-/* What a command gets from where its caller stands. */
+/* The surroundings of a command: the folder of its caller, and variables of the caller. */
 #pragma once
 #include "cli/options.h"
 

@@ -47,7 +47,7 @@ struct aj_egress_event {
 	int64_t opened_us, lasted_us; /* aj_now_us() */
 };
 
-/* What the program could do about a refusal: a sentence. With the host and the reason before it: the whole text that the program gets where
+/* Advice on a refusal, for the program: a sentence. With the host and the reason before it: the whole text that the program gets where
  * its protocol has room for one. Printable ASCII, cut where it does not fit. */
 void aj_egress_advice(const struct aj_egress_event *event, char *out, size_t out_bytes);
 void aj_egress_sentence(const struct aj_egress_event *event, char *out, size_t out_bytes);

@@ -102,7 +102,7 @@ int aj_helper_detach(void)
 	return 0;
 }
 
-/* A lasting process must not keep the supervisor's descriptors. What libc says of a broken heap must not go into a socket. */
+/* A lasting process must not keep the supervisor's descriptors. libc's message about a broken heap must not go into a socket. */
 int aj_helper_keep(int *const own[], size_t count)
 {
 	int keep[KEPT_MAX];

@@ -33,7 +33,7 @@ int aj_proxy_parse(struct aj_proxy *proxy, const struct aj_policy *policy)
 	return 0;
 }
 
-/* What the proxy said, in place of bytes: `bytes` of it so far. */
+/* The proxy's answer, or a part of it, has come. */
 static void on_answer(struct aj_io *io, uint32_t events)
 {
 	struct aj_connection *c = io->arg;

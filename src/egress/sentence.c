@@ -1,4 +1,4 @@
-/* What is said of a refusal: one sentence, the same in the result, on standard error and in the answer that the program gets.
+/* The words for a refusal: one sentence, the same in the result, on standard error and in the answer that the program gets.
  * It decides nothing, and writes the program's own words as printable ASCII alone. */
 #include <stdio.h>
 #include <string.h>

@@ -54,7 +54,7 @@ void aj_huge_collapse(void)
 	pairs_in_place = 0;
 	for (int i = 0; i < PAIRS_MAX && pairs[i]; i++) {
 		madvise(pairs[i], HUGE, MADV_COLLAPSE);
-		/* What is huge stays so; but khugepaged makes no huge page of what a jail has written there, which would not be shared. */
+		/* Huge pages stay huge; but khugepaged makes no huge page of pages that a jail has written, which would not be shared. */
 		madvise(pairs[i], HUGE, MADV_NOHUGEPAGE);
 	}
 	for (; heap + HUGE <= heap_end; heap += HUGE)

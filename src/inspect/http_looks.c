@@ -13,7 +13,7 @@ bool aj_http_token_char(char c)
 	return isalnum((unsigned char)c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
 }
 
-/* What lenient servers take between the words of a request's first line (RFC 9112, section 3). */
+/* The blanks that lenient servers take between the words of a request's first line (RFC 9112, section 3). */
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r';

@@ -124,7 +124,7 @@ static bool have_channel(struct aj_resolver *r)
 	return r->channel;
 }
 
-/* IPv4 first: where one family does not work it is the other one. What this host has no route to comes last. */
+/* IPv4 first: where one family does not work it is the other one. Addresses to which this host has no route come last. */
 static int rank(const struct aj_resolved *a)
 {
 	return (a->unreachable ? 2 : 0) + (a->family == AF_INET6);

@@ -244,7 +244,7 @@ static void add_number_or_null(struct aj_members *m, const char *name, bool know
 	aj_member_json(m, name, known ? json_integer(number) : json_null());
 }
 
-/* What the kernel refused, and the network's relay. */
+/* Calls that the kernel refused, and the network's relay. */
 static void add_refusals(struct aj_members *m, const struct aj_result *r)
 {
 	json_t *violations = aj_violations_json(&r->violations), *network = aj_network_json(&r->network);

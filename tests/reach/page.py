@@ -9,7 +9,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 KEYS = ("id", "object", "from", "can", "by", "enforced", "test")
 PROCESSES = {"run", "snippet", "zygote", "host"}  # host: what the host's own programs do later with what a jail left
 INTRODUCTION = """\
-# What a jail can reach of the host
+# The reach of a jail into the host
 
 This page is for reviewers. Namespaces, a filter and Landlock separate a jail from the host; this page lists what the
 host shares with a jail all the same: inodes, sockets, terminals, counters that the kernel keeps per user or for all

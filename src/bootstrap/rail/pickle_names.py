@@ -4,7 +4,7 @@ A row was read before it was written here: nothing in it makes code from text, i
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 
-# What pickle itself writes, for types without a module of their own and in protocols before 4.
+# Names that pickle itself writes, for types without a module of their own and in protocols before 4.
 OF_PICKLE = (("copyreg", "_reconstructor"), ("_codecs", "encode"), ("re", "_compile"), ("array", "_array_reconstructor"))
 
 # Packages whose values are parts of those of others -> the packages one of which the policy must allow.

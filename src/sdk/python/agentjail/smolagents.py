@@ -131,7 +131,7 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         self._tools = made
 
     def send_variables(self, variables: Mapping[str, Any]) -> None:
-        """Variables for the steps that follow. What has no form in a jail arrives as HostObjects says. A name that no code can write, or
+        """Variables for the steps that follow. A value that has no form in a jail arrives as HostObjects says. A name that no code can write, or
         that is a tool's, stays in `state`."""
         sent = {name: self.objects.outgoing(value) for name, value in variables.items() if self._is_name(name)}
         self.state.update(variables)

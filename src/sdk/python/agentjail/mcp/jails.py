@@ -70,7 +70,7 @@ class Jails:
         return AsyncJail(**await self.place(workspace))
 
     def new_key(self) -> str:
-        """A session's name for a client that its transport does not tell from others. Who knows the name has the session."""
+        """A session's name for a client that its transport does not tell from others. Every client that knows the name has the session."""
         return secrets.token_urlsafe(16)
 
     def known(self, key: str) -> bool:

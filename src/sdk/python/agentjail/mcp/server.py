@@ -292,7 +292,7 @@ async def list_files(ctx: Ctx, roots: Roots, path: Path = ".", session: SessionN
     return content.answer("\n".join([*lines, *([] if complete else ["[there are more]"]), *workspace.notes]), shape)
 
 
-# Nothing here reaches another machine. What a jail of its own does cannot harm; a command and a file of the workspace change what is the user's.
+# Nothing here reaches another machine. Code in a jail of its own cannot harm; a command and a file of the workspace change the user's files.
 CONFINED = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
 REPLACES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
