@@ -14,6 +14,8 @@ layer policy     base toml
 layer policyload base toml policy
 # Bytes of the network, judged: this room opens no socket and allocates nothing.
 layer inspect    base
+# The caller's terminal, and what may be written to it: this room knows no jail but as a terminal's other side.
+layer pty        base policy
 layer seccomp    base policy
 # The machine as it is found: plan/ gets these facts, and asks the machine nothing itself.
 layer host       base policy
@@ -32,7 +34,7 @@ layer egress     base policy inspect seccomp sandbox resolve
 layer ask        base json policy plan egress
 # Ports of the host that lead into a jail: one more process of its own, which moves bytes as the relay does.
 layer publish    base policy seccomp plan sandbox egress
-layer result     base json plan cgroup mediate
+layer result     base json plan cgroup mediate pty
 # Files that cross between a jail's scratch space and the host: this room reads hostile trees and writes none.
 layer files      base json policy plan
 layer git        base plan mounts result
@@ -40,7 +42,7 @@ layer git        base plan mounts result
 layer changes    base json policy git
 layer apply      base changes
 layer workspace  base toml policy policyload host plan mounts result git
-layer jail       base json policy policyload seccomp host plan cgroup sandbox egress ask publish mediate result files workspace
+layer jail       base json policy policyload seccomp host plan cgroup sandbox egress ask publish mediate result files workspace pty
 layer fork       base plan mounts sandbox mediate jail
 layer pool       base host plan cgroup sandbox jail fork
 layer audit      base policyload plan result
@@ -55,7 +57,7 @@ layer metrics    base result sockets
 # Requests, faults and output as data: this room knows no session and no socket.
 layer protocol   base json
 layer serve      base json policyload result session sockets metrics protocol
-layer terminal   base toml plan result
+layer terminal   base toml pty plan result
 layer cli        base policy policyload host plan files workspace jail audit serve terminal
 layer policycmd  base policy policyload seccomp host plan result workspace jail terminal cli
 layer changescmd base json terminal changes apply cli
@@ -116,13 +118,13 @@ owner sys/mount.h       mounts/mount.c mounts/mask.c mounts/overlay.c mounts/sou
 owner sys/statvfs.h     mounts/mask.c mounts/overlay.c jail/usage.c
 owner sys/vfs.h         sandbox/init.c base/beneath.c
 owner linux/magic.h     base/beneath.c
-owner sys/epoll.h       base/loop.c lib/handle.c serve/server.c serve/client.c metrics/http.c sockets/accept.c jail/events.c jail/once.c fork/group.c pool/zygote.c
+owner sys/epoll.h       base/loop.c lib/handle.c serve/server.c serve/client.c metrics/http.c sockets/accept.c pty/relay.c jail/events.c jail/once.c fork/group.c pool/zygote.c
 owner sys/sysmacros.h   mounts/mount.c mediate/lockable.c
 owner linux/openat2.h   toml/source.c fork/copy_tree.c base/beneath.c mounts/named_sockets.c mounts/sources.c
 owner linux/sched.h     sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c mediate/connector_process.c
 owner linux/seccomp.h   seccomp/install.c seccomp/combine.c seccomp/notify.c
 owner linux/futex.h     guest/birth.c
-owner sys/ioctl.h       seccomp/notify.c mediate/endpoint.c mediate/socket_holders.c mediate/winsize.h changes/node.c
+owner sys/ioctl.h       seccomp/notify.c mediate/endpoint.c mediate/socket_holders.c pty/caller.h sandbox/terminal.c sandbox/init.c changes/node.c
 owner linux/filter.h    seccomp/compile.h
 owner sys/mman.h        seccomp/compile.c guest/huge.c guest/birth.c guest/prefault.c
 owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
@@ -143,7 +145,7 @@ owner linux/sockios.h   mediate/socket_holders.c
 owner sys/utsname.h     host/host.c cli/cmd_doctor.c
 owner sys/random.h      audit/trail.c jail/host_ids.c pool/zygote.c jail/channel.c apply/journal.c
 owner search.h            cli/cmd_rootfs.c
-owner termios.h         terminal/terminal.h
+owner termios.h         pty/caller.h
 owner sha2.h            base/sha256.c
 owner toml++/           toml/toml.cc
 owner pwd.h             workspace/places.c
@@ -165,7 +167,7 @@ word SYS_pidfd_getfd               seccomp/notify.c mediate/endpoint.c
 word SYS_openat2                   toml/source.c fork/copy_tree.c base/beneath.c mounts/named_sockets.c mounts/sources.c
 word SYS_landlock_restrict_self    sandbox/landlock.c
 word SYS_pidfd_send_signal         base/pidfd.c
-word aj_pidfd_signal()             base/pidfd.c base/pidfd.h sandbox/launch.c jail/run.c fork/fork.c fork/copier.c jail/interrupt.c mediate/connector.c
+word aj_pidfd_signal()             base/pidfd.c base/pidfd.h sandbox/launch.c jail/run.c jail/terminal.c fork/fork.c fork/copier.c jail/interrupt.c mediate/connector.c
 word mount()                       mounts/mount.c mounts/mask.c
 word umount2()                     mounts/mount.c
 word move_mount()                  mounts/mount.c mounts/mask.c mounts/overlay.c

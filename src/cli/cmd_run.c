@@ -26,7 +26,7 @@ int aj_cmd_run(int argc, char **argv)
 		return 0;
 	}
 	int first = aj_options_parse(&o, AJ_FOR_RUN, argc, argv, &err);
-	if (first >= 0 && aj_terminal_choose(&o.request, &err) < 0)
+	if (first >= 0 && aj_terminal_choose(&o.request, &arena, &err) < 0)
 		first = -1;
 	int code;
 	if (first >= 0 && first == argc) {

@@ -126,7 +126,7 @@ int aj_jail_and_report(struct aj_options *o)
 	if (!plan.snippet)
 		aj_host_program_advise(&result.setup, o->request.argv[0], o->arena);
 	if (!plan.snippet)
-		aj_terminal_restore(&saved, plan.terminal_fd >= 0);
+		aj_terminal_restore(&saved);
 	int code = aj_status_exit_code(&result, &plan);
 	if (aj_trail_end(&trail, &o->loaded.policy, &o->request, &plan, &result, &err) < 0)
 		code = aj_print_error(&err);
@@ -146,6 +146,8 @@ int aj_jail_and_report(struct aj_options *o)
 		aj_show_refusals(&result);
 	if (!o->json)
 		aj_show_network(&result.network);
+	if (!o->json)
+		aj_show_escapes(result.escapes, result.status != AJ_STATUS_OK);
 	if (!o->json)
 		aj_show_workspace(result.workspace, NULL);
 	if (!o->json)

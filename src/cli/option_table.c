@@ -341,7 +341,7 @@ const struct aj_option aj_option_table[] = {
 	  "COMMAND is an MCP server on standard input and output (default policy mcp-server): its client is told why it did not start" },
 	{ "--proc", "fresh|none", AJ_FOR_RUN | AJ_FOR_POLICY, set_proc, NULL, "whether the jail gets a /proc of its own (default fresh)" },
 	{ "--env", "NAME[=VALUE]", AJ_FOR_BOTH, add_env, NULL,
-	  "set a variable, or pass ours on; nothing else is passed but TERM to a terminal (repeatable)" },
+	  "set a variable, or pass ours on; nothing else is passed but, to a terminal, TERM, COLORTERM and the language (repeatable)" },
 	{ "--timeout", "TIME", AJ_FOR_ALL, NULL, "limits.wall", "wall clock limit of a run: 500ms, 10s, 2m (30s; run: none)" },
 	{ "--memory", "SIZE", AJ_FOR_ALL, NULL, "limits.memory", "memory limit: 256M, 2G (512M; run: none)" },
 	{ "--pids", "N", AJ_FOR_ALL, NULL, "limits.pids", "processes and threads (32; run: 512)" },

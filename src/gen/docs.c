@@ -91,9 +91,6 @@ static void print_syscalls(void)
 		  "Reported where socket files of the host are in reach\n\n"
 		  "A writable folder has such files. The connector makes each `connect` that is allowed; the others are refused." },
 		{ AJ_DENY_UNIX, "Refused instead where the supervisor cannot listen to the filter" },
-		{ AJ_DENY_SIZE, "Reported where a command gets a terminal of its caller's\n\n"
-		                "The connector makes the call for terminals of the jail's own, and where the size stays the same. Where the supervisor\n"
-		                "cannot listen to the filter the call is refused for all terminals." },
 		{ AJ_LOCKS_MEDIATED,
 		  "Reported where locks on files are allowed\n\n"
 		  "The supervisor lets a lock pass on regular files and folders of the jail's own, and of folders that are bound\n"

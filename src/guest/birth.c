@@ -176,7 +176,7 @@ __attribute__((noinline)) static int init_main(void *arg)
 		fail_init(report_fd, "channels", r < 0 ? r : -EPROTO);
 	aj_syscall_raw(SYS_close_range, 0, report_fd - 1, 0, 0, 0, 0);
 	aj_syscall_raw(SYS_close_range, report_fd + 1, ~0U, 0, 0, 0, 0);
-	aj_init_run(report_fd, (pid_t)guest, plan);
+	aj_init_run(report_fd, -1, (pid_t)guest, plan);
 }
 
 static struct slot *free_slot(void)

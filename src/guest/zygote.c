@@ -74,6 +74,7 @@ static int step_drop_own_caps(struct aj_steps *w, struct aj_error *err)
 #define step_egress NULL
 #define step_drop_caps NULL
 #define step_tie_to_parent NULL
+#define step_terminal NULL
 #define step_seccomp NULL
 #define step_exec NULL
 #define JAIL_ROW(name, who, why) { #name, (who)&AJ_BY_JAIL ? step_##name : NULL },

@@ -35,6 +35,12 @@ void aj_run_end_relay(struct aj_run *run);
 /* Move the reports since the last call into the result. */
 void aj_run_report_network(struct aj_run *run);
 
+/* terminal.c */
+/* Init has made the guest's terminal: relay it, and let init go on. */
+void aj_run_on_terminal(struct aj_run *run, struct aj_passed *passed);
+/* The guest was stopped. */
+void aj_run_on_stopped(struct aj_run *run, int wait_status);
+
 /* outcome.c */
 /* Before a lasting jail's next run, before its code is sent: note what the jail has used so far. */
 void aj_run_count_before(struct aj_run *run);

@@ -58,6 +58,8 @@ void aj_run_on_report(struct aj_run *run)
 	int r = aj_msg_recv_from(run->jail.report_fd, &msg, MSG_DONTWAIT, &sender, &passed);
 	if (r > 0 && msg.kind == AJ_MSG_SOCKETS)
 		aj_run_on_sockets(run, &passed);
+	else if (r > 0 && msg.kind == AJ_MSG_TERMINAL)
+		aj_run_on_terminal(run, &passed);
 	while (passed.count)
 		aj_close(&passed.fds[--passed.count]);
 	/* Init died with an unread message of ours: ECONNRESET comes once, before init's last messages. */
@@ -75,6 +77,10 @@ void aj_run_on_report(struct aj_run *run)
 		snprintf(run->result.note, sizeof run->result.note, "%s: %s: %s", msg.step, msg.cause, strerror(msg.errnum));
 		return;
 	case AJ_MSG_SOCKETS: /* above */
+	case AJ_MSG_TERMINAL:
+		return;
+	case AJ_MSG_STOPPED:
+		aj_run_on_stopped(run, msg.wait_status);
 		return;
 	case AJ_MSG_LISTENER:
 		take_listener(run, sender, msg.listener);

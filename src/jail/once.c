@@ -4,16 +4,18 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/procfs.h"
+#include "pty/relay.h"
 #include "publish/publish.h"
 
 /* Except for signals that the caller ignores, as nohup does. */
-static int watched_signals(sigset_t *before)
+static int watched_signals(bool terminal, sigset_t *before)
 {
 	sigset_t set;
 	struct sigaction now;
@@ -22,6 +24,10 @@ static int watched_signals(sigset_t *before)
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
 		if (sigaction(signals[i], NULL, &now) < 0 || now.sa_handler != SIG_IGN)
 			sigaddset(&set, signals[i]);
+	static const int relayed[] = { SIGWINCH, SIGTSTP, SIGCONT };
+	for (size_t i = 0; terminal && i < sizeof relayed / sizeof *relayed; i++)
+		if (relayed[i] != SIGTSTP || (sigaction(SIGTSTP, NULL, &now) == 0 && now.sa_handler != SIG_IGN))
+			sigaddset(&set, relayed[i]);
 	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	/* A terminal with TOSTOP would stop us for writing from the background, and the jail would be unwatched. */
 	sigaddset(&set, SIGTTOU);
@@ -38,14 +44,18 @@ static void on_signal(struct aj_io *io, uint32_t events)
 {
 	struct signalfd_siginfo info;
 	(void)events;
-	if (read(io->fd, &info, sizeof info) == (ssize_t)sizeof info)
+	if (read(io->fd, &info, sizeof info) != (ssize_t)sizeof info)
+		return;
+	if (info.ssi_signo == SIGWINCH || info.ssi_signo == SIGTSTP || info.ssi_signo == SIGCONT)
+		aj_run_terminal_signal(io->arg, (int)info.ssi_signo);
+	else
 		aj_run_signal(io->arg, (int)info.ssi_signo);
 }
 
 static void watch_run(struct aj_run *run)
 {
 	sigset_t before;
-	cleanup_fd int signal_fd = watched_signals(&before);
+	cleanup_fd int signal_fd = watched_signals(run->pty, &before);
 	/* Urgent: a signal that also ended the runner is not taken for the runner's own failure. */
 	struct aj_io signals = { .fn = on_signal, .arg = run, .fd = -1, .urgent = true };
 	if (signal_fd < 0 || aj_loop_watch(run->loop, &signals, signal_fd, EPOLLIN) < 0)
@@ -109,6 +119,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	static struct aj_pump pumps[2];
 	static struct aj_mediator mediator;
 	struct aj_publish publish = AJ_NO_PUBLISH;
+	static struct aj_pty pty;
 	mediator = (struct aj_mediator){ .connector = { -1, -1 } };
 	int64_t started_us = aj_now_us();
 	*ret = (struct aj_result){ 0 };
@@ -128,8 +139,15 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 		return;
 	}
 	for (int i = 0; plan->pump && i < 2; i++)
-		aj_pump_open(&pumps[i], i + 1);
+		aj_pump_open(&pumps[i], i + 1, plan->escapes);
 	run.pump = plan->pump ? pumps : NULL;
+	if (plan->terminal) {
+		run.pty = &pty;
+		if (aj_pty_open(&pty, run.loop, plan->terminal_fd, plan->terminal_front, plan->escapes) < 0) {
+			aj_fail(&run.result.setup, AJ_EXIT_SETUP, "terminal", errno, "relay the jail's terminal to the caller's");
+			aj_jail_kill(&run.jail);
+		}
+	}
 	aj_run_open(&run, request->snippet ? aj_procfs_own_filters() : 0);
 	if (request->snippet)
 		aj_run_arm(&run);
@@ -141,6 +159,10 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	collect_output(&run, request);
 	for (int i = 0; plan->pump && i < 2; i++)
 		aj_pump_close(&pumps[i]);
+	if (run.pty) {
+		aj_pty_close(run.pty);
+		memcpy(run.result.escapes, pty.filter.left_out, sizeof run.result.escapes);
+	}
 	aj_loop_free(run.loop);
 	*ret = run.result;
 }

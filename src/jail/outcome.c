@@ -7,6 +7,7 @@
 #include "cgroup/leaf.h"
 #include "jail/inner.h"
 #include "jail/usage.h"
+#include "pty/relay.h"
 #include "result/claim.h"
 #include "workspace/owner.h"
 
@@ -94,6 +95,8 @@ static void read_rest(struct aj_run *run)
 	while (aj_run_reads_control(run) && run->facts.cause == AJ_CAUSE_NONE && is_readable(run->jail.control_fd))
 		aj_run_on_control(run);
 	run->lasting = lasting;
+	if (run->pty)
+		aj_pty_drain(run->pty);
 	for (int i = 0; run->pump && i < 2; i++)
 		run->pump[i].last = true;
 	aj_run_drain(run);

@@ -12,9 +12,11 @@
 
 enum { LAST_MS = 1000 };
 
-void aj_pump_open(struct aj_pump *pump, int number)
+void aj_pump_open(struct aj_pump *pump, int number, enum aj_escapes escapes)
 {
-	pump->fd = isatty(number) ? aj_fd_reopen(number, O_WRONLY | O_NONBLOCK | O_NOCTTY) : -1;
+	pump->terminal = isatty(number);
+	aj_escape_init(&pump->filter, escapes);
+	pump->fd = pump->terminal ? aj_fd_reopen(number, O_WRONLY | O_NONBLOCK | O_NOCTTY) : -1;
 	if (pump->fd < 0)
 		pump->fd = fcntl(number, F_DUPFD_CLOEXEC, 3);
 	pump->last = false;
@@ -50,8 +52,11 @@ int aj_pump_flush(struct aj_pump *pump)
 
 int aj_pump_write(struct aj_pump *pump, const char *data, size_t bytes)
 {
-	memcpy(pump->kept, data, bytes);
-	pump->bytes = bytes;
 	pump->total_bytes += bytes;
+	if (pump->terminal)
+		bytes = aj_escape_filter(&pump->filter, data, bytes, pump->kept);
+	else
+		memcpy(pump->kept, data, bytes);
+	pump->bytes = bytes;
 	return aj_pump_flush(pump);
 }

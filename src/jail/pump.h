@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pty/escapes.h"
+
 enum { AJ_PUMP_ROOM = 32 << 10 };
 
 struct aj_pump {
@@ -12,11 +14,13 @@ struct aj_pump {
 	bool last; /* the jail is gone: wait for the output, but for LAST_MS at most */
 	uint64_t total_bytes;
 	size_t at, bytes; /* of `kept` */
-	char kept[AJ_PUMP_ROOM];
+	bool terminal;    /* what it gets is filtered */
+	struct aj_escape_filter filter;
+	char kept[AJ_PUMP_ROOM + AJ_ESCAPE_HELD];
 };
 
-/* `number`: 1 or 2. A terminal is reopened: its own open file description can be non-blocking. */
-void aj_pump_open(struct aj_pump *pump, int number);
+/* `number`: 1 or 2. A terminal is reopened: its own open file description can be non-blocking. `escapes`: what a terminal gets. */
+void aj_pump_open(struct aj_pump *pump, int number, enum aj_escapes escapes);
 void aj_pump_close(struct aj_pump *pump);
 
 /* Write kept output: 1 when all was written, 0 when not, -1 with errno. */

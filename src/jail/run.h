@@ -39,6 +39,7 @@ enum {
 typedef void aj_output_fn(int fd /* 1 or 2 */, const char *data, size_t bytes, void *arg);
 
 struct aj_fork_group;
+struct aj_pty;
 struct aj_run;
 
 /* The functions of its fork group that a run calls; fork/group.c sets them. */
@@ -64,6 +65,7 @@ struct aj_run {
 	LIST_ENTRY(aj_run) listed; /* in a list of the owner's */
 	aj_output_fn *output;      /* as it comes; may be NULL */
 	void *output_arg;
+	struct aj_pty *pty;         /* where the plan has a terminal; NULL: none */
 	struct aj_pump *pump;       /* for standard output and error, where the plan has pumps; NULL: none */
 	struct aj_growth *growth;   /* owned: closed when the jail is gone. NULL without a limit of the workspace */
 	struct aj_protect *protect; /* owned: closed when the jail is gone. NULL without a writable workspace */
@@ -94,6 +96,7 @@ struct aj_run {
 	int status_fd;       /* /proc/PID/status of a lasting jail's runner; -1: not opened yet */
 	bool running;        /* a run is under way */
 	bool stopping;       /* the jail is being ended */
+	bool suspending;     /* every process was stopped, because a signal came that stops us */
 	bool blind;          /* a descriptor could not be watched; the jail was killed */
 	bool exited;         /* init has ended, and the end is being handled: nothing is watched any more */
 	bool gone;           /* that is done */
@@ -139,6 +142,8 @@ enum { AJ_SAME_SIGNAL_MS = 500 };
 void aj_run_signal(struct aj_run *run, int signal);
 /* A newborn jail must be armed within this time. */
 enum { AJ_ARM_US = 20000000 };
+/* SIGWINCH, SIGTSTP or SIGCONT came to us, who relay the jail's terminal. */
+void aj_run_terminal_signal(struct aj_run *run, int signal);
 /* Kill the jail at this time; INT64_MAX: never. */
 void aj_run_limit(struct aj_run *run, int64_t deadline_us);
 /* End the jail; it is gone some time later. */

@@ -1,5 +1,4 @@
-/* Makes calls of a jail in its place: connects, where socket files of the host are in reach, and new sizes of the jail's own terminals,
- * where the jail also has the caller's. The connector is a child of the supervisor that joins the jail's user, mount and network
+/* Makes connects in a jail's place, where socket files of the host are in reach. The connector is a child of the supervisor that joins the jail's user, mount and network
  * namespaces, has the jail's ids and no others, and is in no PID namespace of the jail's.
  *
  * The kernel holds and reports each connect; none passes. The connector duplicates the socket, copies the address, finds out where they

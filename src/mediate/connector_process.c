@@ -1,4 +1,4 @@
-/* The process that makes a jail's connects, and sets the size of its terminals: joins the jail's namespaces, takes its ids, and answers
+/* The process that makes a jail's connects: joins the jail's namespaces, takes its ids, and answers
  * one reported call after the other.
  * It runs no code of the jail's, lets no call pass, and waits for no connect: one that does not finish at once goes to a worker. */
 #include "mediate/connector_process.h"
@@ -22,7 +22,6 @@
 #include "base/fd.h"
 #include "base/procfs.h"
 #include "mediate/endpoint.h"
-#include "mediate/winsize.h"
 
 enum {
 	AT_ONCE_US = 2000, /* a connect that takes longer goes to a worker */
@@ -168,25 +167,6 @@ static void make_connect(struct work *w, const struct aj_notification *call)
 		finish_call(w, call, waits, error);
 }
 
-static void make_resize(struct work *w, const struct aj_notification *call)
-{
-	struct aj_winsize size;
-	int error = aj_winsize_find(&w->reach, call, &size);
-	bool waits = aj_notify_waits(w->jail->listener_fd, call->id);
-	if (waits && error == 0)
-		error = aj_winsize_set(&size);
-	aj_close(&size.terminal);
-	finish_call(w, call, waits, error);
-}
-
-static void handle_call(struct work *w, const struct aj_notification *call)
-{
-	if (call->nr == SYS_ioctl)
-		make_resize(w, call);
-	else
-		make_connect(w, call);
-}
-
 /* --- the process --- */
 
 _Noreturn static void end_workers(struct work *w)
@@ -224,14 +204,11 @@ static int find_file_systems(struct work *w)
 		const struct aj_mount *m = &w->plan->mounts.items[i];
 		bool scratch = aj_mount_is_scratch(m) && w->reach.scratch_count < AJ_SCRATCH_MAX;
 		struct stat st;
-		if ((!scratch && m->kind != AJ_MOUNT_DEVPTS) || !is_on_top(w->plan, i))
+		if (!scratch || !is_on_top(w->plan, i))
 			continue;
 		if (lstat(m->target, &st) < 0)
 			return -1;
-		if (scratch)
-			w->reach.scratch[w->reach.scratch_count++] = st.st_dev;
-		else
-			w->reach.terminals = st.st_dev;
+		w->reach.scratch[w->reach.scratch_count++] = st.st_dev;
 	}
 	return 0;
 }
@@ -280,7 +257,7 @@ _Noreturn void aj_connector_run(const struct aj_plan *plan, const struct aj_call
 	for (;;) {
 		ssize_t n = recv(w->socket, &call, sizeof call, 0);
 		if (n == (ssize_t)sizeof call)
-			handle_call(w, &call);
+			make_connect(w, &call);
 		else if (n >= 0 || errno != EINTR)
 			end_workers(w);
 	}

@@ -17,7 +17,6 @@ struct aj_reach {
 	bool own_network;              /* the jail has a network namespace of its own */
 	dev_t scratch[AJ_SCRATCH_MAX]; /* devices of the file systems in which only the jail can create files */
 	size_t scratch_count;
-	dev_t terminals; /* device of the jail's own devpts; 0: none */
 };
 
 /* Duplicates, which the caller cannot change. */

@@ -7,24 +7,6 @@
 
 #include "seccomp/syscalls.h"
 
-/* The calls that the connector may make: each if the plan denies its group; of ioctl this request alone. */
-static const struct {
-	int nr;
-	uint64_t group, request; /* request: the second argument; 0: any */
-} mediated_calls[] = {
-	{ SYS_connect, AJ_DENY_CONNECT, 0 },
-	{ SYS_ioctl, AJ_DENY_SIZE, AJ_TIOCSWINSZ },
-};
-
-static bool is_mediated(const struct aj_plan *plan, const struct aj_notification *call)
-{
-	for (size_t i = 0; i < sizeof mediated_calls / sizeof *mediated_calls; i++)
-		if (mediated_calls[i].nr == call->nr &&
-		    (!mediated_calls[i].request || (uint32_t)call->args[1] == mediated_calls[i].request))
-			return plan->deny & mediated_calls[i].group;
-	return false;
-}
-
 /* Refusals in a row before other events get their turn. */
 enum { TURN = 64 };
 
@@ -41,7 +23,7 @@ bool aj_mediator_call(struct aj_mediator *m, const struct aj_plan *plan, const s
 {
 	struct aj_error err = { 0 };
 	struct aj_caller caller = { .init_pid = jail->init_pid, .listener_fd = listener_fd, .leaf = jail->cgroup, .named = &m->named };
-	if (!is_mediated(plan, call) || m->stopped)
+	if (call->nr != SYS_connect || !(plan->deny & AJ_DENY_CONNECT) || m->stopped)
 		return false;
 	if (m->connector.socket < 0 && aj_connector_start(&m->connector, plan, &caller, call, &err) < 0)
 		return false;

@@ -142,8 +142,9 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		                            "GIT_CONFIG_VALUE_0=0",     "GIT_CONFIG_KEY_1=maintenance.auto",
 		                            "GIT_CONFIG_VALUE_1=false", "GIT_CONFIG_KEY_2=gc.worktreePruneExpire",
 		                            "GIT_CONFIG_VALUE_2=never" };
-	if (request->terminal && request->term)
-		*AJ_PUSH(arena, &asked) = aj_printf(arena, "TERM=%s", request->term);
+	for (size_t i = 0; i < request->terminal_env.count; i++) /* the tree `host` has the caller's locales */
+		if (strcmp(policy->rootfs, "host") == 0 || request->terminal_env.items[i][0] != 'L')
+			*AJ_PUSH(arena, &asked) = request->terminal_env.items[i];
 	for (size_t i = 0; plan->main_repository && i < sizeof keep / sizeof *keep; i++)
 		*AJ_PUSH(arena, &asked) = keep[i];
 	for (size_t i = 0; i < policy->env.count; i++) {
@@ -168,7 +169,10 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	plan->chdir = request->chdir ? request->chdir : plan->workspace_at ? plan->workspace_at : "/tmp";
 	plan->control_fd = request->snippet;
 	plan->capture = request->capture || request->snippet;
-	plan->terminal_fd = plan->capture ? -1 : request->terminal_fd;
+	plan->terminal = plan->snippet ? 0 : request->terminal;
+	plan->terminal_front = plan->terminal && request->terminal_front;
+	plan->terminal_fd = plan->terminal ? request->terminal_fd : -1;
+	plan->escapes = policy->escapes;
 	plan->no_input = plan->snippet || request->no_input;
 	plan->pump = plan->capture ? 0 : request->pump;
 }
@@ -290,8 +294,7 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		.policy_name = policy->name,
 		.profile = aj_policy_profile(policy),
 		/* A snippet's allow-list has none of these calls. */
-		.deny = policy->deny_syscalls | (policy->exec && !policy->fork ? AJ_DENY_FORK : 0) |
-		        (request->terminal ? AJ_DENY_SIZE : 0),
+		.deny = policy->deny_syscalls | (policy->exec && !policy->fork ? AJ_DENY_FORK : 0),
 		.network = policy->network,
 		.landlock_abi = host->landlock_abi,
 	};

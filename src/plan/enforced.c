@@ -95,9 +95,11 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		*AJ_PUSH(arena, &plan->enforced) = rows[i];
-	if (plan->deny & AJ_DENY_SIZE)
-		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){
-			"terminal", "no new size; modes, flags and permissions are restored at the end"
-		};
+	static const char *const escapes[] = { "no control sequence passes",
+		                               "control sequences that act on more than the picture are left out",
+		                               "every control sequence passes" };
+	if (plan->terminal)
+		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "terminal", aj_printf(arena, "one of its own, relayed; %s",
+			                                                                       escapes[plan->escapes]) };
 	protect(plan, arena);
 }

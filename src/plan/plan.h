@@ -90,7 +90,10 @@ struct aj_plan {
 	unsigned long namespaces; /* CLONE_NEW* */
 	const char *hostname;
 	bool loopback;
-	int terminal_fd; /* the guest becomes its foreground process group; -1: the guest gets a session of its own */
+	unsigned terminal; /* bit 1 << fd: this descriptor of the guest is a terminal of the jail's own; 0: it has none, and a session of its own */
+	bool terminal_front; /* the guest has that terminal's foreground; else it gets it when it first reads from it, or changes its modes */
+	int terminal_fd; /* ours to which the terminal is relayed; -1 without one */
+	enum aj_escapes escapes;
 	AJ_LIST(struct aj_mount) mounts;
 	const char *workspace_at;       /* the path of the workspace in the jail; NULL: there is none */
 	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */

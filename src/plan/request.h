@@ -47,10 +47,11 @@ struct aj_request {
 
 	AJ_LIST(const char *) env; /* NAME=value */
 	AJ_LIST(struct aj_bind) binds;
-	const char *cgroup; /* a cgroup v2 directory that the caller provides; NULL: search for one */
-	int terminal_fd;    /* 0 to 2: the supervisor's controlling terminal, whose foreground it has; -1: none */
-	bool terminal;      /* the command gets a descriptor of the caller's terminal */
-	const char *term;   /* that terminal's type, for the variable TERM; NULL: unknown */
+	const char *cgroup;                 /* a cgroup v2 directory that the caller provides; NULL: search for one */
+	unsigned terminal;                  /* bit 1 << fd: this descriptor of the command becomes a terminal of the jail's own */
+	bool terminal_front;                /* its standard input and output both are */
+	int terminal_fd;                    /* 0 to 2: the caller's terminal that it stands for; -1: none */
+	AJ_LIST(const char *) terminal_env; /* NAME=value: that terminal's type, and the caller's language */
 	bool no_input; /* standard input is empty: the supervisor's is a terminal whose foreground another process group has */
 	unsigned pump; /* AJ_PUMP_*: outputs that the command does not inherit but writes through the supervisor */
 	bool capture;  /* collect stdout and stderr instead of passing the supervisor's on */

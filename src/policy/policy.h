@@ -16,6 +16,7 @@ enum aj_workspace { AJ_WORKSPACE_NONE, AJ_WORKSPACE_READ_ONLY, AJ_WORKSPACE_OVER
 /* Not ordered by looseness: a reviewer looks at every change. */
 enum aj_workspace_at { AJ_AT_WORKSPACE, AJ_AT_SAME };
 enum aj_enforce { AJ_ENFORCE_STRICT, AJ_ENFORCE_BEST_EFFORT };
+enum aj_escapes { AJ_ESCAPES_NONE, AJ_ESCAPES_FILTERED, AJ_ESCAPES_ALL };
 enum aj_audit_failure { AJ_AUDIT_REFUSE, AJ_AUDIT_FLAG };
 /* The profiles of allowed system calls; the lists are in seccomp/syscalls.c. */
 enum aj_profile { AJ_PROFILE_SNIPPET, AJ_PROFILE_COMMAND, AJ_PROFILE_COUNT };
@@ -35,17 +36,15 @@ enum {
 	AJ_DENY_GROUPS = 8,
 };
 /* Further groups, which no policy names. LOCKS_INSIDE: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host are in
- * reach, see aj_plan.mediated; CONNECT reports connect to the supervisor, UNIX replaces it where no listener is possible. SIZE: where
- * the command gets a terminal of the caller's; it reports TIOCSWINSZ. SYNC_INSIDE: all commands. LOCKS_MEDIATED: locks are reported to
- * the supervisor, and refused where no listener is possible; mediate/locks.h. */
+ * reach, see aj_plan.mediated; CONNECT reports connect to the supervisor, UNIX replaces it where no listener is possible. SYNC_INSIDE:
+ * all commands. LOCKS_MEDIATED: locks are reported to the supervisor, and refused where no listener is possible; mediate/locks.h. */
 enum {
 	AJ_LOCKS_INSIDE = 256,
 	AJ_DENY_CONNECT = 512,
 	AJ_DENY_UNIX = 1024,
-	AJ_DENY_SIZE = 2048,
-	AJ_SYNC_INSIDE = 4096,
-	AJ_LOCKS_MEDIATED = 8192,
-	AJ_FILTER_GROUPS = 14
+	AJ_SYNC_INSIDE = 2048,
+	AJ_LOCKS_MEDIATED = 4096,
+	AJ_FILTER_GROUPS = 13
 };
 enum { AJ_ANSWERED = AJ_LOCKS_INSIDE | AJ_SYNC_INSIDE }; /* calls that are not made, and return 0 */
 enum { AJ_PUBLISHED_MAX = 32 };                          /* the same */
@@ -123,6 +122,7 @@ struct aj_policy {
 	uint64_t uid;                   /* inside the jail; the group id too */
 	AJ_LIST(const char *) env;      /* NAME=value */
 	AJ_LIST(const char *) pass_env; /* names of the caller's variables */
+	enum aj_escapes escapes;        /* of a command's output that may reach the caller's terminal */
 	uint64_t require;               /* AJ_WALL_* */
 
 	/* Audit. */

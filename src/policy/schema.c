@@ -9,6 +9,7 @@ static const char *const publish_names[] = { "loopback", "any", NULL };
 static const char *const workspace_names[] = { "none", "read-only", "overlay", "read-write", NULL };
 static const char *const workspace_at_names[] = { "/workspace", "same", NULL };
 static const char *const enforce_names[] = { "strict", "best-effort", NULL };
+static const char *const escape_names[] = { "none", "filtered", "all", NULL };
 static const char *const failure_names[] = { "refuse", "flag", NULL };
 static const char *const deny_names[] = { "threads", "sockets", "ipc", "inotify", "memfd", "shared-memory", "locks", NULL };
 static const char *const wall_names[] = { "landlock", "memory-cgroup", "pids-cgroup", "network", "python-layer", NULL };
@@ -162,6 +163,10 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "bytes of the files in /output that come back from one run of a snippet, all together" },
 	{ "output.files_count", AJ_KEY_COUNT, AT(output_files_max), .min = 1, .max = 10000, .fallback = "100", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
 	  .help = "number of these files" },
+
+	{ "terminal.escapes", AJ_KEY_ENUM, AT(escapes), .names = escape_names, .fallback = "filtered", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
+	  .help = "control sequences of a command that reach the caller's terminal: none, filtered (those that draw, and switch modes of keyboard and mouse) or all "
+	          "(also those that read and set the clipboard, show notifications, move the window, print, draw images, or have the terminal type an answer)" },
 
 	{ "audit.required", AJ_KEY_BOOL, AT(audit), .fallback = "false", .looser = AJ_LOOSER_LESS, .by = AJ_BY_LAUNCHER,
 	  .help = "whether runs are refused where the site names no audit destination" },

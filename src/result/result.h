@@ -8,6 +8,7 @@
 #include "cgroup/leaf.h"
 #include "mediate/violations.h"
 #include "plan/plan.h"
+#include "pty/escapes.h"
 #include "result/members.h"
 #include "result/network.h"
 #include "result/output_buffer.h"
@@ -50,6 +51,8 @@ struct aj_result {
 	char audit_why[480]; /* MISSED: why a record could not be written */
 	struct aj_violations violations;
 	struct aj_network_use network;
+	/* Control sequences that did not reach the caller's terminal. Not in JSON: outputs that are captured reach no terminal. */
+	uint64_t escapes[AJ_ESCAPE_KINDS];
 	json_t *workspace;             /* changes to the places of a writable workspace that the host obeys; NULL without one */
 	json_t *files, *files_skipped; /* of /output: what came back and what did not; NULL where none were asked for, or all came */
 	struct aj_output_buffer out, err;

@@ -25,6 +25,7 @@
 #include "sandbox/interpreter.h"
 #include "sandbox/jail_steps.h"
 #include "sandbox/steps.h"
+#include "sandbox/terminal.h"
 #include "seccomp/compile.h"
 
 static int step_close_parent(struct aj_steps *w, struct aj_error *err)
@@ -109,7 +110,7 @@ static int step_egress(struct aj_steps *w, struct aj_error *err)
 		return 0;
 	if (aj_egress_net(w->proc_fd, &made, err) < 0)
 		return -1;
-	return aj_msg_hand_over_sockets(w->report, made.sockets, made.count) < 0
+	return aj_msg_hand_over_fds(w->report, AJ_MSG_SOCKETS, made.sockets, made.count) < 0
 	         ? aj_fail(err, AJ_EXIT_SETUP, "egress", errno, "hand the relay's sockets to the supervisor")
 	         : 0;
 }
@@ -184,6 +185,7 @@ static int step_exec(struct aj_steps *w, struct aj_error *err)
 #define step_own_mounts NULL
 #define step_drop_own_caps NULL
 #define step_attributes aj_step_attributes
+#define step_terminal aj_step_terminal
 
 #define INIT_ROW(name, walkers, why) { #name, (walkers)&AJ_BY_INIT ? step_##name : NULL },
 #define GUEST_ROW(name, walkers, why) { #name, (walkers)&AJ_BY_GUEST ? step_##name : NULL },
@@ -213,6 +215,7 @@ _Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *f
 		              .control = fds->control,
 		              .out = fds->out,
 		              .err = fds->err,
+		              .terminal = -1,
 		              .sources = calloc(plan->mounts.count + 1, sizeof(int)) };
 	if (!w.sources)
 		aj_steps_give_up(fds->report, AJ_REASON_SETUP, "memory", "allocate memory for the sources of binds");
@@ -228,7 +231,8 @@ _Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *f
 		aj_steps_give_up(w.report, AJ_REASON_PROCESS, "fork", "start the guest");
 	if (guest == 0)
 		start_program(&w, guest_steps, sizeof guest_steps / sizeof *guest_steps);
-	/* Only the report socket stays open in init. */
-	aj_fd_close_others(0, &w.report, 1);
-	aj_init_run(w.report, guest, plan);
+	/* Only the report socket and the terminal stay open in init. */
+	int keep[] = { w.report, w.terminal };
+	aj_fd_close_others(0, keep, 2);
+	aj_init_run(w.report, w.terminal, guest, plan);
 }

@@ -54,23 +54,23 @@ int aj_msg_hand_over(int fd, int listener)
 
 /* Another jail of this user may have filled the count of descriptors in flight, which the kernel holds against the sender's soft limit on
  * open files: raised for this one message, since the guest is to inherit the caller's. */
-static int send_sockets(int fd, const int *sockets, size_t count)
+static int send_fds(int fd, enum aj_msg_kind kind, const int *fds, size_t count)
 {
-	const struct aj_msg msg = { .kind = AJ_MSG_SOCKETS };
+	const struct aj_msg msg = { .kind = kind };
 	struct rlimit before;
 	if (getrlimit(RLIMIT_NOFILE, &before) < 0)
 		return -1;
 	aj_fd_raise_limit();
-	int r = aj_message_send_all(fd, &msg, sizeof msg, sockets, count);
+	int r = aj_message_send_all(fd, &msg, sizeof msg, fds, count);
 	return setrlimit(RLIMIT_NOFILE, &before) < 0 ? -1 : r;
 }
 
-int aj_msg_hand_over_sockets(int fd, int *sockets, size_t count)
+int aj_msg_hand_over_fds(int fd, enum aj_msg_kind kind, int *fds, size_t count)
 {
 	struct aj_msg msg;
-	int sent = send_sockets(fd, sockets, count), errnum = errno;
+	int sent = send_fds(fd, kind, fds, count), errnum = errno;
 	for (size_t i = 0; i < count; i++)
-		aj_close(&sockets[i]);
+		aj_close(&fds[i]);
 	errno = errnum;
 	if (sent < 0)
 		return -1;

@@ -18,13 +18,15 @@ enum aj_msg_kind {
 	AJ_MSG_BOUND_FILE, /* the same for a file */
 	AJ_MSG_EXITED,     /* init to supervisor: the guest, or a branch, has ended */
 	AJ_MSG_PARTED,     /* a zygote's builder to supervisor: zygote and holder exist, and the builder exits */
+	AJ_MSG_TERMINAL,   /* init to supervisor: with the other side of the guest's terminal; init waits for TAKEN */
+	AJ_MSG_STOPPED, /* init to supervisor: the guest was stopped (SIGTTIN, SIGTTOU: and goes on, with its terminal's foreground) */
 	AJ_MSG_SOCKETS, /* init to supervisor: with the sockets of the network by allow-list, for the relay; init waits for TAKEN */
 };
 
 struct aj_msg {
 	uint32_t kind;
 	int32_t errnum;
-	int32_t wait_status; /* EXITED */
+	int32_t wait_status; /* EXITED, STOPPED */
 	int32_t exit_code;   /* FAILED: enum aj_exit */
 	int32_t pid;         /* EXITED: the process, as numbered in the jail; PARTED: the zygote, as numbered by the supervisor */
 	int32_t listener;    /* MAPS_WRITTEN: nonzero: the supervisor can take a listener; LISTENER: its number */
@@ -44,9 +46,9 @@ int aj_msg_recv(int fd, struct aj_msg *msg, int flags);
 /* The same; *ret_sender is the sender's process id as the kernel attests it (SO_PASSCRED), else 0. `ret_passed` gets the descriptors of
  * the message, also of a malformed one; NULL: they are closed. */
 int aj_msg_recv_from(int fd, struct aj_msg *msg, int flags, pid_t *ret_sender, struct aj_passed *ret_passed);
-/* Called by init: the supervisor gets these sockets, which are closed here, and has started the relay on this call's return. -1: it did
- * not, with errno, 0 for no answer. */
-int aj_msg_hand_over_sockets(int fd, int *sockets, size_t count);
+/* Called by init, for SOCKETS and TERMINAL: the supervisor gets these descriptors, which are closed here, and serves them on this call's
+ * return. -1: it does not, with errno, 0 for no answer. */
+int aj_msg_hand_over_fds(int fd, enum aj_msg_kind kind, int *fds, size_t count);
 
 /* Has the supervisor ended? For a process that has just set its parent-death signal, as the supervisor may have died before: its socket
  * closes before its children get the signal, so one question suffices. A message in the socket, perhaps for another process, is no end. */

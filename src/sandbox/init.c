@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -98,18 +99,67 @@ _Noreturn static void end_all(int report_fd, pid_t guest, const struct aj_plan *
 	report_and_exit(report_fd, guest_status, guest, plan);
 }
 
-_Noreturn void aj_init_run(int report_fd, pid_t guest, const struct aj_plan *plan)
+static long signal_all(pid_t which, int sig)
+{
+	return aj_syscall_raw(SYS_kill, which, sig, 0, 0, 0, 0);
+}
+
+static pid_t group_of(pid_t pid)
+{
+	long group = aj_syscall_raw(SYS_getpgid, pid, 0, 0, 0, 0, 0);
+	return group > 1 ? (pid_t)group : pid;
+}
+
+/* The guest has stopped, and we are in the place of its shell. A guest that wants its terminal gets that terminal's foreground, and goes on. Else the
+ * supervisor stops with it: then every process of the jail does, as no limit of time is watched meanwhile. */
+static void on_stop(int report_fd, int terminal, pid_t guest, int status, bool *asked)
+{
+	struct aj_msg msg = { .kind = AJ_MSG_STOPPED, .wait_status = status };
+	bool wants = WSTOPSIG(status) == SIGTTIN || WSTOPSIG(status) == SIGTTOU;
+	int group = group_of(guest);
+	if (wants) {
+		aj_syscall_raw(SYS_ioctl, terminal, TIOCSPGRP, (long)&group, 0, 0, 0);
+		signal_all(-group, SIGCONT);
+	} else {
+		signal_all(-1, SIGSTOP);
+	}
+	if (!wants || !*asked)
+		aj_syscall_raw(SYS_sendto, report_fd, (long)&msg, sizeof msg, MSG_NOSIGNAL, 0, 0);
+	*asked |= wants;
+}
+
+/* A signal of the supervisor's that is for the guest, or of its terminal. */
+static void forward(int terminal, pid_t guest, int sig)
+{
+	int group;
+	if (terminal < 0) {
+		signal_all(guest, sig);
+	} else if (sig == SIGTSTP) {
+		signal_all(-1, SIGSTOP);
+	} else if (sig == SIGCONT) {
+		signal_all(-1, SIGCONT);
+		if (aj_syscall_raw(SYS_ioctl, terminal, TIOCGPGRP, (long)&group, 0, 0, 0) == 0 && group > 1)
+			signal_all(-group, SIGWINCH); /* what is on the screen is drawn anew */
+	} else {
+		signal_all(sig == SIGHUP ? -group_of(guest) : guest, sig);
+	}
+}
+
+_Noreturn void aj_init_run(int report_fd, int terminal, pid_t guest, const struct aj_plan *plan)
 {
 	const unsigned long all = ~0UL; /* a sigset_t of the kernel's ABI */
+	bool asked = false;             /* the supervisor knows that the guest wants its terminal */
 	for (;;) {
 		int status = 0;
 		long pid;
 		while ((pid = wait_for_any(&status, WNOHANG | WUNTRACED)) > 0) {
 			bool stopped = WIFSTOPPED(status);
-			/* No process of the jail could continue a command that Ctrl-Z stopped. A command that stopped itself stays
+			if (stopped && pid == guest && terminal >= 0)
+				on_stop(report_fd, terminal, guest, status, &asked);
+			/* Without a terminal no process could continue a command that SIGTSTP stopped. A command that stopped itself stays
 			 * stopped. */
-			if (stopped && WSTOPSIG(status) == SIGTSTP)
-				aj_syscall_raw(SYS_kill, pid, SIGCONT, 0, 0, 0, 0);
+			else if (stopped && WSTOPSIG(status) == SIGTSTP && terminal < 0)
+				signal_all((pid_t)pid, SIGCONT);
 			/* A branch of the guest is also a child of init, and may outlive the guest. */
 			if (plan->branching && !stopped && !send_exited(report_fd, status, (pid_t)pid, pid == guest, plan))
 				exit_init(AJ_EXIT_SETUP);
@@ -127,6 +177,6 @@ _Noreturn void aj_init_run(int report_fd, pid_t guest, const struct aj_plan *pla
 			continue;
 		if (sig == AJ_SIGNAL_END)
 			end_all(report_fd, guest, plan);
-		aj_syscall_raw(SYS_kill, guest, sig, 0, 0, 0, 0);
+		forward(terminal, guest, (int)sig);
 	}
 }

@@ -92,6 +92,9 @@ int aj_step_stdio(struct aj_steps *w, struct aj_error *err)
 	    dup_to(w->control, CONTROL_FD) < 0 ||
 	    (zygote && (dup_to(w->proc_fd, AJ_BIRTH_PROC) < 0 || dup_to(w->cgroup, AJ_BIRTH_CGROUP) < 0)))
 		return aj_step_fail(err, "stdio", "set up the guest's descriptors");
+	for (int fd = 0; fd <= 2; fd++)
+		if (w->plan->terminal & 1U << fd && dup_to(w->terminal, fd) < 0)
+			return aj_step_fail(err, "stdio", "give the guest its terminal");
 	/* Closed now and not at exec: the caller may have many, and RLIMIT_NOFILE is set before exec. */
 	unsigned first = zygote              ? w->cgroup < 0 ? AJ_BIRTH_CGROUP : AJ_BIRTH_CGROUP + 1
 	               : w->plan->control_fd ? CONTROL_FD + 1
@@ -103,20 +106,20 @@ int aj_step_stdio(struct aj_steps *w, struct aj_error *err)
 
 int aj_step_session(struct aj_steps *w, struct aj_error *err)
 {
-	int terminal = w->plan->terminal_fd;
-	if (terminal < 0)
+	/* kill(0) and the like act on the process group, which no namespace bounds. */
+	if (!w->plan->terminal)
 		return setsid() < 0 ? aj_step_fail(err, "session", "begin a new session (setsid)") : 0;
-	/* kill(0) and the like act on the process group, which no namespace bounds. A background process group becomes the foreground
-	 * one only while SIGTTOU is blocked. */
+	/* A group beside its leader's, init: the kernel lets no orphaned group stop at a key. A group of the background becomes the foreground
+	 * only while SIGTTOU is blocked. */
 	sigset_t ttou, before;
 	sigemptyset(&ttou);
 	sigaddset(&ttou, SIGTTOU);
 	sigprocmask(SIG_BLOCK, &ttou, &before);
 	int r = setpgid(0, 0);
-	if (r == 0)
-		r = tcsetpgrp(terminal, getpid());
+	if (r == 0 && w->plan->terminal_front) /* then its standard input is the terminal */
+		r = tcsetpgrp(0, getpid());
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	return r < 0 ? aj_step_fail(err, "session", "become the terminal's foreground process group") : 0;
+	return r < 0 ? aj_step_fail(err, "session", "become a process group of its terminal") : 0;
 }
 
 int aj_step_rlimits(struct aj_steps *w, struct aj_error *err)

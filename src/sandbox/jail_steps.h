@@ -15,6 +15,7 @@ struct aj_steps {
 	int report;         /* init's end of the handshake */
 	int control;        /* becomes the guest's fd 3, -1 without one */
 	int out, err;       /* become 1 and 2, -1: keep them */
+	int terminal;       /* the guest's side of its terminal; -1: none */
 	bool listens;       /* the supervisor can take the listener of the guest's filter */
 };
 

@@ -38,8 +38,9 @@ enum {
 	X(drop_own_caps, AJ_BY_JAIL,     "drops the capabilities of the jail's own user namespace from every set; the jail's init has done the same")  \
 	X(no_new_privs,  AJ_BY_OWNERS,   "the kernel requires it for an unprivileged seccomp filter, and exec grants no privileges from here on") \
 	X(tie_to_parent, AJ_BY_BUILDERS, "after the last change of ids, which would clear the parent-death signal: the process dies with the supervisor") \
+	X(terminal,      AJ_BY_INIT,     "a terminal in the jail's own /dev/pts, whose session init leads; the supervisor gets its other side, and relays it to the caller's") \
 	X(stdio,         AJ_BY_PROGRAMS, "descriptors 0 to 3 are what the plan says; every other one is closed")                      \
-	X(session,       AJ_BY_PROGRAMS, "leaves the caller's process group, which no namespace bounds: a session of its own, or the terminal's foreground") \
+	X(session,       AJ_BY_PROGRAMS, "leaves the caller's process group, which no namespace bounds: a session of its own, or a process group in that of its terminal") \
 	X(rlimits,       AJ_BY_PROGRAMS, "after setup, so that the limits bind the guest and not the setup; a zygote has limits of its own") \
 	X(landlock,      AJ_BY_PROGRAMS, "before the filter, which does not allow Landlock's calls to a snippet. A zygote is restricted in signals and abstract sockets " \
 	                                 "alone: restricted in files, it could mount nothing for its jails")             \

@@ -126,14 +126,6 @@ static const struct aj_syscall deny_unix[] = {
 	DATAGRAM("socketpair", 2), DATAGRAM("socketpair", 3),
 };
 #undef INSTEAD
-#define INSTEAD "Leave the terminal's size alone: whoever sits at it sets it. A terminal that the jail has made itself can be resized."
-/* The filter sees a descriptor's number and not its terminal: mediate/winsize.c resolves it, and sets the size of the jail's own
- * terminals. */
-static const struct aj_syscall mediated_size[] = {
-	{ .name = "ioctl", .errnum = EPERM, .arg = { { .index = 1, .mask = 0xffffffff, .value = AJ_TIOCSWINSZ } },
-	  .why = "TIOCSWINSZ: the size of the caller's terminal", .instead = INSTEAD },
-};
-#undef INSTEAD
 
 /* In the order of the AJ_DENY_* bits. */
 static const struct {
@@ -145,8 +137,7 @@ static const struct {
 	GROUP("threads", deny_threads), GROUP("sockets", deny_sockets), GROUP("ipc", deny_ipc),
 	GROUP("inotify", deny_inotify), GROUP("memfd", deny_memfd),     GROUP("shared-memory", deny_shared_memory),
 	GROUP("locks", deny_locks),     GROUP("fork", deny_fork),       GROUP("locks", local_locks),
-	GROUP("connect", mediated_connect), GROUP("unix", deny_unix),    GROUP("size", mediated_size),
-	GROUP("sync", no_sync),
+	GROUP("connect", mediated_connect), GROUP("unix", deny_unix),    GROUP("sync", no_sync),
 	GROUP("locks", mediated_locks),
 };
 /* clang-format on */

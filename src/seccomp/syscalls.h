@@ -13,8 +13,6 @@ struct aj_arg {
 	int index;
 };
 
-#define AJ_TIOCSWINSZ 0x5414
-
 /* In place of an errno: the call is not made, and returns 0. */
 enum { AJ_ERRNO_NONE = -1 };
 

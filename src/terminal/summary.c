@@ -77,6 +77,20 @@ void aj_show_network(const struct aj_network_use *network)
 	aj_arena_free(&arena);
 }
 
+void aj_show_escapes(const uint64_t left_out[AJ_ESCAPE_KINDS], bool all)
+{
+	bool any = false;
+	for (int i = 0; i < AJ_ESCAPE_KINDS; i++) {
+		if (!left_out[i] || !(all || aj_escape_rows[i].told))
+			continue;
+		fprintf(stderr, "agentjail: left out of the terminal: %s x%lu (%s)\n", aj_escape_rows[i].name, left_out[i],
+		        aj_escape_rows[i].why);
+		any = true;
+	}
+	if (any)
+		fprintf(stderr, "  hint: to trust the command with the terminal, set terminal.escapes = \"all\" in its policy\n");
+}
+
 static void show_moved(struct aj_arena *arena, const json_t *item)
 {
 	const char *to = json_string_value(json_object_get(item, "moved_to")),

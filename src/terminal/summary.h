@@ -10,6 +10,8 @@ void aj_show_hint(const char *hint);
 void aj_show_refusals(const struct aj_result *result);
 /* Print the hosts to which a network by allow-list made no connection: those that it refused, and those that did not answer. */
 void aj_show_network(const struct aj_network_use *network);
+/* Control sequences that did not reach the terminal; `all`: also those that a person hardly misses. */
+void aj_show_escapes(const uint64_t left_out[AJ_ESCAPE_KINDS], bool all);
 /* Print the changes to places in the workspace that the host runs or obeys, a line each. `report`: of a result, or NULL;
  * `earlier`: an earlier report of the same jail, whose lines are not repeated, or NULL. */
 void aj_show_workspace(const json_t *report, const json_t *earlier);

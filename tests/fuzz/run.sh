@@ -18,7 +18,7 @@ result() { # NAME STATUS
 	fi
 }
 
-if [ ! -x "$folder/policy" ] || [ ! -x "$folder/tools" ] || [ ! -x "$folder/serve" ] || [ ! -x "$folder/channel" ] || [ ! -x "$folder/gitconfig" ] || [ ! -x "$folder/inspect" ]; then
+if [ ! -x "$folder/policy" ] || [ ! -x "$folder/tools" ] || [ ! -x "$folder/serve" ] || [ ! -x "$folder/channel" ] || [ ! -x "$folder/gitconfig" ] || [ ! -x "$folder/inspect" ] || [ ! -x "$folder/escapes" ]; then
 	echo "  SKIP  fuzz: no fuzzer was built: that takes clang with its libFuzzer (.ci/deps check)"
 	echo "0 passed, 0 failed, 1 skipped"
 	[ "${AGENTJAIL_MUST_WORK:-0}" != 1 ]
@@ -86,6 +86,14 @@ fuzz gitconfig 4096 "git's configurations"
 mkdir -p "$work/inspect"
 cp tests/fuzz/seeds/inspect/* "$work/inspect/"
 fuzz inspect 4096 "what a jail sends"
+
+# A line of escapes.txt is a seed, as printf writes it.
+mkdir -p "$work/escapes"
+while IFS= read -r line; do
+	# shellcheck disable=SC2059
+	printf "$line" >"$work/escapes/$((seed = seed + 1))"
+done <tests/fuzz/seeds/escapes.txt
+fuzz escapes 8192 "what a jail writes to a terminal"
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -616,22 +616,27 @@ Test(plan, connect_is_mediated_where_host_inodes_are_in_reach)
 
 /* The caller's terminal */
 
-Test(plan, a_lent_terminal_keeps_its_size)
+Test(plan, a_terminal_of_its_own)
 {
-	prepare(false);
-	must_build();
-	cr_expect_eq(plan.deny & AJ_DENY_SIZE, 0);
-	for (int captured = 0; captured < 2; captured++) {
-		prepare(false);
-		request.terminal = true; /* where outputs are captured: as standard input */
-		request.capture = captured;
+	static const struct {
+		unsigned given;
+		bool snippet, front, want_front;
+		unsigned want;
+	} rows[] = { { 0, false, true, false, 0 }, { 7, false, true, true, 7 }, { 6, false, false, false, 6 }, { 7, true, true, false, 0 } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		prepare(rows[i].snippet);
+		request.terminal = rows[i].given;
+		request.terminal_front = rows[i].front;
+		request.terminal_fd = 1;
+		*AJ_PUSH(&arena, &request.terminal_env) = "TERM=xterm";
+		policy.escapes = AJ_ESCAPES_FILTERED;
 		must_build();
-		cr_expect_eq(plan.deny & AJ_DENY_SIZE, AJ_DENY_SIZE);
+		cr_expect_eq(plan.terminal, rows[i].want, "row %zu", i);
+		cr_expect_eq(plan.terminal_front, rows[i].want_front, "row %zu", i);
+		cr_expect_eq(plan.terminal_fd, rows[i].want ? 1 : -1, "row %zu", i);
+		if (rows[i].want)
+			cr_expect(strstr(enforced("terminal"), "one of its own"), "%s", enforced("terminal"));
 	}
-	prepare(false);
-	request.terminal = true;
-	must_build();
-	cr_expect(strstr(enforced("terminal"), "no new size"), "%s", enforced("terminal"));
 }
 
 /* Workspaces and masks */
@@ -1161,25 +1166,6 @@ Test(plan, snippet_and_command)
 	must_build();
 	cr_expect(plan.capture);
 	cr_expect_str_eq(plan.chdir, "/work");
-}
-
-/* A terminal is handed in only where a person's command keeps our streams; everything else gets a session of its own. */
-Test(plan, terminal)
-{
-	static const struct {
-		bool snippet, capture;
-		int given, want;
-	} rows[] = {
-		{ false, false, -1, -1 }, { false, false, 0, 0 }, { false, false, 2, 2 },
-		{ false, true, 0, -1 },   { true, false, 0, -1 }, { true, true, 2, -1 },
-	};
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		prepare(rows[i].snippet);
-		request.capture = rows[i].capture;
-		request.terminal_fd = rows[i].given;
-		must_build();
-		cr_expect_eq(plan.terminal_fd, rows[i].want, "row %zu: %d", i, plan.terminal_fd);
-	}
 }
 
 Test(plan, landlock)

@@ -122,20 +122,6 @@ Test(violations, connects_and_datagrams_are_reported)
 	cr_expect_eq(refusal(SYS_socket, inet), 0);
 }
 
-Test(violations, new_sizes_of_terminals_are_reported)
-{
-	const uint64_t set[6] = { 9, AJ_TIOCSWINSZ }, wide[6] = { 9, 0xffffffff00000000 | AJ_TIOCSWINSZ }, get[6] = { 9, 0x5413 };
-	build(AJ_PROFILE_COMMAND, AJ_NET_NONE, AJ_DENY_SIZE);
-	ask(NATIVE, SYS_ioctl, set);
-	ask(NATIVE, SYS_ioctl, wide);
-	ask(NATIVE, SYS_ioctl, get);
-	cr_expect_eq(refusal(SYS_ioctl, set), EPERM);
-	cr_expect_eq(refusal(SYS_ioctl, wide), EPERM);
-	cr_expect_eq(refusal(SYS_ioctl, get), 0);
-	build(AJ_PROFILE_COMMAND, AJ_NET_NONE, 0);
-	cr_expect_eq(refusal(SYS_ioctl, set), 0);
-}
-
 Test(violations, locks_and_shared_tables_are_reported)
 {
 	const uint64_t lock[6] = { 1, 6 }, look[6] = { 1, 5 }, process[6] = { 17 }, files[6] = { 0x400 | 17 }, thread[6] = { 0x3d0f00 };
