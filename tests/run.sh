@@ -8,7 +8,7 @@
 # Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the test programs: probe, inject, warm, raw.so, toml-check
 #        AGENTJAIL_MUST_WORK=1: where no jail can be made the tests fail instead of skipping. V=1: print what passes.
 #        ONLY=WORD: only the parts whose name holds WORD. SUITES='e2e cgroup/memory': only these folders of scripts, or scripts; warm: those that run once more with jails from a zygote.
-#        JOBS=N: so many parts beside each other (twice as many as there are processors, since many of them wait). PART_LIMIT=600: seconds until a part is ended.
+#        JOBS=N: so many parts beside each other (three times as many as there are processors, since many of them wait). PART_LIMIT=600: seconds until a part is ended.
 set -u
 tests=$(cd "$(dirname "$0")" && pwd)
 : "${AGENTJAIL:=$tests/../build/agentjail}"
@@ -16,7 +16,7 @@ AGENTJAIL=$(readlink -f "$AGENTJAIL")
 AGENTJAIL_ROOTFS=$(readlink -f "${AGENTJAIL_ROOTFS:-$tests/../build/rootfs/default}")
 export AGENTJAIL AGENTJAIL_ROOTFS
 build=$(dirname "$AGENTJAIL")
-: "${JOBS:=$(($(nproc) * 2))}"
+: "${JOBS:=$(($(nproc) * 3))}"
 USER_IDS=59000 # and the ones above it, one a part
 
 # Parts that count things of the whole host, or fill a counter that all jails of root share.
@@ -173,7 +173,7 @@ for turn in beside alone; do
 	fi
 	if [ -z "${SUITES:-}" ]; then
 		part layer sh "$tests/layer/run.sh"
-		part fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-5}" sh "$tests/fuzz/run.sh" "$tests/../build/fuzz"
+		part fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-2}" sh "$tests/fuzz/run.sh" "$tests/../build/fuzz"
 		part golden sh "$tests/golden/run.sh"
 		part policy/toml-suite sh "$tests/policy/toml-suite.sh" "$build/toml-check"
 		# Sanitizers do not link statically. As a user this script runs what it installs itself.

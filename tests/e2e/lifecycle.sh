@@ -67,7 +67,7 @@ KILL|137|run --bind $PROBE:/opt/probe -- /opt/probe stubborn
 TABLE
 
 # --- kill -9 of the launcher, at any instant of its life ---
-"$PY" -I -S - "$AJ" "$PROBE" "${KILLS:-160}" "${KILL_WITHIN:-0.025}" <<'EOS' >"$T/kills" 2>&1
+"$PY" -I -S - "$AJ" "$PROBE" "${KILLS:-80}" "${KILL_WITHIN:-0.025}" <<'EOS' >"$T/kills" 2>&1
 import glob, os, random, signal, subprocess, sys, time
 aj, probe, rounds, within = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
 session = os.getsid(0)
@@ -108,7 +108,7 @@ for n in range(rounds):
             os.kill(pid, signal.SIGKILL)
 print("killed %d times, jails caught alive: %s, survivors: %d" % (rounds, "many" if caught > rounds / 4 else caught, survivors))
 EOS
-is "kill -9 of the launcher" "killed ${KILLS:-160} times, jails caught alive: many, survivors: 0" "$(tail -n 3 "$T/kills")"
+is "kill -9 of the launcher" "killed ${KILLS:-80} times, jails caught alive: many, survivors: 0" "$(tail -n 3 "$T/kills")"
 check "no mount or process is left of that" gone
 
 # --- many at once ---

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Ends supervisor, init and guest from outside at random instants, and the supervisor by the signals of a person: nothing is left of
-# the jail, and the status is true. It runs 150 rounds of kill -9 (KILLS=1000 for more); SEED=N repeats a run's instants.
+# the jail, and the status is true. It runs 90 rounds of kill -9 (KILLS=1000 for more); SEED=N repeats a run's instants.
 . "$(dirname "$0")/../lib.sh"
 : "${SEED:=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}"
 
-counted "the rounds (seed $SEED)" "$PY" -I -S -B - "$AJ" "$PROBE" "${KILLS:-150}" "$SEED" <<'EOS'
+counted "the rounds (seed $SEED)" "$PY" -I -S -B - "$AJ" "$PROBE" "${KILLS:-90}" "$SEED" <<'EOS'
 import glob, json, os, random, signal, subprocess, sys, time
 aj, probe, rounds, seed = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 random.seed(seed)

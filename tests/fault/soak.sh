@@ -1,9 +1,9 @@
 #!/bin/sh
 # Many runs, one after the other: each has the right result, and the host has as many processes, open files, mounts, namespaces
-# and temporary files as before. It does 300 (RUNS=20000 for a soak, which says how memory went on the way).
+# and temporary files as before. It does 150 (RUNS=20000 for a soak, which says how memory went on the way).
 # Some are counted for the whole host only, so other work beside it shows: it looks again before it complains.
 . "$(dirname "$0")/../lib.sh"
-: "${RUNS:=300}"
+: "${RUNS:=150}"
 
 "$PY" -I -S -B - "$AJ" "$RUNS" "$T" <<'EOS' >"$T/soak" 2>&1
 import ctypes, glob, json, os, subprocess, sys, time

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Many pool hits and sessions in one supervisor, with kills at random instants, and nothing is left of them (warm.py).
-# It does some hundreds; HITS=50000 SESSIONS=2000 for a soak, which says what there was before and after. SEED=N repeats the choices.
+# It does some hundred; HITS=50000 SESSIONS=2000 for a soak, which says what there was before and after. SEED=N repeats the choices.
 . "$(dirname "$0")/../lib.sh"
 
-[ -z "$ROOT_TOO" ] || : "${HITS:=100}" "${SESSIONS:=20}"
-export HITS="${HITS:-300}" SESSIONS="${SESSIONS:-40}"
+[ -z "$ROOT_TOO" ] || : "${HITS:=60}" "${SESSIONS:=10}"
+export HITS="${HITS:-150}" SESSIONS="${SESSIONS:-25}"
 driver fault/warm
 finish
