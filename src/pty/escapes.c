@@ -34,6 +34,9 @@ static const struct csi_row {
 	{ 't', '*', 0, 0, ~0U, AJ_ESCAPE_WINDOW },
 	{ '|', '*', '*', 0, ~0U, AJ_ESCAPE_WINDOW }, /* columns and lines */
 	{ 'y', '*', '*', 0, ~0U, AJ_ESCAPE_ANSWER }, /* checksums of the screen, which shows what was there before; self-tests */
+	{ 'w', '*', '$', 0, ~0U, AJ_ESCAPE_ANSWER }, /* states whose report repeats what was designated */
+	{ 'u', '*', '$', 0, ~0U, AJ_ESCAPE_ANSWER },
+	{ 'n', 0, 0, 7, 8, AJ_ESCAPE_ANSWER },       /* rxvt: the name of the display, its version */
 	{ ']', '*', '*', 0, ~0U, AJ_ESCAPE_WINDOW }, /* the Linux console: switches to another one, its blanking */
 	{ 'h', 0, 0, 2, 2, AJ_ESCAPE_OTHER },        /* locks the keyboard */
 	{ 'l', '?', 0, 2, 2, AJ_ESCAPE_OTHER },      /* VT52: another language, of which this file knows nothing */
@@ -53,9 +56,11 @@ static int csi_kind(const char *held, size_t bytes)
 {
 	const char *params = held + 2;
 	size_t count = bytes - 3, at = 0;
-	char final = held[bytes - 1];
-	char prefix = count && params[0] >= '<' && params[0] <= '?' ? params[at++] : '\0';
-	char between = count && params[count - 1] < '0' ? params[count - 1] : '\0';
+	char final = held[bytes - 1], prefix = '\0', between = '\0';
+	if (count && params[0] >= '<' && params[0] <= '?')
+		prefix = params[at++];
+	if (count && params[count - 1] < '0')
+		between = params[count - 1];
 	bool switches = final == 'h' || final == 'l';
 	do {
 		unsigned number = 0;
@@ -130,6 +135,8 @@ static int escape_kind(const char *held, size_t bytes)
 {
 	if (held[1] == '%' || held[1] == ' ') /* another encoding of text, in which other bytes are controls; or of answers */
 		return AJ_ESCAPE_OTHER;
+	if (held[1] == 'G') /* rxvt: graphics, whose answer ended in a line feed */
+		return AJ_ESCAPE_ANSWER;
 	if (held[1] == '\\') /* ends a string of which nothing passed */
 		return AJ_ESCAPE_STRING;
 	return bytes > 8 ? AJ_ESCAPE_OTHER : PASSES;

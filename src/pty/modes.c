@@ -53,7 +53,11 @@ void aj_modes_csi(struct aj_modes *modes, const char *sequence, size_t bytes)
 {
 	const char *params = sequence + 2;
 	size_t count = bytes - 3;
-	char final = sequence[bytes - 1], prefix = count ? params[0] : '\0', last = count ? params[count - 1] : '\0';
+	char final = sequence[bytes - 1], prefix = '\0', last = '\0';
+	if (count) {
+		prefix = params[0];
+		last = params[count - 1];
+	}
 	bool plain = !count || (last >= '0' && last <= '?');
 	if ((final == 'h' || final == 'l') && plain)
 		switch_modes(modes, params, count, final == 'h');
@@ -76,7 +80,7 @@ void aj_modes_csi(struct aj_modes *modes, const char *sequence, size_t bytes)
 
 void aj_modes_escape(struct aj_modes *modes, const char *sequence, size_t bytes)
 {
-	char first = bytes > 1 ? sequence[1] : sequence[0], final = sequence[bytes - 1];
+	char first = sequence[bytes > 1], final = sequence[bytes - 1];
 	if (first == 'c')
 		*modes = (struct aj_modes){ 0 };
 	else if (first == '=' || first == '>')

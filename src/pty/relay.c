@@ -260,6 +260,7 @@ int64_t aj_pty_suspend(struct aj_pty *pty, bool group)
 	aj_buffer_add(&pty->out, text, aj_modes_undo(&pty->filter.modes, text));
 	write_screen(pty); /* what the terminal does not take now is written after the pause */
 	detach(pty);
+	pty->typed = false;
 	sigemptyset(&stop);
 	sigaddset(&stop, SIGTSTP);
 	sigprocmask(SIG_UNBLOCK, &stop, &before);
@@ -282,6 +283,7 @@ void aj_pty_drain(struct aj_pty *pty)
 void aj_pty_close(struct aj_pty *pty)
 {
 	char text[AJ_MODES_TEXT];
+	pty->on_hang_up = NULL;
 	aj_close(&pty->master);
 	watch(pty);
 	if (pty->returned)

@@ -131,7 +131,7 @@ static void on_stop(int report_fd, int terminal, pid_t guest, int status, bool *
 /* A signal of the supervisor's that is for the guest, or of its terminal. */
 static void forward(int terminal, pid_t guest, int sig)
 {
-	int group;
+	int group = 0;
 	if (terminal < 0) {
 		signal_all(guest, sig);
 	} else if (sig == SIGTSTP) {

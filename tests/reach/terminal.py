@@ -231,6 +231,7 @@ held("terminal-held: exec: a time limit holds on a terminal that nobody reads", 
      "import time\nwhile True:\n    print('x' * 400)\n    time.sleep(0.001)"), b"", b"", b"")
 held("terminal-held: exec: on one that is stopped", (AJ, "exec", "--timeout", "2s", "--layer", "off", "-c",
      "import time\nwhile True:\n    print('x' * 40, flush=True)\n    time.sleep(0.01)"), b"", b"", b"\x13")
+held("terminal-held: run: a time limit holds on a terminal that nobody reads", (AJ, "run", "--timeout", "2s", "--", "yes", "x" * 40), b"", b"", b"")
 held("terminal-held: session: a time limit holds on a terminal that is stopped", (AJ, "session", "--timeout", "2s", "--layer", "off"),
      b"import time\n" + STUBBORN.encode() + b"\nf()\n", b">>> ", b"\x13")
 
