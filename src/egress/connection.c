@@ -56,6 +56,7 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 		aj_report(relay, &event);
 	aj_loop_unset(relay->loop, &c->timer);
 	aj_resolver_forget(&c->waiter);
+	aj_upstream_forget(c);
 	int fds[] = { c->out.from, c->outside.fd >= 0 ? c->outside.fd : c->in.from };
 	aj_loop_unwatch(relay->loop, &c->inside);
 	aj_loop_unwatch(relay->loop, &c->outside);
@@ -165,6 +166,11 @@ void aj_connection_settle(struct aj_connection *c)
 		return;
 	}
 	int error = c->out.error ? c->out.error : c->in.error;
+	if (error && !c->reached) {
+		/* There is no other side yet: the program itself reset it, which is no failure of the host's. */
+		aj_connection_end(c, AJ_EGRESS_FAILED, true, NULL);
+		return;
+	}
 	if (error) {
 		char text[120];
 		snprintf(text, sizeof text, "%s", strerrordesc_np(error));
@@ -187,7 +193,7 @@ void aj_connection_settle(struct aj_connection *c)
 		return;
 	}
 	if (c->out.ended && c->upstream == AJ_UPSTREAM_NONE && !c->out.passed) {
-		aj_connection_end(c, AJ_EGRESS_FAILED, true, "the program closed it before it had sent anything");
+		aj_connection_end(c, AJ_EGRESS_FAILED, true, NULL); /* nor is this: a program that probes a port */
 		return;
 	}
 	if (c->upstream == AJ_UPSTREAM_OPEN) {
@@ -249,7 +255,7 @@ void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, c
 		aj_sockaddr_text(target->family, target->address, c->address);
 	}
 	c->inside = (struct aj_io){ .fn = on_inside, .arg = c, .fd = -1 };
-	c->outside = (struct aj_io){ .arg = c, .fd = -1 }; /* its callback: on_connect, then on_outside */
+	c->outside = (struct aj_io){ .arg = c, .fd = -1 }; /* its callback: on_answer of a proxy, then on_outside */
 	c->timer = (struct aj_timer){ .fn = on_idle, .arg = c };
 	c->out = (struct aj_flow){ .from = fd, .to = -1, .bulk = &relay->bulk, .arg = c, .turned = on_turned, .total = &relay->bytes_out };
 	c->in = (struct aj_flow){ .from = -1, .to = fd, .bulk = &relay->bulk, .arg = c, .turned = on_turned, .total = &relay->bytes_in };

@@ -20,7 +20,8 @@ struct aj_connection {
 	struct aj_resolved target; /* of a connection by address */
 	struct aj_name *via; /* the name to whose addresses the connection is made: `name`, or the proxy's; NULL: `target` */
 	unsigned tried;      /* addresses of it */
-	char *answer;        /* of the proxy, so far */
+	struct aj_attempt *attempts; /* at them, while none has answered; egress/upstream.c */
+	char *answer;                /* of the proxy, so far */
 	size_t answer_bytes;
 	char address[46];
 	struct aj_io inside, outside;
@@ -54,6 +55,8 @@ static inline bool aj_first_bytes_awaited(uint16_t port)
 
 /* Resolve, check the address, connect to it: afterwards, or later, aj_connection_settle() is called. */
 void aj_upstream_start(struct aj_connection *c);
+/* Close what has not answered. */
+void aj_upstream_forget(struct aj_connection *c);
 /* `fd` leads to the host that is meant. */
 void aj_upstream_made(struct aj_connection *c, int fd);
 /* No other address will do: the connection ends. */

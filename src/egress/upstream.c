@@ -1,8 +1,9 @@
-/* The connection to the host: resolves the name, takes the first address that may be used, connects to that very address.
- * No other address is ever connected to, whatever a name server says later. */
+/* The connection to the host: resolves the name, and connects to the addresses of it that may be used, one after the other, until one
+ * answers (RFC 8305). No other address is ever connected to, whatever a name server says later. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -11,32 +12,39 @@
 #include "inspect/address.h"
 
 enum {
-	NEXT_US = 3 * 1000000,  /* for one address of several */
-	LAST_US = 60 * 1000000, /* for the last one */
+	STAGGER_US = 250000,    /* then the next address is tried, beside those that have not answered */
+	LAST_US = 60 * 1000000, /* from the last one's begin */
 };
 
-static void try_next(struct aj_connection *c);
+/* One address that has not answered. */
+struct aj_attempt {
+	struct aj_connection *c;
+	struct aj_io io; /* fd -1: none */
+	char address[46];
+};
 
-/* The next address that may be connected to; NULL: none is left. *ret_last: no other one comes after it. */
-static const struct aj_resolved *next_address(struct aj_connection *c, bool *ret_last)
+enum { ATTEMPTS = sizeof((struct aj_name *)0)->addresses / sizeof(struct aj_resolved) };
+
+static void try_next(struct aj_connection *c, int error);
+
+/* The next address that may be connected to, from number `*at` on, which is moved behind it; NULL: none is left. */
+static const struct aj_resolved *next_address(const struct aj_connection *c, unsigned *at)
 {
 	const struct aj_relay *relay = c->relay;
-	const struct aj_resolved *found = NULL;
-	*ret_last = true;
 	if (!c->via)
-		return c->tried++ ? NULL : &c->target;
-	for (unsigned i = c->tried; i < c->via->count; i++) {
-		const struct aj_resolved *a = &c->via->addresses[i];
-		if (a->refused && !relay->proxy.port && !aj_rules_address(&relay->rules, a->family, a->address, c->port))
-			continue;
-		if (found) {
-			*ret_last = false;
-			return found;
-		}
-		found = a;
-		c->tried = i + 1;
+		return (*at)++ ? NULL : &c->target;
+	while (*at < c->via->count) {
+		const struct aj_resolved *a = &c->via->addresses[(*at)++];
+		if (!a->refused || relay->proxy.port || aj_rules_address(&relay->rules, a->family, a->address, c->port))
+			return a;
 	}
-	return found;
+	return NULL;
+}
+
+static bool has_next(const struct aj_connection *c)
+{
+	unsigned at = c->tried;
+	return next_address(c, &at);
 }
 
 static void give_up(struct aj_connection *c, int error)
@@ -84,36 +92,108 @@ static void connected(struct aj_connection *c, int fd)
 		aj_upstream_made(c, fd);
 }
 
-static void drop_attempt(struct aj_connection *c)
+static void on_slow(struct aj_timer *timer);
+
+static int drop_attempt(struct aj_attempt *attempt)
 {
-	int fd = c->outside.fd;
-	aj_loop_unwatch(c->relay->loop, &c->outside);
-	aj_close(&fd);
+	int fd = attempt->io.fd;
+	aj_loop_unwatch(attempt->c->relay->loop, &attempt->io);
+	return fd;
 }
 
-/* While it connects; afterwards the connection has another callback. */
+void aj_upstream_forget(struct aj_connection *c)
+{
+	for (int i = 0; c->attempts && i < ATTEMPTS; i++) {
+		int fd = drop_attempt(&c->attempts[i]);
+		aj_close(&fd);
+	}
+	free(c->attempts);
+	c->attempts = NULL;
+}
+
+static bool is_pending(const struct aj_connection *c)
+{
+	for (int i = 0; c->attempts && i < ATTEMPTS; i++)
+		if (c->attempts[i].io.fd >= 0)
+			return true;
+	return false;
+}
+
+/* These come after the host's answer, so there was a connection. */
+static bool was_made(const struct aj_connection *c, int error)
+{
+	return !c->relay->proxy.port && (error == ECONNRESET || error == EPIPE || error == ECONNABORTED);
+}
+
+/* The host has ended the connection by a reset before we saw that it stood. Its last bytes are passed on. */
+static void made_and_reset(struct aj_connection *c, int fd, int error)
+{
+	c->upstream = AJ_UPSTREAM_OPEN;
+	c->reached = true;
+	c->out.to = c->in.from = fd;
+	aj_flow_pump(&c->in);
+	c->in.error = error;
+	aj_connection_settle(c);
+}
+
+/* `fd` has answered: 0, or the error of a connection that was made and has ended. */
+static void answered(struct aj_connection *c, int fd, const char *address, int error)
+{
+	snprintf(c->address, sizeof c->address, "%s", address);
+	aj_upstream_forget(c);
+	c->timer.fn = on_slow; /* for the answer of a proxy */
+	aj_loop_set(c->relay->loop, &c->timer, aj_now_us() + LAST_US);
+	if (error)
+		made_and_reset(c, fd, error);
+	else
+		connected(c, fd);
+}
+
 static void on_connect(struct aj_io *io, uint32_t events)
 {
-	struct aj_connection *c = io->arg;
-	int error = 0;
+	struct aj_attempt *attempt = io->arg;
+	struct aj_connection *c = attempt->c;
+	char address[46];
+	int error = 0, fd = drop_attempt(attempt);
 	socklen_t bytes = sizeof error;
-	if ((events & (EPOLLERR | EPOLLHUP)) && getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &bytes) < 0)
+	memcpy(address, attempt->address, sizeof address);
+	if ((events & (EPOLLERR | EPOLLHUP)) && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) < 0)
 		error = errno;
-	if (!error) {
-		connected(c, io->fd);
+	if (!error || was_made(c, error)) {
+		answered(c, fd, address, error);
 		return;
 	}
-	drop_attempt(c);
-	c->out.error = error;
-	try_next(c);
+	aj_close(&fd);
+	try_next(c, error);
 }
 
 static void on_slow(struct aj_timer *timer)
 {
 	struct aj_connection *c = timer->arg;
-	drop_attempt(c);
-	c->out.error = ETIMEDOUT;
-	try_next(c);
+	if (c->upstream == AJ_UPSTREAM_ASKING) {
+		aj_upstream_failed(c, "the site's proxy did not answer in time");
+		return;
+	}
+	if (!has_next(c))
+		aj_upstream_forget(c);
+	try_next(c, ETIMEDOUT);
+}
+
+static int watch_attempt(struct aj_connection *c, int fd, const char *address)
+{
+	if (!c->attempts) {
+		c->attempts = calloc(ATTEMPTS, sizeof *c->attempts);
+		for (int i = 0; c->attempts && i < ATTEMPTS; i++)
+			c->attempts[i] = (struct aj_attempt){ .c = c, .io = { .fn = on_connect, .arg = &c->attempts[i], .fd = -1 } };
+	}
+	for (int i = 0; c->attempts && i < ATTEMPTS; i++) {
+		struct aj_attempt *attempt = &c->attempts[i];
+		if (attempt->io.fd >= 0)
+			continue;
+		snprintf(attempt->address, sizeof attempt->address, "%s", address);
+		return aj_loop_watch(c->relay->loop, &attempt->io, fd, EPOLLOUT) < 0 ? errno : 0;
+	}
+	return ENOMEM;
 }
 
 /* 0, EALREADY while it goes on, or why not. A host that is near has answered by the second call, and no turn of the loop is needed. */
@@ -125,51 +205,50 @@ static int begin_connect(int fd, const union aj_sockaddr *to, socklen_t bytes)
 	return r == 0 ? 0 : errno;
 }
 
-/* c->out.error: how the last attempt ended; until there is a connection the flow itself has none. */
-static void try_next(struct aj_connection *c)
+/* `error`: how the last attempt ended. */
+static void try_next(struct aj_connection *c, int error)
 {
 	union aj_sockaddr to;
-	bool last;
+	char address[46];
 	const struct aj_resolved *a;
-	int error = c->out.error;
 	uint16_t proxy_port = c->relay->proxy.port;
-	c->out.error = 0;
-	while ((a = next_address(c, &last))) {
+	while ((a = next_address(c, &c->tried))) {
 		socklen_t bytes = aj_sockaddr_make(&to, a->family, a->address, proxy_port ? proxy_port : c->port);
-		aj_sockaddr_text(a->family, a->address, c->address);
+		aj_sockaddr_text(a->family, a->address, address);
+		snprintf(c->address, sizeof c->address, "%s", address);
 		int fd = socket(a->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 		error = begin_connect(fd, &to, bytes);
-		if (error == 0) {
-			connected(c, fd);
+		if (error == 0 || (fd >= 0 && was_made(c, error))) {
+			answered(c, fd, address, error);
 			return;
 		}
-		if (error == EALREADY) {
+		if (error == EALREADY && (error = watch_attempt(c, fd, address)) == 0) {
 			c->upstream = AJ_UPSTREAM_CONNECTING;
-			c->outside.fn = on_connect;
 			c->timer.fn = on_slow;
-			if (aj_loop_watch(c->relay->loop, &c->outside, fd, EPOLLOUT) == 0) {
-				aj_loop_set(c->relay->loop, &c->timer, aj_now_us() + (last ? LAST_US : NEXT_US));
-				return;
-			}
-			error = errno;
+			aj_loop_set(c->relay->loop, &c->timer, aj_now_us() + (has_next(c) ? STAGGER_US : LAST_US));
+			return;
 		}
 		aj_close(&fd);
 		if (error == EMFILE || error == ENFILE)
 			break;
 	}
-	give_up(c, error);
+	if (!is_pending(c))
+		give_up(c, error);
+	else if (!c->timer.place)
+		aj_loop_set(c->relay->loop, &c->timer, aj_now_us() + LAST_US);
 }
 
 static void on_resolved(struct aj_waiter *waiter)
 {
-	try_next(waiter->arg);
+	try_next(waiter->arg, 0);
 }
 
 void aj_upstream_start(struct aj_connection *c)
 {
 	c->upstream = AJ_UPSTREAM_RESOLVING;
+	aj_loop_unset(c->relay->loop, &c->timer); /* the resolver has a deadline of its own */
 	c->waiter = (struct aj_waiter){ .fn = on_resolved, .arg = c };
 	c->via = c->relay->proxy.port ? &c->relay->proxy.name : c->name;
 	if (!c->via || aj_resolver_ask(c->relay->resolver, c->via, &c->waiter))
-		try_next(c);
+		try_next(c, 0);
 }

@@ -15,15 +15,15 @@
 #include "base/fd.h"
 #include "inspect/address.h"
 #include "resolve/own_address.h"
+#include "resolve/resolv_conf.h"
 
 enum {
+	RESOLV_BYTES = 16 << 10,
 	SOCKETS = 16,           /* of c-ares, at once: two for each name server */
 	LOOK_US = 2 * 1000000,  /* interval at which resolv.conf is looked at */
 	LEAST_US = 5 * 1000000, /* a shorter time to live would make each connection a query */
 	MOST_US = 3600 * INT64_C(1000000),
 	FAILED_US = 2 * 1000000,
-	QUERY_MS = 2500, /* until the next name server is asked */
-	QUERY_TRIES = 2,
 };
 
 /* c-ares asks libc for services by name, which no caller here wants; a static program would get libc's loader of shared objects by it. */
@@ -38,6 +38,8 @@ int getservbyport_r(int port, const char *proto, struct servent *room, char *tex
 	*ret = NULL;
 	return 0;
 }
+
+static const char resolv_conf[] = "/etc/resolv.conf";
 
 struct aj_resolver {
 	struct aj_loop *loop;
@@ -102,22 +104,26 @@ static void on_interest(void *data, ares_socket_t fd, int readable, int writable
 static bool have_channel(struct aj_resolver *r)
 {
 	struct stat st = { 0 };
-	struct ares_options options = { .flags = ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
-		                        .timeout = QUERY_MS,
-		                        .tries = QUERY_TRIES,
-		                        .sock_state_cb = on_interest,
-		                        .sock_state_cb_data = r };
+	char text[RESOLV_BYTES] = "";
 	int64_t now_us = aj_now_us();
 	if (r->channel && (r->queries || now_us - r->looked_us < LOOK_US))
 		return true;
 	r->looked_us = now_us;
-	if (stat("/etc/resolv.conf", &st) == 0 && r->channel && st.st_ino == r->inode && st.st_mtim.tv_sec == r->changed.tv_sec &&
+	if (stat(resolv_conf, &st) == 0 && r->channel && st.st_ino == r->inode && st.st_mtim.tv_sec == r->changed.tv_sec &&
 	    st.st_mtim.tv_nsec == r->changed.tv_nsec)
 		return true;
 	if (r->channel)
 		ares_destroy(r->channel);
 	r->inode = st.st_ino;
 	r->changed = st.st_mtim;
+	if (aj_read_text(resolv_conf, text, sizeof text) < 0)
+		text[0] = '\0';
+	struct aj_resolv_options waits = aj_resolv_options(text);
+	struct ares_options options = { .flags = ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
+		                        .timeout = waits.timeout_ms,
+		                        .tries = waits.attempts,
+		                        .sock_state_cb = on_interest,
+		                        .sock_state_cb_data = r };
 	if (ares_init_options(&r->channel, &options, ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB) !=
 	    ARES_SUCCESS)
 		r->channel = NULL;

@@ -71,7 +71,7 @@ void aj_show_network(const struct aj_network_use *network)
 	aj_show_violations(refused);
 	json_array_foreach(json_object_get(doc, "failed"), i, one)
 		if (i < MOST_VIOLATIONS)
-			show_host(&arena, one, "could not be reached");
+			show_host(&arena, one, "was not connected");
 	json_decref(refused);
 	json_decref(doc);
 	aj_arena_free(&arena);

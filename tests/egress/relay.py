@@ -15,7 +15,8 @@ import sys
 import threading
 import time
 
-HOST, OTHER, DEAD = "203.0.113.10", "203.0.113.11", "203.0.113.12"
+HOST, OTHER, DEAD, SLAMS = "203.0.113.10", "203.0.113.11", "203.0.113.12", "203.0.113.13"
+STUCK = ["203.0.113.%d" % i for i in range(14, 21)]
 ECHO, SINK, SOURCE, RESETS, HALF = 7, 9, 19, 20, 21
 NAME_SERVER = "127.0.0.77"
 ALERT = b"\x15\3\3\0\2\2\x31"  # TLS: access_denied
@@ -78,6 +79,38 @@ def half(s):
         data += more
     seen.append("half %s" % data.decode())
     s.close()
+
+
+def full(address):
+    """A server whose queue is full: a connection to it gets no answer. The server, and what fills its queue."""
+    listener, filler = socket.create_server((address, ECHO), backlog=0), socket.create_connection((address, ECHO))
+    return listener, filler
+
+
+def slams(listener, folder):
+    """Lets a relay begin a connection; once it is stopped, answers and resets that."""
+    begun = b":0007 02 "  # SYN_SENT
+    place = b"%08X" % struct.unpack("=I", socket.inet_aton(SLAMS)) + begun
+    while True:
+        with open("/proc/net/tcp", "rb") as f:
+            if place in f.read():
+                break
+        time.sleep(0.05)
+    open(folder + "/begun", "w", encoding="ascii").close()
+    wait_for(folder + "/stopped")
+    listener.accept()[0].close()  # the filler; the relay's kernel asks again after a second
+    s = listener.accept()[0]
+    s.sendall(b"bye")
+    s.setsockopt(socket.SOL_SOCKET, *RESET)
+    s.close()
+    open(folder + "/slammed", "w", encoding="ascii").close()
+
+
+def wait_for(path):
+    until = time.monotonic() + 60
+    while not os.path.exists(path):
+        assert time.monotonic() < until, path
+        time.sleep(0.01)
 
 
 def proxy(s):
@@ -155,6 +188,8 @@ def answers(query):
         "garbage": lambda: [query[:2] + os.urandom(100), query[:2] + b"\x81\x80\xff\xff\xff\xff\xff\xff\xff\xff" + b"\xc0\x0c" * 50],
         "many": lambda: [message([a("10.0.%d.%d" % (i, i)) for i in range(25)])],
         "dead": lambda: [message([a(DEAD)])],
+        "slams": lambda: [message([a(SLAMS)])],
+        "stuck": lambda: [message([a(address) for address in [*STUCK, HOST]])],
     }.get(first, lambda: [message([], 3)])()
 
 
@@ -332,7 +367,7 @@ def inside_refused():
 
 def inside_liars():
     want = {"mixed": True, "wrongid": True, "wrongname": True, "hugettl": True, "private": False, "chain": False, "loop": False, "nobody": False,
-            "empty": False, "refuses": False, "garbage": False, "many": False, "dead": False}
+            "empty": False, "refuses": False, "garbage": False, "many": False, "dead": False, "silent": False}
     said = {}
 
     def one(name):
@@ -346,6 +381,40 @@ def inside_liars():
     for t in threads:
         t.join()
     yield said == want
+
+
+def inside_stuck():
+    """Seven addresses that do not answer: the eighth is not kept waiting for the others to fail."""
+    s = reach(ECHO, "stuck.test.org")
+    s.settimeout(15)
+    yield say(s, b"\1") == b"\1"
+
+
+def inside_slams():
+    """A host that had answered and then reset: the relay sees both at once."""
+    s = reach(ECHO, "slams.test.org")
+    folder = os.environ["RELAY_FOLDER"]
+    wait_for(folder + "/begun")
+    os.kill(relay_pid(), signal.SIGSTOP)
+    open(folder + "/stopped", "w", encoding="ascii").close()
+    wait_for(folder + "/slammed")
+    os.kill(relay_pid(), signal.SIGCONT)
+    got = b""
+    try:
+        while more := s.recv(10):
+            got += more
+    except ConnectionResetError:
+        got += b"!"
+    yield got in (b"bye!", b"!")
+
+
+def inside_probes():
+    """A program that ends or resets a connection before anything is sent: its own doing, and no failure of a host."""
+    reach(443).close()
+    s = reach(443)
+    s.setsockopt(socket.SOL_SOCKET, *RESET)
+    s.close()
+    yield say(443, hello("echo.test.org")) != b""
 
 
 def inside_proxy():
@@ -548,10 +617,13 @@ CASES = {
     "refused": ([], ["refused 1 evil.test.org - 0 ", "refused 1 - 1.2.3.4 443 .*this address is not on", "refused 1 - 198.18.77.7 7 .*no name has",
                      "refused 1 echo.test.org - 22 .*this port", "refused 1 - 169.254.169.254 80"]),
     "liars": ([name + ".test.org:7" for name in ("mixed", "wrongid", "wrongname", "hugettl", "private", "chain", "loop", "nobody", "empty", "refuses",
-                                                 "garbage", "many", "zerottl", "dead")] + [DEAD + ":7"],
+                                                 "garbage", "many", "zerottl", "dead", "silent")] + [DEAD + ":7"],
               ["refused 1 private.test.org 10.0.0.1 7 .*10.0.0.1: private", "refused 1 chain.test.org 192.168.1.1 7",
-               "failed 1 nobody.test.org - 7 .*does not exist", "failed 1 dead.test.org %s 7 .*Connection refused" % DEAD,
+               "failed 1 nobody.test.org - 7 .*does not exist", "failed 1 silent.test.org - 7 .*no name server answer", "failed 1 dead.test.org %s 7 .*Connection refused" % DEAD,
                "closed 1 mixed.test.org %s 7 1 1" % HOST]),
+    "stuck": (["stuck.test.org:7"] + [address + ":7" for address in STUCK], ["closed 1 stuck.test.org %s 7 1 1 $" % HOST]),
+    "slams": (["slams.test.org:7", SLAMS + ":7"], ["closed 1 slams.test.org %s 7 0 3 Connection reset by peer" % SLAMS]),
+    "probes": ([], ["closed 1 echo.test.org %s 443" % HOST]),
     "proxy": (["http://%s:3128" % OTHER],
               ["closed 1 echo.test.org %s 7 1000 1000" % OTHER, "failed 1 echo.test.org .* the site's proxy says: HTTP/1.1 403 Not for you.$",
                "failed .* a head that is too long", "failed 1 echo.test.org .*80 .*the site's proxy closed", "refused 1 echo.test.org - 7 .*evil"]),
@@ -576,7 +648,7 @@ def run_case(case, relayed):
         words = options + RULES
     else:
         words = RULES + options
-    env = dict(os.environ, RELAY_SECRET="x")
+    env = dict(os.environ, RELAY_SECRET="x", RELAY_FOLDER=sys.argv[2])
     if os.geteuid() == 0 and not os.environ.get("AJ_USER"):
         with open("/proc/self/uid_map", encoding="ascii") as f:
             if f.read().split()[2] != "1":
@@ -588,6 +660,8 @@ def run_case(case, relayed):
     if done.returncode:
         problems.append("exit %d: %s" % (done.returncode, (done.stdout + done.stderr)[-900:]))
     problems += ["no report like `%s` in: %s" % (want, done.stderr[-3000:]) for want in reports if not re.search(want, done.stderr, re.M)]
+    if case == "probes" and "failed" in done.stderr:
+        problems.append("a failure is reported: %s" % done.stderr[-900:])
     if case != "killed" and "relay gone" in done.stderr:
         problems.append("the relay ended")
     return problems
@@ -607,6 +681,8 @@ def main():
     for port, talk in ((ECHO, echo), (SINK, sink), (SOURCE, source), (RESETS, resets), (HALF, half), (80, echo), (443, echo), (8443, echo)):
         serve(port, talk)
     serve(3128, proxy, OTHER)
+    queues = [full(address) for address in [SLAMS, *STUCK]]
+    threading.Thread(target=slams, args=(queues[0][0], folder), daemon=True).start()
     passed = failed = 0
     only = sys.argv[3:]
     for case in only or CASES:
@@ -623,6 +699,8 @@ def main():
         if case == "proxy":
             if not {"proxy CONNECT echo.test.org:7 HTTP/1.1", "proxy CONNECT %s:7 HTTP/1.1" % HOST, "half later"} <= set(seen) or "evil" in str(seen):
                 problems.append("the proxy saw %s" % seen)
+        if case == "liars" and seen.count("dns silent.test.org 1") != 1:
+            problems.append("%d queries to a name server that does not answer, with attempts:1" % seen.count("dns silent.test.org 1"))
         if case == "liars" and seen.count("dns zerottl.test.org 1") != 1:
             problems.append("%d queries for a name that was used ten times at once" % seen.count("dns zerottl.test.org 1"))
         passed, failed = passed + (not problems), failed + bool(problems)
