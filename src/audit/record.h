@@ -1,4 +1,4 @@
-/* Audit records: one before a run starts, and when it has ended one, after those of its connections.
+/* Audit records: one before a run starts, those of its connections, and one when it has ended.
  * docs/audit.md describes the fields. */
 #pragma once
 #include "result/result.h"

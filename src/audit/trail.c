@@ -46,7 +46,7 @@ static int append_record(const struct aj_audit *audit, bool notable, json_t *rec
 int aj_trail_start(struct aj_trail *trail, const struct aj_site *site, const struct aj_policy *policy,
                    const struct aj_request *request, const struct aj_plan *plan, struct aj_error *err)
 {
-	*trail = (struct aj_trail){ 0 };
+	*trail = (struct aj_trail){ .request = request };
 	if (strcmp(site->audit, "none") == 0) {
 		if (!policy->audit)
 			return 0;
@@ -77,6 +77,23 @@ int aj_trail_start(struct aj_trail *trail, const struct aj_site *site, const str
 	return -1;
 }
 
+static int write_connections(const struct aj_trail *trail, const struct aj_network_use *network, struct aj_error *err)
+{
+	size_t at = 0;
+	int r = 0;
+	for (json_t *record; r == 0 && (record = aj_record_connections(trail->request, network, &at));)
+		r = append_record(&trail->audit, false, record, err);
+	return r;
+}
+
+void aj_trail_connections(const struct aj_network_use *network, void *arg)
+{
+	struct aj_trail *trail = arg;
+	struct aj_error why = { 0 };
+	if (trail->audit.kind != AJ_AUDIT_NONE && !trail->late[0] && write_connections(trail, network, &why) < 0)
+		aj_error_text(&why, trail->late, sizeof trail->late);
+}
+
 int aj_trail_end(const struct aj_trail *trail, const struct aj_policy *policy, const struct aj_request *request,
                  const struct aj_plan *plan, struct aj_result *result, struct aj_error *err)
 {
@@ -85,9 +102,10 @@ int aj_trail_end(const struct aj_trail *trail, const struct aj_policy *policy, c
 	struct aj_error why = { 0 };
 	json_t *named = aj_policy_json(policy, request);
 	int r = trail->audit.kind == AJ_AUDIT_NONE ? -1 : 0;
-	size_t at = 0;
-	for (json_t *record; r == 0 && (record = aj_record_connections(request, &result->network, &at));)
-		r = append_record(&trail->audit, false, record, &why);
+	if (r == 0)
+		r = write_connections(trail, &result->network, &why);
+	if (r == 0 && trail->late[0])
+		r = aj_fail(&why, AJ_EXIT_SETUP, "audit", 0, "%s", trail->late);
 	if (r == 0)
 		r = append_record(&trail->audit, result->status != AJ_STATUS_OK, aj_record_end(request, named, plan, result), &why);
 	json_decref(named);

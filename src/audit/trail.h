@@ -1,4 +1,4 @@
-/* The two records of a run in the site's audit trail. */
+/* The records of a run in the site's audit trail: start, connections while it goes on, end. */
 #pragma once
 #include "audit/audit.h"
 #include "plan/plan.h"
@@ -7,7 +7,9 @@
 
 struct aj_trail {
 	struct aj_audit audit;
+	const struct aj_request *request; /* the caller's, from the start on */
 	char missed[480]; /* why the start could not be recorded, when the policy lets the run go on; "" otherwise */
+	char late[480];   /* why connections could not be recorded; "" otherwise */
 };
 
 /* A run's id in its result and its records, where the caller names none: 16 random hexadecimal digits, or "0" when there is no randomness. */
@@ -16,6 +18,8 @@ const char *aj_trail_new_id(struct aj_arena *arena);
 /* Call before the run starts. Returns 0, or -1 with err when the policy refuses to run unrecorded. */
 int aj_trail_start(struct aj_trail *trail, const struct aj_site *site, const struct aj_policy *policy,
                    const struct aj_request *request, const struct aj_plan *plan, struct aj_error *err);
+/* Record connections that have ended; an aj_connections_fn with the trail as its argument. Where that fails, the end fails. */
+void aj_trail_connections(const struct aj_network_use *network, void *trail);
 /* Call when the run has ended: fills result->recorded. Returns -1 with err when the end could not be recorded and the policy refuses that. */
 int aj_trail_end(const struct aj_trail *trail, const struct aj_policy *policy, const struct aj_request *request,
                  const struct aj_plan *plan, struct aj_result *result, struct aj_error *err);

@@ -164,7 +164,7 @@ static bool try_jail(struct doctor *d, const char *check, bool snippet, enum aj_
 		add_check(d, lacking, check, aj_error_text(&err, text, sizeof text), err.fix);
 		return false;
 	}
-	aj_run_once(&plan, &policy, &request, NULL, NULL, &result);
+	aj_run_once(&plan, &policy, &request, NULL, &result);
 	bool ok = result.status == AJ_STATUS_OK;
 	aj_host_advise(&result.setup);
 	add_check(d, ok ? OK : lacking, check, ok ? "works" : result.reason, ok ? NULL : result.setup.fix);

@@ -115,11 +115,14 @@ int aj_jail_and_report(struct aj_options *o)
 	if (!plan.snippet)
 		aj_terminal_save(&saved);
 	aj_show_init(&show, &plan);
-	aj_output_fn *output = o->json && !o->json_to ? NULL : aj_show_output;
-	aj_run_once(&plan, &o->loaded.policy, &o->request, output, &show, &result);
+	const struct aj_once_events events = { .output = o->json && !o->json_to ? NULL : aj_show_output,
+		                               .output_arg = &show,
+		                               .connections = aj_trail_connections,
+		                               .connections_arg = &trail };
+	aj_run_once(&plan, &o->loaded.policy, &o->request, &events, &result);
 	if (result.setup.exit_code && do_without_cgroup(&result, &host, &plan, o)) {
 		aj_result_free(&result);
-		aj_run_once(&plan, &o->loaded.policy, &o->request, output, &show, &result);
+		aj_run_once(&plan, &o->loaded.policy, &o->request, &events, &result);
 	}
 	if (result.setup.exit_code)
 		aj_host_advise(&result.setup);

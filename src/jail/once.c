@@ -113,8 +113,9 @@ static void collect_output(struct aj_run *run, const struct aj_request *request)
 }
 
 void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
-                 aj_output_fn *output, void *output_arg, struct aj_result *ret)
+                 const struct aj_once_events *events, struct aj_result *ret)
 {
+	static const struct aj_once_events none = { 0 };
 	static struct aj_run run;
 	static struct aj_pump pumps[2];
 	static struct aj_mediator mediator;
@@ -123,7 +124,13 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	mediator = (struct aj_mediator){ .connector = { -1, -1 } };
 	int64_t started_us = aj_now_us();
 	*ret = (struct aj_result){ 0 };
-	run = (struct aj_run){ .plan = plan, .policy = policy, .output = output, .output_arg = output_arg };
+	const struct aj_once_events *on = events ? events : &none;
+	run = (struct aj_run){ .plan = plan,
+		               .policy = policy,
+		               .output = on->output,
+		               .output_arg = on->output_arg,
+		               .connections = on->connections,
+		               .connections_arg = on->connections_arg };
 	run.mediator = plan->snippet ? NULL : &mediator;
 	if (launch_jail(&run, request, &publish, &ret->setup) < 0) {
 		aj_publish_end(&publish);

@@ -2,7 +2,15 @@
 #pragma once
 #include "jail/run.h"
 
-/* The run's result goes into `ret` (free it with aj_result_free()); output also goes to `output` as it comes, if given. SIGINT, SIGTERM,
- * SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are forwarded to a command; they end a snippet. */
+/* What is told while the run goes on; each may be NULL. */
+struct aj_once_events {
+	aj_output_fn *output;
+	void *output_arg;
+	aj_connections_fn *connections;
+	void *connections_arg;
+};
+
+/* The run's result goes into `ret` (free it with aj_result_free()). SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are forwarded to
+ * a command; they end a snippet. `events` may be NULL. */
 void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
-                 aj_output_fn *output, void *output_arg, struct aj_result *ret);
+                 const struct aj_once_events *events, struct aj_result *ret);

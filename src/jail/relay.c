@@ -15,6 +15,8 @@
 
 /* Reports in a row before other events get their turn. */
 enum { TURN = 64 };
+/* For which connections that have ended wait for each other, once some were recorded: each record waits for the disk. */
+enum { RECORD_EVERY_US = 250000 };
 /* Time for the relay's last reports, once the jail is gone; a service has other jails. */
 enum { LAST_MS = 200, LAST_SHARED_MS = 20 };
 
@@ -84,6 +86,24 @@ static void add_event(struct aj_network_use *network, const struct aj_egress_eve
 		aj_network_add_trouble(&network->failed, &one);
 }
 
+static void record_connections(struct aj_run *run);
+
+static void on_record_timer(struct aj_timer *timer)
+{
+	record_connections(timer->arg);
+}
+
+/* The first ones at once. Those of a time without a run wait for the next one, as its result has them, too. */
+static void record_connections(struct aj_run *run)
+{
+	if (!run->connections || !run->running || !run->network.listed || run->record_timer.place)
+		return;
+	run->connections(&run->network, run->connections_arg);
+	aj_network_forget_connections(&run->network);
+	run->record_timer = (struct aj_timer){ .fn = on_record_timer, .arg = run };
+	aj_loop_set(run->loop, &run->record_timer, aj_now_us() + RECORD_EVERY_US);
+}
+
 static void on_end(struct aj_run *run)
 {
 	static const struct aj_network_trouble lost = { .host = "every host",
@@ -93,6 +113,7 @@ static void on_end(struct aj_run *run)
 	if (!run->exited)
 		aj_network_add_trouble(&run->network.refused, &lost);
 	aj_run_unwatch(run, AJ_RUN_RELAY);
+	aj_loop_unset(run->loop, &run->record_timer);
 	aj_helper_end(&run->relay);
 }
 
@@ -123,7 +144,11 @@ static bool read_reports(struct aj_run *run, int most)
 
 void aj_run_on_relay(struct aj_run *run)
 {
-	if (run->relay.pidfd >= 0 && !read_reports(run, TURN))
+	if (run->relay.pidfd < 0)
+		return;
+	bool lives = read_reports(run, TURN);
+	record_connections(run);
+	if (!lives)
 		on_end(run);
 }
 

@@ -65,6 +65,8 @@ struct aj_run {
 	LIST_ENTRY(aj_run) listed; /* in a list of the owner's */
 	aj_output_fn *output;      /* as it comes; may be NULL */
 	void *output_arg;
+	aj_connections_fn *connections; /* while a run is under way: connections that have ended since the last call; may be NULL */
+	void *connections_arg;
 	struct aj_pty *pty;         /* where the plan has a terminal; NULL: none */
 	struct aj_pump *pump;       /* for standard output and error, where the plan has pumps; NULL: none */
 	struct aj_growth *growth;   /* owned: closed when the jail is gone. NULL without a limit of the workspace */
@@ -75,6 +77,7 @@ struct aj_run {
 	struct aj_helper relay;        /* of a network by allow-list */
 	struct aj_asker *asker;        /* the owner's: about names that its list lacks; NULL: nobody is asked */
 	struct aj_network_use network; /* its reports that are in no result yet */
+	struct aj_timer record_timer;  /* until it goes off, connections that have ended wait for each other */
 	struct aj_plan built;          /* replaces the caller's plan once a folder could not be an overlay */
 
 	/* Set while the run is in a fork group, see fork/group.h; else NULL. */

@@ -69,17 +69,24 @@ void aj_network_add_connection(struct aj_network_use *network, const struct aj_n
 	network->total++;
 	network->bytes_out += one->bytes_out;
 	network->bytes_in += one->bytes_in;
-	if (network->listed == AJ_NETWORK_CONNECTIONS_MAX)
+	if (network->total > AJ_NETWORK_CONNECTIONS_MAX)
 		return;
 	network->connections = make_room(network->connections, network->listed, sizeof *network->connections);
 	network->connections[network->listed++] = *one;
+}
+
+void aj_network_forget_connections(struct aj_network_use *network)
+{
+	free(network->connections);
+	network->connections = NULL;
+	network->listed = 0;
 }
 
 void aj_network_free(struct aj_network_use *network)
 {
 	free(network->refused.items);
 	free(network->failed.items);
-	free(network->connections);
+	aj_network_forget_connections(network);
 	*network = (struct aj_network_use){ 0 };
 }
 

@@ -36,7 +36,7 @@ struct aj_network_troubles {
 struct aj_network_use {
 	bool relayed; /* the jail's network is an allow-list */
 	struct aj_network_troubles refused, failed;
-	struct aj_network_connection *connections;
+	struct aj_network_connection *connections; /* those that are in no record of the audit trail yet */
 	size_t listed;
 	uint64_t total, bytes_out, bytes_in; /* of all connections that were made and have ended */
 };
@@ -45,7 +45,12 @@ void aj_network_add_trouble(struct aj_network_troubles *list, const struct aj_ne
 /* A refused connection, which takes the place of up to so many refused look-ups of the same name: program and reader mean one attempt. */
 void aj_network_add_refused(struct aj_network_troubles *list, const struct aj_network_trouble *one, uint64_t lookups);
 void aj_network_add_connection(struct aj_network_use *network, const struct aj_network_connection *one);
+/* They are recorded: the sums stay. */
+void aj_network_forget_connections(struct aj_network_use *network);
 void aj_network_free(struct aj_network_use *network);
+
+/* Records the connections that have ended, which the caller forgets then. */
+typedef void aj_connections_fn(const struct aj_network_use *network, void *arg);
 
 /* Append the refusals to a result's `violations`. */
 void aj_network_add_violations(const struct aj_network_use *network, json_t *violations);

@@ -121,6 +121,8 @@ void aj_session_take(struct aj_session *s, struct aj_run *jail)
 		jail->output = on_output;
 		jail->output_arg = s;
 	}
+	jail->connections = aj_trail_connections;
+	jail->connections_arg = &s->trail;
 	aj_session_used(s);
 }
 
@@ -280,6 +282,7 @@ void aj_session_drop(struct aj_session *s)
 	if (!jail)
 		return;
 	jail->output = NULL;
+	jail->connections = NULL;
 	jail->channel.on_call = NULL;
 	s->jail = NULL;
 	aj_pool_return(s->pool->pool, jail);

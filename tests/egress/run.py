@@ -39,11 +39,11 @@ def a_result():
     before()
     code = FETCH + """
 import socket
-for place in ("evil.test", 443), ("203.0.113.9", 25), ("203.0.113.9", 25), ("api.allowed.test", 8080), ("gone.allowed.test", 443):
+for place in ("evil.test", 443), ("203.0.113.9", 25), ("203.0.113.9", 25), ("api.allowed.test", 8080), ("gone.allowed.test", 25):
     try: socket.create_connection(place, 5).recv(1)
     except OSError: pass
 """
-    run = W.python(code, allow=[*ALLOW, "gone.allowed.test:443"])
+    run = W.python(code, allow=[*ALLOW, "gone.allowed.test:25"])
     network, found = run.result.get("network", {}), run.result.get("violations", [])
     check("has what came", "internet api.allowed.test on 203.0.113.7:80" in run.stdout, run)
     # A connection that is reset early is tried once more, with the other address.
@@ -151,6 +151,55 @@ def the_audit_trail():
     check("the sums", records[-1].get("network", {}).get("connections") == 1, records[-1])
     done = W.agent("audit", "verify", folder + "/a.jsonl")
     check("the chain is whole", done.returncode == 0 and "whole: records 3, runs begun 1" in done.stdout, done)
+
+
+@test
+def the_audit_trail_while_the_run_goes_on():
+    if not whole():
+        return
+    before()
+    folder = FOLDER + "/living-trail"
+    os.mkdir(folder, 0o700)
+    site, trail = FOLDER + "/living.toml", folder + "/a.jsonl"
+    with open(site, "w", encoding="utf-8") as f:
+        f.write('[audit]\ndestination = "file:%s"\n' % trail)
+
+    def records():
+        with open(trail, encoding="utf-8") as f:
+            return [json.loads(line) for line in f.read().splitlines()]
+
+    def made():
+        return [connection for record in records() if record["event"] == "connections" for connection in record["connections"]]
+
+    code = "import sys, socket\nfor line in sys.stdin:\n    for i in range(int(line)):\n        with socket.create_connection(('%s', 80)) as s:\n" \
+           "            s.sendall(b'GET / HTTP/1.0\\r\\nHost: %s\\r\\n\\r\\n'); s.shutdown(1); s.recv(999)\n    print('made', flush=True)" % (API, API)
+    words = ["run", "--config", site, "--id", "two", "--policy-file", W.policy(ALLOW), "--", world.PYTHON, "-I", "-S", "-c", code]
+    with subprocess.Popen(W.words(*words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        for count, sum_of_all in (1, 1), (3, 4), (120, 124):
+            process.stdin.write("%d\n" % count)
+            process.stdin.flush()
+            check("control: the program goes on", process.stdout.readline() == "made\n")
+            check("has %d connections" % sum_of_all, until(lambda: len(made()) == sum_of_all), [len(made()), records()[-1]])  # noqa: B023
+        check("and no end yet", [r["event"] for r in records()][:2] == ["start", "connections"] and records()[-1]["event"] == "connections", records()[-1])
+        check("its chain is whole at any time", W.agent("audit", "verify", trail).returncode == 0)
+        process.stdin.close()
+    check("each connection is there once, before the end", len(made()) == 124 and records()[-1]["event"] == "end" and
+          records()[-1]["network"]["connections"] == 124 and {r["id"] for r in records()} == {"two"}, records()[-1])
+    check("and the chain is whole", W.agent("audit", "verify", trail).returncode == 0)
+    os.chmod(folder, 0o700)
+    with subprocess.Popen(W.words(*words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdin.write("1\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        until(lambda: len(made()) == 125)
+        os.rename(folder, folder + ".gone")
+        process.stdin.write("1\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        time.sleep(0.5)
+        os.rename(folder + ".gone", folder)
+        process.stdin.close()
+        check("one that could not be written is told at the end", "audit" in process.stderr.read() and process.wait() != 0)
 
 
 # --- ends ---
