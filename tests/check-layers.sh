@@ -41,8 +41,10 @@ layer git        base plan mounts result
 # Trees that a jail has made, beside the host's: this room writes to no workspace; the next one does.
 layer changes    base json policy git
 layer apply      base changes
+# The private view of a workspace that a jail changes: this room makes it, and mounts nothing.
+layer view       base plan mounts result changes
 layer workspace  base toml policy policyload host plan mounts result git
-layer jail       base json policy policyload seccomp host plan cgroup sandbox egress ask publish mediate result files workspace pty
+layer jail       base json policy policyload seccomp host plan cgroup sandbox egress ask publish mediate result files view workspace pty
 layer fork       base plan mounts sandbox mediate jail
 layer pool       base host plan cgroup sandbox jail fork
 layer audit      base policyload plan result
@@ -109,42 +111,44 @@ owner linux/rtnetlink.h netns/egress_net.c
 owner linux/if_addr.h   netns/egress_net.c
 owner arpa/inet.h       netns/egress_net.c netns/redirect.c
 owner sys/socket.h      netns/egress_net.c jail/relay.c
-owner jansson.h         result/network.h changes/record.h changescmd/changescmd.h
+owner jansson.h         result/network.h changes/record.h changescmd/changescmd.h view/view.h view/record.c
 owner net/if.h          netns/loopback.c
 owner netdb.h           netns/loopback.c
 owner sys/eventfd.h     lib/handle.c
 owner elf.h             sandbox/interpreter.c
-owner sys/mount.h       mounts/mount.c mounts/mask.c mounts/overlay.c mounts/sources.c
+owner sys/mount.h       mounts/mount.c mounts/mask.c mounts/overlay.c mounts/sources.c mounts/idmap.c
 owner sys/statvfs.h     mounts/mask.c mounts/overlay.c jail/usage.c
 owner sys/vfs.h         sandbox/init.c base/beneath.c
 owner linux/magic.h     base/beneath.c
 owner sys/epoll.h       base/loop.c lib/handle.c serve/server.c serve/client.c metrics/http.c sockets/accept.c pty/relay.c jail/events.c jail/once.c fork/group.c pool/zygote.c
 owner sys/sysmacros.h   mounts/mount.c mediate/lockable.c
 owner linux/openat2.h   toml/source.c fork/copy_tree.c base/beneath.c mounts/named_sockets.c mounts/sources.c
+owner sys/xattr.h       view/view.c
+owner linux/fs.h        view/copy.c
 owner linux/sched.h     sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c mediate/connector_process.c
 owner linux/seccomp.h   seccomp/install.c seccomp/combine.c seccomp/notify.c
 owner linux/futex.h     guest/birth.c
-owner sys/ioctl.h       seccomp/notify.c mediate/endpoint.c mediate/socket_holders.c pty/caller.h sandbox/terminal.c sandbox/init.c changes/node.c
+owner sys/ioctl.h       seccomp/notify.c mediate/endpoint.c mediate/socket_holders.c pty/caller.h sandbox/terminal.c sandbox/init.c changes/node.c view/copy.c
 owner linux/filter.h    seccomp/compile.h
 owner sys/mman.h        seccomp/compile.c guest/huge.c guest/birth.c guest/prefault.c
 owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
 owner sys/single_threaded.h sandbox/launch.c
-owner sys/socket.h      inspect/address.c sandbox/launch.c sandbox/handshake.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c pool/zygote_messages.c guest/birth.c sockets/send.c serve/client.c metrics/http.c sockets/listen.c sockets/connection.c sockets/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
+owner sys/socket.h      mounts/idmap.c inspect/address.c sandbox/launch.c sandbox/handshake.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c pool/zygote_messages.c guest/birth.c sockets/send.c serve/client.c metrics/http.c sockets/listen.c sockets/connection.c sockets/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
 owner sys/un.h          audit/datagram.c sockets/listen.c sockets/sd_notify.c mediate/connector_process.c mediate/endpoint.c mediate/socket_holders.c
 owner arpa/inet.h       sockets/listen.c inspect/http_head.c policy/hosts.c
-owner sys/file.h        mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c changes/state.c
+owner sys/file.h        mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c changes/state.c view/view.c
 owner sys/signalfd.h    jail/once.c serve/server.c
 owner grp.h             sandbox/launch.c
 owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c host/host.c guest/huge.c toml/source.c base/syscall.h guest/branch.c fork/copier.c fork/copy_tree.c seccomp/notify.c base/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c base/pidfd.c
 owner sys/personality.h sandbox/attributes.c
 owner linux/keyctl.h    sandbox/attributes.c
-owner sched.h           sandbox/attributes.c plan/build.c plan/enforced.c plan/dump.c guest/birth.c guest/zygote.c fork/copier.c mediate/connector_process.c
+owner sched.h           sandbox/attributes.c plan/build.c plan/enforced.c plan/dump.c guest/birth.c guest/zygote.c fork/copier.c mediate/connector_process.c mounts/idmap.c
 owner sys/uio.h         mediate/endpoint.c mediate/lockable.c
 owner sys/time.h        mediate/connector_process.c
 owner linux/sockios.h   mediate/socket_holders.c
 owner sys/utsname.h     host/host.c cli/cmd_doctor.c
 owner sys/random.h      audit/trail.c jail/host_ids.c pool/zygote.c jail/channel.c apply/journal.c
-owner search.h            cli/cmd_rootfs.c
+owner search.h            cli/cmd_rootfs.c view/copy.c
 owner termios.h         pty/caller.h
 owner sha2.h            base/sha256.c
 owner toml++/           toml/toml.cc
@@ -171,16 +175,16 @@ word aj_pidfd_signal()             base/pidfd.c base/pidfd.h sandbox/launch.c ja
 word mount()                       mounts/mount.c mounts/mask.c
 word umount2()                     mounts/mount.c
 word move_mount()                  mounts/mount.c mounts/mask.c mounts/overlay.c
-word open_tree()                   mounts/mask.c mounts/overlay.c mounts/sources.c
-word mount_setattr()               mounts/mount.c mounts/mask.c mounts/handles.c
+word open_tree()                   mounts/mask.c mounts/overlay.c mounts/sources.c mounts/idmap.c
+word mount_setattr()               mounts/mount.c mounts/mask.c mounts/handles.c mounts/idmap.c
 word fork()                        sandbox/launch.c
-word _Fork()                       sandbox/child.c
+word _Fork()                       sandbox/child.c mounts/idmap.c
 word setgroups()
 word vfork()
 word clone()                       guest/birth.c
 # A reported call is let through by this flag of the kernel, in one place.
 word SECCOMP_USER_NOTIF_FLAG_CONTINUE seccomp/notify.c
-word unshare()         guest/zygote.c
+word unshare()         guest/zygote.c mounts/idmap.c
 word setns()           fork/copier.c mediate/connector_process.c
 # A reported call is let through only as a step of a branch: by this flag of the kernel, and from one function.
 word aj_notify_pass()  seccomp/notify.c seccomp/notify.h fork/fork.c

@@ -67,6 +67,11 @@ static int choose_whom_to_ask(struct aj_options *o, struct aj_error *err)
 	return 0;
 }
 
+static void tell(const char *text)
+{
+	fprintf(stderr, "agentjail: %s\n", text);
+}
+
 int aj_jail_and_report(struct aj_options *o)
 {
 	struct aj_error err = { 0 };
@@ -111,6 +116,7 @@ int aj_jail_and_report(struct aj_options *o)
 		return aj_refuse_setup(o, &err);
 	if (!o->json)
 		warn_unprotected(&plan, &o->loaded.policy, o->arena);
+	o->request.notice = o->json ? NULL : tell;
 	struct aj_terminal saved;
 	if (!plan.snippet)
 		aj_terminal_save(&saved);
@@ -153,6 +159,8 @@ int aj_jail_and_report(struct aj_options *o)
 		aj_show_escapes(result.escapes, result.status != AJ_STATUS_OK);
 	if (!o->json)
 		aj_show_workspace(result.workspace, NULL);
+	if (!o->json)
+		aj_show_changes(result.changes);
 	if (!o->json)
 		aj_show_files(&result, o->output);
 	if (show.failed) {

@@ -62,10 +62,9 @@ static const char *with_a_workspace(struct aj_options *o, int command)
 	aj_policy_names_find(&o->site, o->arena, &names);
 	for (size_t i = 0; i < names.count; i++) {
 		struct aj_diags diags = { .arena = o->arena };
-		struct aj_error err = { 0 };
 		struct aj_loaded loaded;
 		if (aj_policy_load(&loaded, &o->site, &(struct aj_ask){ .name = names.items[i] }, &diags) < 0 ||
-		    loaded.policy.workspace == AJ_WORKSPACE_NONE || aj_plan_buildable(&loaded.policy, &err) < 0 ||
+		    loaded.policy.workspace == AJ_WORKSPACE_NONE ||
 		    (command == AJ_FOR_RUN ? !loaded.policy.exec : strcmp(loaded.policy.rootfs, "host") == 0))
 			continue;
 		list = aj_printf(o->arena, "%s%s%s", list ? list : "", list ? ", " : "", names.items[i]);

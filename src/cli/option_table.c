@@ -111,6 +111,20 @@ static const char *set_workspace(struct aj_options *o, const char *v)
 	return *v ? NULL : "empty";
 }
 
+static const char *set_workspace_mode(struct aj_options *o, const char *v)
+{
+	const char *value = strcmp(v, "ro") == 0 ? "read-only" : strcmp(v, "rw") == 0 ? "read-write" : v;
+	if (value == v && strcmp(v, "overlay") != 0 && strcmp(v, "copy") != 0)
+		return "not one of ro, overlay, copy, rw";
+	return push_setting(o, "--workspace-mode", "filesystem.workspace", value, false);
+}
+
+static const char *set_changes(struct aj_options *o, const char *v)
+{
+	o->request.changes = v;
+	return *v ? NULL : "empty";
+}
+
 static const char *add_env(struct aj_options *o, const char *v)
 {
 	const char *eq = strchr(v, '=');
@@ -334,6 +348,9 @@ const struct aj_option aj_option_table[] = {
 	{ "--connect", "SOCKET", AJ_FOR_RUN, NULL, "filesystem.sockets",
 	  "a Unix socket of the host that the command may connect to where a bind shows it (repeatable)" },
 	{ "--workspace", "DIR", AJ_FOR_JAIL | AJ_FOR_POLICY, set_workspace, NULL, "the folder that a policy with a workspace shows" },
+	{ "--workspace-mode", "ro|overlay|copy|rw", AJ_FOR_BOTH | AJ_FOR_POLICY, set_workspace_mode, NULL,
+	  "how the workspace is shown; changes of overlay and copy are kept apart, for `agentjail changes`" },
+	{ "--changes", "ID", AJ_FOR_BOTH, set_changes, NULL, "go on with the changes of an earlier run on the same workspace" },
 	{ "--workspace-at", "/workspace|same", AJ_FOR_JAIL, NULL, "filesystem.workspace_at",
 	  "its path in the jail: /workspace, or its own path on the host" },
 	{ "--chdir", "DIR", AJ_FOR_RUN, set_chdir, NULL, "start in this folder of the jail (default the workspace or /tmp)" },

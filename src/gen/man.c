@@ -43,8 +43,6 @@ void aj_man_keys(int site)
 		put_text(aj_printf(&arena, "%s; default %s.", aj_key_type_text(key, &arena), aj_key_default_text(key)));
 		if (!site)
 			put_text(aj_printf(&arena, " Enforced by %s.", aj_enforcer_name(key->by)));
-		if (key->unbuilt)
-			put_text(aj_printf(&arena, " The wall of \"%s\" is not built yet.", key->unbuilt));
 		printf("\n");
 	}
 	aj_arena_free(&arena);

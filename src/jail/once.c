@@ -85,15 +85,16 @@ static int launch_published(struct aj_run *run, const struct aj_plan *plan, stru
 
 static int launch_jail(struct aj_run *run, const struct aj_request *request, struct aj_publish *publish, struct aj_error *err)
 {
-	const struct aj_plan *launched;
+	const struct aj_plan *planned, *launched;
 	if (!(run->loop = aj_loop_new()))
 		return aj_fail(err, AJ_EXIT_SETUP, "watch", errno, "make an event loop");
 	if (aj_asker_open(&run->asker, run->loop, run->plan, run->policy, request, err) < 0)
 		return -1;
 	if (run->plan->mediated && aj_mediator_open(run->mediator, run->plan, err) < 0)
 		return -1;
-	if (aj_protect_open(&run->protect, run->plan, SEARCH_MS, &launched, err) < 0 ||
-	    aj_growth_open(&run->growth, run->plan, &aj_growth_alone, MEASURE_MS, err) < 0)
+	if (aj_view_open(&run->view, run->plan, request, &planned, err) < 0 ||
+	    aj_protect_open(&run->protect, planned, SEARCH_MS, &launched, err) < 0 ||
+	    aj_growth_open(&run->growth, planned, &aj_growth_alone, MEASURE_MS, err) < 0)
 		return -1;
 	return launch_published(run, launched, publish, err);
 }
@@ -139,6 +140,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 			aj_mediator_close(run.mediator);
 		aj_growth_close(run.growth);
 		aj_protect_close(run.protect);
+		aj_view_close(run.view);
 		aj_loop_free(run.loop);
 		if (request->snippet)
 			aj_sha256(request->code, request->code_bytes, ret->code_sha256);

@@ -129,6 +129,9 @@ void aj_run_on_exit(struct aj_run *run)
 	report_workspace(run, true);
 	aj_protect_close(run->protect);
 	run->protect = NULL;
+	run->result.changes = aj_view_report(run->view);
+	aj_view_close(run->view);
+	run->view = NULL;
 	aj_channel_free(&run->channel);
 	run->soft_us = run->deadline_us = INT64_MAX;
 	run->gone = true;

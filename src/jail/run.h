@@ -13,6 +13,7 @@
 #include "mediate/mediate.h"
 #include "result/verdict.h"
 #include "sandbox/launch.h"
+#include "view/view.h"
 #include "workspace/growth.h"
 #include "workspace/protect.h"
 
@@ -70,6 +71,7 @@ struct aj_run {
 	struct aj_pty *pty;         /* where the plan has a terminal; NULL: none */
 	struct aj_pump *pump;       /* for standard output and error, where the plan has pumps; NULL: none */
 	struct aj_growth *growth;   /* owned: closed when the jail is gone. NULL without a limit of the workspace */
+	struct aj_view *view;       /* owned: closed when the jail is gone. NULL where no changes are kept apart */
 	struct aj_protect *protect; /* owned: closed when the jail is gone. NULL without a writable workspace */
 
 	struct aj_mediator *mediator;  /* for a command; open where the plan mediates calls. NULL: none */

@@ -157,6 +157,21 @@ static int overlay_row(struct aj_mount *m, struct place *place, int *source, str
 	return 0;
 }
 
+/* Replace `*source` by an overlay of it whose upper layer takes all changes. There is no other way to keep them apart here. */
+static int layered_row(const struct aj_mount *m, const struct place *place, int *source, struct aj_error *err)
+{
+	int overlay = aj_overlay_layered(place->blanks, *source, m->layers_mount);
+	if (overlay < 0) {
+		fail(err, m, errno, "make an overlay over");
+		aj_advise(err, "the file systems of the workspace and of the state directory ($XDG_STATE_HOME) cannot be layers of an overlay "
+		               "together: use --workspace-mode copy, or another state directory");
+		return -1;
+	}
+	close(*source);
+	*source = overlay;
+	return 0;
+}
+
 static int bind_row(const struct aj_mount *m, int parent, const char *name, int source, struct aj_error *err)
 {
 	struct stat st;
@@ -228,6 +243,8 @@ static int apply_row(struct aj_mount *m, struct place *place, int source, struct
 		return errno == ENOENT && (m->flags & AJ_MASK) ? 0 : fail(err, m, errno, "open the folder of");
 	switch (m->kind) {
 	case AJ_MOUNT_BIND:
+		if ((m->flags & AJ_LAYERED) && layered_row(m, place, &source, err) < 0)
+			return -1;
 		if ((m->flags & AJ_OVERLAY) && overlay_row(m, place, &source, err) < 0)
 			return -1;
 		return bind_row(m, place->dir, name, source, err);
@@ -266,7 +283,7 @@ int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *e
 	cleanup_fd int blanks = -1;
 	for (size_t i = 0; i < plan->mounts.count && blanks < 0; i++)
 		if ((plan->mounts.items[i].kind == AJ_MOUNT_MASK || plan->mounts.items[i].kind == AJ_MOUNT_HOLD ||
-		     (plan->mounts.items[i].flags & AJ_OVERLAY)) &&
+		     (plan->mounts.items[i].flags & (AJ_OVERLAY | AJ_LAYERED))) &&
 		    (blanks = aj_mask_blanks(3 * plan->mounts.count, err)) < 0)
 			return -1;
 	snprintf(options, sizeof options, "mode=0755,size=%d,nr_inodes=%d", ROOT_BYTES, ROOT_INODES);

@@ -34,6 +34,8 @@ int aj_mount_clone_file(int path)
 static int clone_tree(int path, struct aj_mount *m)
 {
 	unsigned clone = AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
+	if (m->flags & AJ_LAYERED) /* without the mounts below it, or not at all */
+		return open_tree(path, "", clone);
 	int tree = m->flags & AJ_OVERLAY ? open_tree(path, "", clone) : -1;
 	if (tree >= 0)
 		return tree;
@@ -71,8 +73,27 @@ static void clone_parent(int path, struct aj_mount *m)
 	m->name = m->folder < 0 ? NULL : strdup(name);
 }
 
+/* The state folder of an overlay, by a path that the supervisor has found for its descriptor: the same folder, or none. */
+static int open_layers(struct aj_mount *m, struct aj_error *err)
+{
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	struct stat st;
+	cleanup_fd int path = (int)syscall(SYS_openat2, AT_FDCWD, m->layers, &how, sizeof how);
+	if (path < 0 || fstat(path, &st) < 0)
+		return aj_mount_fail_source(m->layers, err);
+	if (st.st_dev != m->layers_dev || st.st_ino != m->layers_ino)
+		return aj_fail_because(err, AJ_REASON_SOURCE, AJ_EXIT_SETUP, "sources", 0, "`%s` has been replaced during set-up",
+		                       m->layers);
+	m->layers_mount = open_tree(path, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	return m->layers_mount < 0 ? aj_mount_fail_source(m->layers, err) : 0;
+}
+
 static int open_source(struct aj_mount *m, struct aj_error *err)
 {
+	if (m->mapped) {
+		m->layers_mount = m->mapped_layers;
+		return m->mapped;
+	}
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
 		                .resolve = m->flags & AJ_FOLLOW ? 0 : RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 	cleanup_fd int path = (int)syscall(SYS_openat2, AT_FDCWD, m->source, &how, sizeof how);
@@ -82,6 +103,10 @@ static int open_source(struct aj_mount *m, struct aj_error *err)
 	if (m->name)
 		return aj_steal(&path);
 	int tree = path < 0 ? -1 : clone_tree(path, m);
+	if (tree >= 0 && (m->flags & AJ_LAYERED) && open_layers(m, err) < 0) {
+		close(tree);
+		return -1;
+	}
 	if (tree < 0 && errno == ENOENT && (m->flags & AJ_OPTIONAL))
 		return -1;
 	return tree < 0 ? aj_mount_fail_source(m->source, err) : tree;

@@ -283,8 +283,7 @@ const char *aj_plan_warm_why_not(const struct aj_plan *plan)
 int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                   const struct aj_host *host, struct aj_error *err)
 {
-	if ((!request->inspect && (aj_plan_buildable(policy, err) < 0 || aj_plan_publishable(policy, request->snippet, err) < 0)) ||
-	    fits(policy, request, err) < 0)
+	if ((!request->inspect && aj_plan_publishable(policy, request->snippet, err) < 0) || fits(policy, request, err) < 0)
 		return -1;
 	*plan = (struct aj_plan){
 		.snippet = request->snippet,

@@ -30,6 +30,8 @@ static void dump_mount(const struct aj_mount *m, FILE *out)
 		        m->flags & AJ_NOEXEC ? ",noexec" : "", m->flags & AJ_OPTIONAL ? ",if-present" : "",
 		        m->flags & AJ_MASK      ? ",mask"
 		        : m->flags & AJ_OVERLAY ? ",overlay"
+		        : m->flags & AJ_LAYERED ? ",overlay,changes-apart"
+		        : m->flags & AJ_COPIED  ? ",copy,changes-apart"
 		                                : "");
 	if (m->kind == AJ_MOUNT_MASK && (m->flags & AJ_OPTIONAL))
 		fprintf(out, " if-present");
@@ -106,7 +108,7 @@ void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		dump_mount(&plan->mounts.items[i], out);
 	if (plan->protect.count)
-		fprintf(out, "held in %s:\n", plan->workspace_at);
+		fprintf(out, "%s in %s:\n", plan->apart ? "applied by name alone" : "held", plan->workspace_at);
 	for (size_t i = 0; i < plan->protect.count; i++)
 		fprintf(out, "  %s\n", plan->protect.items[i]);
 	if (plan->workspace_bytes)

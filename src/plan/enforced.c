@@ -31,7 +31,8 @@ static const char *host_inodes(const struct aj_plan *plan, struct aj_arena *aren
 
 static void protect(struct aj_plan *plan, struct aj_arena *arena)
 {
-	const char *held = !plan->writable_workspace ? NULL
+	const char *held = plan->apart ? "no change of the jail's reaches the workspace: changes are applied later, and those at protected places by name alone"
+	                 : !plan->writable_workspace ? NULL
 	                 : plan->protect.count ? "read-only mounts over `held` places of the workspace; `watched` places are only reported"
 	                                       : "none: filesystem.protect is empty";
 	const struct aj_mount *bind = NULL;
@@ -67,9 +68,8 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 		net = aj_printf(arena, "%s%s%s to port %u of the jail", net,
 		                i ? ", " : "; published for clients of the host: ", plan->publish.items[i].place,
 		                plan->publish.items[i].rule.guest_port);
-	static const char *const workspaces[] = { "", ", read-only workspace",
-		                                  ", none for the workspace: not built yet, so a run would be refused",
-		                                  ", writable workspace" };
+	static const char *const workspaces[] = { "", ", read-only workspace", ", overlay over the workspace, whose changes are kept apart",
+		                                  ", copy of the workspace, whose changes are kept apart", ", writable workspace" };
 	bool host_programs = strcmp(policy->rootfs, "host") == 0;
 	const char *tree = host_programs ? "read-only host /usr, private tmpfs" : "read-only rootfs, private tmpfs";
 	const char *filter = aj_printf(arena, "allow-list `%s`", aj_profile_name(plan->profile));

@@ -119,13 +119,14 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 static void workspace_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
 	uint64_t file_bytes = policy->file_bytes;
-	plan->workspace_bytes = plan->writable_workspace ? policy->workspace_bytes : 0;
-	plan->workspace_files = plan->writable_workspace ? policy->workspace_files : 0;
+	bool writable = plan->writable_workspace || plan->apart;
+	plan->workspace_bytes = writable ? policy->workspace_bytes : 0;
+	plan->workspace_files = writable ? policy->workspace_files : 0;
 	if (plan->workspace_bytes && (!file_bytes || plan->workspace_bytes < file_bytes))
 		file_bytes = plan->workspace_bytes;
 	if (file_bytes)
 		rlimit(plan, arena, "RLIMIT_FSIZE", RLIMIT_FSIZE, file_bytes, "largest file");
-	if (!plan->writable_workspace)
+	if (!writable)
 		return;
 	add_enforced(plan, arena, "workspace_size",
 	             !plan->workspace_bytes && !plan->workspace_files

@@ -161,31 +161,53 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 		aj_advise(err, "name a folder with --workspace DIR");
 		return -1;
 	}
-	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE, same = policy->workspace_at == AJ_AT_SAME && source;
+	static const struct {
+		unsigned flags;
+		const char *why;
+	} modes[] = {
+		[AJ_WORKSPACE_READ_ONLY] = { 0, "the caller's folder" },
+		[AJ_WORKSPACE_OVERLAY] = { AJ_LAYERED, "the caller's folder, below a layer that takes all changes" },
+		[AJ_WORKSPACE_COPY] = { AJ_COPIED, "a copy of the caller's folder" },
+		[AJ_WORKSPACE_READ_WRITE] = { 0, "the caller's folder; changes in it are permanent" },
+	};
+	bool same = policy->workspace_at == AJ_AT_SAME && source;
+	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE, apart = policy->workspace >= AJ_WORKSPACE_OVERLAY && !writable;
+	if (apart && request->lasting) {
+		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0,
+		        "policy `%s` keeps changes of the workspace apart, which sessions cannot do", policy->name);
+		aj_advise(err, "use `agentjail run` or `agentjail exec`, or filesystem.workspace = \"read-only\" or \"read-write\"");
+		return -1;
+	}
+	if (!apart && request->changes && !request->inspect) {
+		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "changes of an earlier run are for a workspace that is an overlay or a copy");
+		aj_advise(err, "add the option `--workspace-mode overlay` or `--workspace-mode copy`");
+		return -1;
+	}
 	if (!(plan->workspace_at = same ? same_path(plan, source, arena, err) : AJ_WORKSPACE))
 		return -1;
 	plan->writable_workspace = writable ? (source ? source : "DIR") : NULL;
+	plan->apart = apart ? (source ? source : "DIR") : NULL;
 	plan->quarantine = writable && policy->quarantine;
 	const char *place;
-	for (size_t at = 0; writable && (place = aj_protect_next(policy->protect.items, policy->protect.count, &at));)
+	for (size_t at = 0; (writable || apart) && (place = aj_protect_next(policy->protect.items, policy->protect.count, &at));)
 		*AJ_PUSH(arena, &plan->protect) = place;
 	if (!aj_path_within(AJ_WORKSPACE, plan->workspace_at) && !aj_path_within(plan->workspace_at, AJ_WORKSPACE))
 		add_row(plan, arena, AJ_MOUNT_SYMLINK, AJ_WORKSPACE, plan->workspace_at, 0,
 		        "the workspace, by the name that it has under other policies");
-	add_row(plan, arena, AJ_MOUNT_BIND, plan->workspace_at, source ? source : "DIR", folder_flags(plan, request, writable),
-	        policy->workspace == AJ_WORKSPACE_OVERLAY ? "the caller's folder; the layer over it is not built yet"
-	        : writable                                ? "the caller's folder; changes in it are permanent"
-	                                                  : "the caller's folder");
+	add_row(plan, arena, AJ_MOUNT_BIND, plan->workspace_at, source ? source : "DIR",
+	        folder_flags(plan, request, writable || apart) | modes[policy->workspace].flags, modes[policy->workspace].why);
 	return 0;
 }
 
-/* Shown at its own path, which the worktree's `.git` file names. */
+/* Shown at its own path, which the worktree's `.git` file names; read-only where the workspace's changes are kept apart. */
 static int main_repository(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request, struct aj_error *err)
 {
-	struct aj_bind bind = { .source = request->main_repository, .target = request->main_repository, .writable = true };
-	plan->main_repository = request->main_repository;
+	struct aj_bind bind = { .source = request->main_repository, .target = request->main_repository, .writable = plan->writable_workspace };
+	plan->main_repository = bind.writable ? bind.source : NULL;
 	return bind.source ? add_bind(plan, arena, request, &bind, true,
-	                              "the main repository of a linked worktree; changes in it are permanent", err)
+	                              bind.writable ? "the main repository of a linked worktree; changes in it are permanent"
+	                                            : "the main repository of a linked worktree",
+	                              err)
 	                   : 0;
 }
 

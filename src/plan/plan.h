@@ -28,11 +28,13 @@ enum aj_mount_kind {
 enum {
 	AJ_RO = 1,
 	AJ_NOEXEC = 2,
-	AJ_DEV = 4,      /* device nodes work; otherwise nodev */
-	AJ_OPTIONAL = 8, /* skipped when the source, or the target of a mask, does not exist */
-	AJ_FOLLOW = 16,  /* the source path may contain symlinks (the host's own paths only) */
-	AJ_MASK = 32,    /* hides an existing file of /proc; skipped when the target does not exist */
-	AJ_OVERLAY = 64, /* a folder is shown through an overlay, a file through its parent's overlay; a FIFO is refused */
+	AJ_DEV = 4,       /* device nodes work; otherwise nodev */
+	AJ_OPTIONAL = 8,  /* skipped when the source, or the target of a mask, does not exist */
+	AJ_FOLLOW = 16,   /* the source path may contain symlinks (the host's own paths only) */
+	AJ_MASK = 32,     /* hides an existing file of /proc; skipped when the target does not exist */
+	AJ_OVERLAY = 64,  /* a folder is shown through an overlay, a file through its parent's overlay; a FIFO is refused */
+	AJ_LAYERED = 128, /* a folder is shown through an overlay with an upper layer, which takes all changes */
+	AJ_COPIED = 256,  /* a copy of the folder is shown, which takes all changes */
 };
 
 struct aj_mount {
@@ -46,7 +48,13 @@ struct aj_mount {
 	/* Set by the builder, in its own copy: the errno for which the overlay of the folder or file failed and a bind replaced it; else
 	 * 0. */
 	int refused, file_refused;
-	char *name; /* of a file: its name in `folder`, the mount that it is cloned from; NULL: not available */
+	/* AJ_LAYERED: the folder with the layers `upper` and `work`, and its inode; set by view/view.c. */
+	const char *layers;
+	dev_t layers_dev;
+	ino_t layers_ino;
+	int mapped, mapped_layers; /* detached mounts of the source and of `layers` with mapped ids, by the supervisor; 0: opened by their paths */
+	int layers_mount; /* set by the builder: a detached mount of `layers` */
+	char *name;       /* of a file: its name in `folder`, the mount that it is cloned from; NULL: not available */
 	int folder;
 };
 
@@ -97,7 +105,9 @@ struct aj_plan {
 	AJ_LIST(struct aj_mount) mounts;
 	const char *workspace_at;       /* the path of the workspace in the jail; NULL: there is none */
 	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */
-	const char *main_repository; /* of a workspace that is a linked worktree: also writable, except for its places of `protect`; or NULL */
+	const char *apart; /* host path of a workspace whose changes are kept apart from it; NULL: none. An addition of aj_view_open() to the plan: */
+	const char *changes; /* the host folder that takes these changes */
+	const char *main_repository; /* of a writable workspace that is a linked worktree: also writable, except for its places of `protect`; or NULL */
 	uint64_t workspace_bytes, workspace_files; /* how much it may grow; 0: without a limit */
 	bool quarantine;                           /* at the end, new files that the host may obey are renamed aside */
 	bool protected;                            /* the rows that hold these places exist: see workspace/protect.h */
@@ -164,7 +174,7 @@ static inline bool aj_mount_is_scratch(const struct aj_mount *m)
 	return m->kind == AJ_MOUNT_TMPFS && !(m->flags & AJ_RO);
 }
 
-/* A bind of the host that the jail can write. A snippet's plan without one disables the kernel's file locks (AJ_LOCKS_INSIDE). */
+/* A bind of the host that the jail can write, or a workspace whose changes are kept apart. A snippet's plan without one disables the kernel's file locks (AJ_LOCKS_INSIDE). */
 static inline bool aj_mount_is_shared(const struct aj_mount *m)
 {
 	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_RO | AJ_DEV));
@@ -184,11 +194,12 @@ static inline bool aj_plan_unheld(const struct aj_plan *plan, const struct aj_mo
 }
 
 /* Are the inodes below this row the host's? Then a connect, an open of a FIFO or a lock there reaches the host's own sockets, FIFOs and
- * locks. An overlay has inodes of its own. In the builder (init, and so the guest) the answer is what was built, once the step `mounts`
+ * locks. An overlay has inodes of its own, and a copy is made without sockets and FIFOs. In the builder (init, and so the guest) the answer is what was built, once the step `mounts`
  * is done; elsewhere it is the plan. */
 static inline bool aj_mount_shows_host_inodes(const struct aj_mount *m)
 {
-	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_DEV | AJ_MASK)) && (!(m->flags & AJ_OVERLAY) || m->refused);
+	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_DEV | AJ_MASK | AJ_LAYERED | AJ_COPIED)) &&
+	       (!(m->flags & AJ_OVERLAY) || m->refused);
 }
 
 /* Bounds of a zygote's leaf with this many jails: their inits are in the leaf, and the kernel's memory for a birth is charged to it. */
@@ -199,8 +210,6 @@ uint64_t aj_zygote_pids(const struct aj_plan *plan, uint64_t jails);
 /* NULL when jails under this plan can be born from a zygote, else why each needs a cold start. */
 const char *aj_plan_warm_why_not(const struct aj_plan *plan);
 
-/* -1 when the policy requires an unimplemented feature; aj_plan_build() checks this first, except for an inspection. */
-int aj_plan_buildable(const struct aj_policy *policy, struct aj_error *err);
 /* Ports are published for commands alone. */
 int aj_plan_publishable(const struct aj_policy *policy, bool snippet, struct aj_error *err);
 /* Socket files of the host are in reach: connects are mediated, or Unix sockets are denied. aj_plan_build() calls it where the plan

@@ -67,9 +67,11 @@ struct aj_request {
 
 	const char *rootfs;    /* folder that contains `tree` and `manifest`; ignored where the policy shows the host's /usr */
 	const char *workspace; /* host folder that is shown, if the policy has a workspace */
+	const char *changes; /* of an overlay or a copy: go on with the changes that an earlier run has left under this id; NULL: begin with none */
+	void (*notice)(const char *text); /* tells a person, before the jail begins, what the run will lack; NULL: nobody is told */
 	const char *main_repository; /* of a workspace that is a linked worktree, see workspace/worktree.h; NULL: not shown */
 	bool lasting;                /* more snippets may follow: the plan does not depend on this code */
 	bool branching;              /* such a jail may be copied while it lasts, with all its state */
 	bool zygote;                 /* a zygote for such jails: a snippet's jail without the snippet */
-	bool inspect; /* the plan is for inspection: unimplemented walls, missing inputs and a host without some feature are no errors */
+	bool inspect; /* the plan is for inspection: missing inputs and a host without some feature are no errors */
 };

@@ -1,19 +1,8 @@
-/* Checks the walls that a policy requires, and refuses unimplemented features before anything is created.
+/* Checks the walls that a policy requires, before anything is created.
  * It reads the plan, the policy and the host's facts only, and accepts no wall in place of another. */
 #include <string.h>
 
 #include "plan/plan.h"
-
-int aj_plan_buildable(const struct aj_policy *policy, struct aj_error *err)
-{
-	if (policy->workspace == AJ_WORKSPACE_OVERLAY) {
-		aj_fail(err, AJ_EXIT_SETUP, "workspace", 0,
-		        "an overlay workspace is not built yet, so agentjail runs nothing under this policy");
-		aj_advise(err, "use a read-only or a read-write workspace");
-		return -1;
-	}
-	return 0;
-}
 
 int aj_plan_publishable(const struct aj_policy *policy, bool snippet, struct aj_error *err)
 {

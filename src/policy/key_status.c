@@ -1,14 +1,8 @@
-/* Adds what an enforcer's name does not say: a wall that is not implemented, no wall at all, a key without effect.
+/* Adds what an enforcer's name does not say: no wall at all, a key without effect.
  * It enforces nothing, and returns NULL when it has nothing to add. */
 #include <string.h>
 
 #include "policy/schema.h"
-
-bool aj_key_unbuilt(const struct aj_key *key, const struct aj_policy *policy)
-{
-	const int *field = (const void *)((const char *)policy + key->offset);
-	return key->unbuilt && strcmp(key->unbuilt, key->names[*field]) == 0;
-}
 
 /* Enforced by network.mode's wall, or not in use. */
 static bool is_of_allow(const struct aj_key *key)
@@ -23,17 +17,19 @@ const char *aj_key_status(const struct aj_key *key, const struct aj_policy *poli
 	const char *field = (const char *)policy + key->offset;
 	bool commands = strcmp(policy->rootfs, "host") == 0;
 	const char *value = key->type == AJ_KEY_ENUM ? key->names[*(const int *)field] : "";
-	if (aj_key_unbuilt(key, policy))
-		return "not built yet: a run under this policy is refused";
 	if (is_of_allow(key) && policy->network != AJ_NET_ALLOW)
 		return "not in use: network.mode is not \"allow\"";
 	if (key->offset == offsetof(struct aj_policy, protect)) {
-		if (policy->workspace != AJ_WORKSPACE_READ_WRITE)
+		if (policy->workspace < AJ_WORKSPACE_OVERLAY)
 			return "not in use: the policy has no writable workspace";
-		return policy->protect.count ? NULL : "no place of the workspace is protected";
+		if (!policy->protect.count)
+			return "no place of the workspace is protected";
+		return policy->workspace == AJ_WORKSPACE_READ_WRITE
+		         ? NULL
+		         : "no wall: the jail's changes to these places are kept apart with all others";
 	}
 	if ((key->offset == offsetof(struct aj_policy, workspace_bytes) || key->offset == offsetof(struct aj_policy, workspace_files)) &&
-	    policy->workspace != AJ_WORKSPACE_READ_WRITE)
+	    policy->workspace < AJ_WORKSPACE_OVERLAY)
 		return "not in use: the policy has no writable workspace";
 	if (key->offset == offsetof(struct aj_policy, quarantine) && !policy->quarantine)
 		return "no file is moved, and the result names what the jail made";

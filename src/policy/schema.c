@@ -6,7 +6,7 @@ static const char *const checked_names[] = { "before", "run", NULL };
 static const char *const builtins_names[] = { "minimal", "standard", "full", NULL };
 static const char *const network_names[] = { "none", "loopback", "allow", "host", NULL };
 static const char *const publish_names[] = { "loopback", "any", NULL };
-static const char *const workspace_names[] = { "none", "read-only", "overlay", "read-write", NULL };
+static const char *const workspace_names[] = { "none", "read-only", "overlay", "copy", "read-write", NULL };
 static const char *const workspace_at_names[] = { "/workspace", "same", NULL };
 static const char *const enforce_names[] = { "strict", "best-effort", NULL };
 static const char *const escape_names[] = { "none", "filtered", "all", NULL };
@@ -70,7 +70,8 @@ const struct aj_key aj_policy_keys[] = {
 	{ "filesystem.sockets", AJ_KEY_LIST, AT(sockets), .max = AJ_SOCKETS_MAX, .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR, .items = &aj_item_socket,
 	  .help = "host paths of Unix stream sockets that a command may connect to where a bind shows them; all other sockets of the host are out of reach" },
 	{ "filesystem.workspace", AJ_KEY_ENUM, AT(workspace), .names = workspace_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
-	  .unbuilt = "overlay", .help = "how the folder that the caller names with --workspace is shown" },
+	  .help = "how the folder that the caller names with --workspace is shown: read-only; overlay, a layer over the folder takes what the jail writes; copy, the jail "
+	          "writes a copy of the folder; or read-write, changes in it are permanent. Changes of overlay and copy are kept apart until `agentjail changes apply`; sessions have neither" },
 	{ "filesystem.workspace_at", AJ_KEY_ENUM, AT(workspace_at), .names = workspace_at_names, .fallback = "/workspace", .looser = AJ_LOOSER_ANY, .by = AJ_BY_MOUNTS,
 	  .help = "the workspace's path in the jail: /workspace, or same (its own path on the host, which virtual environments, build caches and agents' histories hold; "
 	          "/workspace is then a symlink to it)" },

@@ -44,7 +44,6 @@ struct aj_key {
 	enum aj_looser looser;
 	enum aj_enforcer by;
 	const struct aj_item_kind *items; /* TEXT, LIST */
-	const char *unbuilt;              /* the value whose wall is not implemented yet */
 	const char *unwalled;             /* the value that removes the wall */
 	bool seen;                        /* decides what programs in the jail see: a working directory's policy may not set it */
 	const char *help;
@@ -83,9 +82,7 @@ void aj_key_copy(const struct aj_key *key, void *to, const void *from);
 
 /* "from 1K to 64M, or \"none\"": the range of a quantity. */
 const char *aj_key_range(const struct aj_key *key, struct aj_arena *arena);
-/* Does the key have the value for which there is no wall yet? */
-bool aj_key_unbuilt(const struct aj_key *key, const struct aj_policy *policy);
-/* A note on the enforcer with this value: the wall is not implemented, there is none, or the key has no effect. NULL when the enforcer's
+/* A note on the enforcer with this value: there is no wall, or the key has no effect. NULL when the enforcer's
  * name is accurate. */
 const char *aj_key_status(const struct aj_key *key, const struct aj_policy *policy);
 /* aj_enforcer_kind() of this key with this value: "no wall" if the wall of its row does not stand. */

@@ -1,5 +1,5 @@
 /* `agentjail policy explain`: prints keys with value, origin, lock, ceiling, and enforcer on this host, those that something sets first.
- * It builds a plan for inspection and launches nothing; it never presents a rail, or a wall that is not built, as a wall. */
+ * It builds a plan for inspection and launches nothing; it never presents a rail as a wall. */
 #include "policycmd/explain.h"
 
 #include <limits.h>

@@ -15,7 +15,6 @@ const char *aj_policy_where(const struct aj_loaded *loaded)
 
 struct entry {
 	const char *name, *from, *description, *of;
-	const char *unbuilt; /* KEY = "VALUE" for which a run is refused; NULL: none */
 	struct aj_diags diags;
 };
 
@@ -26,16 +25,14 @@ static json_t *entry_json(const struct entry *e, const struct aj_site *site)
 		json_array_append_new(defaults, json_string("exec"));
 	if (strcmp(e->name, site->default_run) == 0)
 		json_array_append_new(defaults, json_string("run"));
-	return json_pack("{s:s, s:s*, s:s, s:o, s:b, s:s*, s:o}", "name", e->name, "from", e->from, "description", e->description,
-	                 "default_of", defaults, "ok", e->diags.errors == 0, "not_built", e->unbuilt, "findings",
-	                 aj_findings_json(&e->diags));
+	return json_pack("{s:s, s:s*, s:s, s:o, s:b, s:o}", "name", e->name, "from", e->from, "description", e->description,
+	                 "default_of", defaults, "ok", e->diags.errors == 0, "findings", aj_findings_json(&e->diags));
 }
 
 static void print_entry(const struct entry *e, int name_width, int from_width)
 {
-	printf("%s %-*s  %-*s  %-8s  %s%s%s%s\n", *e->of ? "*" : " ", name_width, e->name, from_width, e->from ? e->from : "?",
-	       e->of, e->diags.errors ? "cannot be loaded:" : e->description, e->unbuilt ? " (refused when run: " : "",
-	       e->unbuilt ? e->unbuilt : "", e->unbuilt ? " is not built yet)" : "");
+	printf("%s %-*s  %-*s  %-8s  %s\n", *e->of ? "*" : " ", name_width, e->name, from_width, e->from ? e->from : "?", e->of,
+	       e->diags.errors ? "cannot be loaded:" : e->description);
 	fflush(stdout);
 	if (e->diags.errors)
 		aj_findings_print(&e->diags, stdout);
@@ -60,9 +57,6 @@ int aj_policy_list(struct aj_policy_args *args, struct aj_error *err)
 		const char *from = aj_policy_where(&loaded);
 		e->from = from ? aj_line(args->arena, from) : NULL;
 		e->description = aj_line(args->arena, loaded.policy.description);
-		for (const struct aj_key *key = aj_policy_keys; key->name && !e->diags.errors; key++)
-			if (aj_key_unbuilt(key, &loaded.policy))
-				e->unbuilt = aj_printf(args->arena, "%s = \"%s\"", key->name, key->unbuilt);
 		name_width = strlen(e->name) > name_width ? strlen(e->name) : name_width;
 		from_width = e->from && strlen(e->from) > from_width ? strlen(e->from) : from_width;
 	}

@@ -65,10 +65,8 @@ static json_t *key_schema(const struct aj_key *key, const void *defaults, const 
 	const char *range = key->type >= AJ_KEY_BYTES && key->type <= AJ_KEY_COUNT
 	                      ? aj_printf(arena, " (%s)", aj_key_range(key, arena))
 	                      : "";
-	const char *unbuilt = key->unbuilt ? aj_printf(arena, " The wall of \"%s\" is not built yet.", key->unbuilt) : "";
 	json_object_set_new(schema, "description",
-	                    json_string(aj_printf(arena, "%s%s%s. Enforced by %s.%s", before, key->help, range,
-	                                          aj_enforcer_name(key->by), unbuilt)));
+	                    json_string(aj_printf(arena, "%s%s%s. Enforced by %s.", before, key->help, range, aj_enforcer_name(key->by))));
 	if (defaults)
 		json_object_set_new(schema, "default", aj_key_json(key, defaults, arena));
 	return schema;

@@ -36,8 +36,6 @@ void aj_schema_text(bool site, FILE *out)
 	for (const struct aj_key *key = site ? aj_site_keys : aj_policy_keys; key->name; key++) {
 		fprintf(out, "%s\n    %s\n    %s; default %s\n    %s: %s\n", key->name, key->help, aj_key_type_text(key, &arena),
 		        aj_key_default_text(key), aj_enforcer_kind(key->by), aj_enforcer_name(key->by));
-		if (key->unbuilt)
-			fprintf(out, "    not built yet: %s\n", key->unbuilt);
 	}
 	aj_arena_free(&arena);
 }

@@ -182,12 +182,6 @@ static void rails(const struct aj_check *c)
 	if (c->p->layer && c->p->builtins == AJ_BUILTINS_FULL && !c->p->exec)
 		aj_diag_warn(c->diags, aj_at(c, "python.builtins"), AJ_W_BUILTINS,
 		             "the builtin set \"full\" has eval, exec and open: little is left of the rail");
-	for (const struct aj_key *key = aj_policy_keys; key->name; key++)
-		if (aj_key_unbuilt(key, c->p)) {
-			aj_diag_warn(c->diags, aj_at(c, key->name), AJ_W_UNBUILT,
-			             "%s = \"%s\" is not built yet: a run under this policy is refused", key->name, key->unbuilt);
-			aj_diag_advise(c->diags, "another %s, in the policy or by an option", key->name);
-		}
 	if (c->p->network == AJ_NET_HOST)
 		aj_diag_warn(c->diags, aj_at(c, "network.mode"), AJ_W_HOST_NETWORK,
 		             "the jail uses the host's network with its local services: there is no network wall");

@@ -148,7 +148,7 @@ static const char *writable_around(const struct aj_stack *s, const struct aj_ask
 			return bind.source;
 	}
 	const char *workspace = ask->workspace ? ask->workspace : p->workspace_here ? "." : NULL;
-	bool shared = workspace && p->workspace == AJ_WORKSPACE_READ_WRITE;
+	bool shared = workspace && p->workspace >= AJ_WORKSPACE_OVERLAY;
 	return shared && aj_source_within(path, workspace, arena) ? workspace : NULL;
 }
 

@@ -299,6 +299,8 @@ void aj_result_members(struct aj_members *m, const struct aj_result *r, const st
 	add_refusals(m, r);
 	if (r->workspace)
 		aj_member_json(m, "workspace", json_incref(r->workspace));
+	if (r->changes)
+		aj_member_json(m, "changes", json_incref(r->changes));
 	if (r->note[0])
 		add_text(m, "note", r->note);
 	if (r->hint[0])
@@ -335,7 +337,8 @@ void aj_result_free(struct aj_result *r)
 	aj_network_free(&r->network);
 	json_decref(r->claim);
 	json_decref(r->workspace);
+	json_decref(r->changes);
 	json_decref(r->files);
 	json_decref(r->files_skipped);
-	r->claim = r->workspace = r->files = r->files_skipped = NULL;
+	r->claim = r->workspace = r->changes = r->files = r->files_skipped = NULL;
 }

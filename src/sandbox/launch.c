@@ -188,6 +188,10 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		aj_fail(err, AJ_EXIT_SETUP, "protect", 0, "the protected places of the workspace were not searched for");
 		goto out;
 	}
+	if (plan->apart && !plan->changes) {
+		aj_fail(err, AJ_EXIT_SETUP, "workspace", 0, "no folder was made for the workspace's changes");
+		goto out;
+	}
 	if (plan->cgroup && plan->zygote && (cgroup = aj_zygote_cgroups_create(plan, &cgroups, err)) < 0)
 		goto out;
 	if (plan->cgroup && !plan->zygote && (cgroup = aj_cgroup_create(plan, plan->cgroup, jail.cgroup, sizeof jail.cgroup, err)) < 0)

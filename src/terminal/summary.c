@@ -159,6 +159,18 @@ void aj_show_workspace(const json_t *report, const json_t *earlier)
 	aj_arena_free(&arena);
 }
 
+void aj_show_changes(const json_t *changes)
+{
+	const char *id = json_string_value(json_object_get(changes, "id"));
+	long long files = json_integer_value(json_object_get(changes, "files"));
+	const char *least = json_is_true(json_object_get(changes, "more")) ? "at least " : "";
+	if (id && files)
+		fprintf(stderr, "agentjail: %s%lld %s changed: agentjail changes show %s\n", least, files,
+		        files == 1 ? "file" : "files", id);
+	else if (id)
+		fprintf(stderr, "agentjail: folders of the workspace changed: agentjail changes show %s\n", id);
+}
+
 void aj_show_files(const struct aj_result *r, const char *folder)
 {
 	struct aj_arena arena = { 0 };

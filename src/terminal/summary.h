@@ -12,6 +12,9 @@ void aj_show_refusals(const struct aj_result *result);
 void aj_show_network(const struct aj_network_use *network);
 /* Control sequences that did not reach the terminal; `all`: also those that a person hardly misses. */
 void aj_show_escapes(const uint64_t left_out[AJ_ESCAPE_KINDS], bool all);
+/* One line where changes of a workspace are kept apart: `changes` of a result, or NULL. */
+void aj_show_changes(const json_t *changes);
+
 /* Print the changes to places in the workspace that the host runs or obeys, a line each. `report`: of a result, or NULL;
  * `earlier`: an earlier report of the same jail, whose lines are not repeated, or NULL. */
 void aj_show_workspace(const json_t *report, const json_t *earlier);

@@ -48,7 +48,6 @@ enum { AJ_DIAGS_MAX = 100 };
 	X(AJ_W_WHOLE_FOLDER, "AJ108", "a bind shows a whole folder of the host, which holds more than the jail needs") \
 	X(AJ_W_KEYS, "AJ109", "a bind shows keys, or a socket through which programs can be started outside")          \
 	X(AJ_W_MASK_FOLDER, "AJ110", "a mask inside a writable bind")                                                  \
-	X(AJ_W_UNBUILT, "AJ111", "asks for a wall that is not built yet: runs are refused")                            \
 	X(AJ_W_METADATA, "AJ112", "an address from which a cloud's machines get credentials is allowed")
 
 enum aj_code {

@@ -295,7 +295,8 @@ int aj_growth_open(struct aj_growth **ret, const struct aj_plan *plan, const str
                    struct aj_error *err)
 {
 	*ret = NULL;
-	if (!plan->writable_workspace || plan->inspect || !(plan->workspace_bytes || plan->workspace_files))
+	const char *main = plan->main_repository, *workspace = plan->writable_workspace ? plan->writable_workspace : plan->changes;
+	if (!workspace || plan->inspect || !(plan->workspace_bytes || plan->workspace_files))
 		return 0;
 	struct aj_growth *g = calloc(1, sizeof *g);
 	struct frame *frames = malloc(LEVELS_MAX * sizeof *frames);
@@ -305,7 +306,6 @@ int aj_growth_open(struct aj_growth **ret, const struct aj_plan *plan, const str
 	g->limit = (struct amount){ plan->workspace_bytes, plan->workspace_files };
 	g->pace = pace;
 	g->budget_ms = budget_ms;
-	const char *main = plan->main_repository, *workspace = plan->writable_workspace;
 	bool within = main && aj_path_below(workspace, main); /* which is measured with it then */
 	if ((!within && open_root(g, workspace, err) < 0) || (main && !aj_path_below(main, workspace) && open_root(g, main, err) < 0)) {
 		aj_growth_close(g);

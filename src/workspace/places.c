@@ -236,7 +236,7 @@ static int check_workspace(struct asked *a, struct aj_error *err)
 	const char *why = system_place(a);
 	if (!why)
 		why = private_place(a);
-	const char *own = why || p->workspace != AJ_WORKSPACE_READ_WRITE || is_named(a) ? NULL : own_within(a, a->path);
+	const char *own = why || p->workspace < AJ_WORKSPACE_OVERLAY || is_named(a) ? NULL : own_within(a, a->path);
 	if (own)
 		why = aj_printf(a->arena, "contains agentjail's configuration or program (%s)", own);
 	if (why) {

@@ -56,7 +56,7 @@ int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded,
 {
 	struct stat st;
 	const struct aj_policy *policy = &loaded->policy;
-	if (!request->workspace || request->snippet || !policy->worktree || policy->workspace != AJ_WORKSPACE_READ_WRITE)
+	if (!request->workspace || request->snippet || !policy->worktree || policy->workspace < AJ_WORKSPACE_OVERLAY)
 		return 0;
 	cleanup_fd int workspace = aj_beneath_open(AT_FDCWD, request->workspace, O_PATH | O_DIRECTORY);
 	if (workspace < 0 || fstatat(workspace, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
@@ -66,8 +66,7 @@ int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded,
 		return refuse(request, "the file names no repository", err);
 	const char *path = line + sizeof prefix - 1, *name = strrchr(path, '/');
 	if (!aj_jail_path_valid(path))
-		return refuse(request,
-		              "the file the file the file the file the file does not name its repository by a plain absolute path", err);
+		return refuse(request, "the file does not name its repository by a plain absolute path", err);
 	size_t bytes = (size_t)(name - path);
 	if (bytes <= sizeof middle - 2 || strncmp(name - (sizeof middle - 2), middle, sizeof middle - 1) != 0)
 		return 0; /* the `.git` file of a submodule, or of a repository with a separate git dir */

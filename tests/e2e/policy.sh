@@ -55,11 +55,14 @@ check "and the workspace is the folder" test -e "$T/ws/made"
 refused "offline-build needs a workspace" '--workspace' run --policy offline-build -- echo RAN
 text "coding-agent" 0 '^RAN$' run --policy coding-agent --workspace "$T/ws" -- echo RAN
 text "coding-agent does without a network" 0 '^RAN$' run --policy coding-agent --network none --workspace "$T/ws" -- echo RAN
+mkdir "$T/lower"
+: >"$T/lower/there"
 policy overlay <<'X'
 extends = "command"
 filesystem.workspace = "overlay"
 X
-text "an overlay workspace is not there yet" 125 'overlay workspace is not built yet' run --policy-file "$T/p/overlay.toml" --workspace "$T/ws" -- echo RAN
+text "an overlay takes what the command writes" 0 '^RAN$' run --policy-file "$T/p/overlay.toml" --workspace "$T/lower" -- sh -c 'rm there && echo RAN'
+check "and the workspace has it still" test -e "$T/lower/there"
 
 # --- locked: every option that loosens ---
 echo data >"$T/data"

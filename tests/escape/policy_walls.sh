@@ -81,7 +81,10 @@ except OSError as e: print(e)'
 try: os.execv("/workspace/go", ["go"])
 except OSError as e: print(e)'
 	WS='' under "a workspace that nobody named" 2 '--workspace' "$rw" -- true
-	under "an overlay is not built" 125 'not built yet' 'filesystem.workspace = "overlay"' -- true
+	for mode in overlay copy; do
+		under "$mode: writes reach no file of the host" 0 '^new$' "filesystem.workspace = \"$mode\"" -- sh -c 'echo new >src/main.c && cat src/main.c'
+		is "$mode: the host's file is as it was" "plain" "$(cat "$ws/src/main.c")"
+	done
 	ln -s "$ws" "$T/wslink"
 	WS=$T/wslink under "never through a symlink" 125 'symlink' "$rw" -- true
 }
@@ -218,7 +221,7 @@ lie unfiltered 125 'attest'
 FILTER=none under "its filters are inherited, and counted" 0 '"status":"ok"' 'process.deny_syscalls = ["memfd"]' -c '1 + 1'
 FILTER=none under "control: there is one more" 0 "^Seccomp_filters:.$((own + 2))$" -- grep Seccomp_filters: /proc/self/status
 
-# --- uid, variables, required walls, what is not built ---
+# --- uid, variables, required walls ---
 under "the policy's uid" 0 '^4321 4321 agent$' 'process.uid = 4321' -- sh -c 'echo $(id -u) $(id -g) $(id -un)'
 under "the policy's variables" 0 '^b$' 'process.env = ["A=b"]' -- sh -c 'echo $A'
 under "a snippet's" 0 '"value":"b"' 'process.env = ["A=b"]' 'python.layer = false' -c 'import os; os.environ["A"]'

@@ -96,6 +96,8 @@ plan policy-mcp-server run --dry-run --mcp -- mcp-server
 # The policies for one agent or language change its network and variables alone, as tests/e2e/policy_cmd.sh checks.
 plan policy-coding-agent run --dry-run --policy coding-agent --workspace "$scratch/ws" -- sh -c 'make test'
 plan run-publish run --dry-run --publish 8000 --publish "[::1]:8080:80" --proc none -- server
+plan run-overlay run --dry-run --policy offline-build --workspace "$scratch/ws" --workspace-mode overlay -- make
+plan run-copy run --dry-run --policy offline-build --workspace "$scratch/ws" --workspace-mode copy -- make
 plan run-allow-host run --dry-run --allow-host pypi.org:443 --allow-host "*.pythonhosted.org:443" --proc none -- pip install x
 
 echo "$passed passed, $failed failed, $skipped skipped"

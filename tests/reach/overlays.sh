@@ -49,6 +49,9 @@ aj run --policy-file "$T/ro.toml" --workspace "$ws" --bind "$ws:/mnt/ws" --bind 
 	python3 -I -S /opt/visit.py /mnt/ws /mnt/policy /workspace
 is "overlay-socket: bind, policy's bind, workspace; stream and packets" "0 6" "$rc $(grep -Ec '^(stream|packets) ECONNREFUSED$' "$T/out")"
 silent "overlay-socket: nobody is connected" CONNECTED
+printf 'extends = "command"\n[filesystem]\nworkspace = "overlay"\n' >"$T/layered.toml"
+aj run --policy-file "$T/layered.toml" --workspace "$ws" --bind "$T/visit.py:/opt/visit.py" -- python3 -I -S /opt/visit.py /workspace
+is "overlay-layered: a workspace below an upper layer; stream and packets" "0 2" "$rc $(grep -Ec '^(stream|packets) ECONNREFUSED$' "$T/out")"
 is "overlay-socket: nobody came" ready "$(cat "$T/visitors.ws")"
 text "overlay-socket: a socket that is not named is no source of a bind" 2 'is a socket of the host' run --bind "$ws/stream:/mnt/s" -- true
 check "overlay-socket: control: without a jail all three are reached" test "$("$PY" -I -S "$T/visit.py" "$ws" | grep -c CONNECTED)" = 3
@@ -111,6 +114,10 @@ is "overlay-fifo: the host's text is still there" host "$(timeout 2 head -n 1 <&
 text "overlay-fifo: a FIFO is no source of a read-only bind" 125 'a FIFO of the host cannot be bound read-only' run --bind "$ws/fifo:/mnt/f" -- true
 json "overlay-fifo: and what is writable is said" 0 'enforced.filesystem~the host.s FIFOs below /mnt/deep$' -- \
 	run --bind "$ws:/mnt/ws" --bind "$ws/deep:/mnt/deep:rw" -- true
+
+aj run --policy-file "$T/layered.toml" --workspace "$ws/deep" -- python3 -I -S -c "$TRY" fifo
+is "overlay-layered: what the host writes to a FIFO is not read" "1" "$(grep -c "^read b''$" "$T/out")"
+is "overlay-layered: what is in the host's FIFO stays there" jail "$(timeout 2 head -n 1 <&9)"
 
 # --- locks ---
 echo data >"$ws/data"

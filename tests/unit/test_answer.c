@@ -225,7 +225,7 @@ Test(answer, standing)
 	cr_expect(!aj_key_status(mode, &policy) && !aj_key_status(hosts, &policy));
 	cr_expect_str_eq(aj_key_kind(mode, &policy), "kernel wall");
 	policy.workspace = AJ_WORKSPACE_OVERLAY;
-	cr_expect(strstr(aj_key_status(aj_key_find(aj_policy_keys, "filesystem.workspace"), &policy), "not built"));
+	cr_expect(strstr(aj_key_status(aj_key_find(aj_policy_keys, "filesystem.protect"), &policy), "kept apart"));
 	policy.network = AJ_NET_HOST;
 	cr_expect_str_eq(aj_key_kind(mode, &policy), "no wall");
 	policy.network = AJ_NET_NONE;

@@ -8,8 +8,10 @@
 #include <sys/resource.h>
 
 #include "base/path.h"
+#include "plan/answer.h"
 #include "plan/plan.h"
 #include "policyload/load.h"
+#include "sandbox/launch.h"
 
 static struct aj_arena arena;
 static struct aj_policy policy;
@@ -960,24 +962,53 @@ Test(plan, id_0_needs_a_pids_cgroup)
 	}
 }
 
-/* Walls that are not built, and walls that are required */
+/* A workspace whose changes are kept apart */
 
-Test(plan, unbuilt_walls)
+Test(plan, changes_kept_apart)
 {
+	static const struct {
+		enum aj_workspace mode;
+		unsigned flag;
+	} modes[] = { { AJ_WORKSPACE_OVERLAY, AJ_LAYERED }, { AJ_WORKSPACE_COPY, AJ_COPIED } };
 	BOTH_KINDS(snippet) {
+		for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+			prepare(snippet);
+			policy.workspace = modes[i].mode;
+			policy.workspace_bytes = 1 << 20;
+			request.workspace = "/srv/project";
+			must_build();
+			const struct aj_mount *row = aj_plan_match_path(&plan, AJ_WORKSPACE "/x").row;
+			cr_assert(row && row->flags & modes[i].flag && !(row->flags & (AJ_RO | AJ_OVERLAY)));
+			cr_expect(!plan.writable_workspace && !plan.changes && !plan.quarantine, "no change reaches the folder");
+			cr_expect_str_eq(plan.apart, "/srv/project");
+			cr_expect_eq(plan.workspace_bytes, 1 << 20, "what is kept apart is limited, too");
+			cr_expect(aj_mount_is_shared(row) && !aj_mount_shows_host_inodes(row));
+			cr_expect_not_null(aj_plan_warm_why_not(&plan), "each run has changes of its own");
+			request.lasting = true;
+			cr_expect_eq(build(), -1, "a session has no end at which its changes are kept");
+			cr_expect(strstr(err.cause, "apart") && err.fix[0], "%s", err.cause);
+		}
 		prepare(snippet);
-		policy.workspace = AJ_WORKSPACE_OVERLAY;
-		cr_expect_eq(build(), -1);
-		cr_expect_eq(err.exit_code, AJ_EXIT_SETUP);
-		cr_expect_str_eq(err.step, "workspace");
-		cr_expect(strstr(err.cause, "not built yet") && err.fix[0], "%s", err.cause);
-		struct aj_error other = { 0 };
-		cr_expect_eq(aj_plan_buildable(&policy, &other), -1);
-		cr_expect_str_eq(other.cause, err.cause);
+		policy.workspace = AJ_WORKSPACE_READ_WRITE;
+		request.workspace = "/srv/project";
+		request.changes = "x";
+		cr_expect_eq(build(), -1, "a writable workspace goes on with nothing");
+		cr_expect_str_eq(err.step, "changes");
 	}
-	prepare(false);
-	cr_expect_eq(aj_plan_buildable(&policy, &err), 0);
 }
+
+Test(plan, no_launch_without_a_folder_for_changes)
+{
+	prepare(false);
+	policy.workspace = AJ_WORKSPACE_OVERLAY;
+	request.workspace = "/srv/project";
+	must_build();
+	struct aj_jail jail;
+	cr_expect_eq(aj_launch(&plan, &jail, &err), -1);
+	cr_expect(strstr(err.cause, "changes"), "%s", err.cause);
+}
+
+/* Walls that are required */
 
 Test(plan, an_inspection_wants_no_inputs)
 {
@@ -992,8 +1023,7 @@ Test(plan, an_inspection_wants_no_inputs)
 		request = (struct aj_request){ .snippet = snippet, .inspect = true };
 		must_build();
 		cr_expect(plan.inspect && plan.argv[0]);
-		cr_expect(strncmp(enforced("pids"), "none: ", 6) == 0 && strstr(enforced("filesystem"), "not built yet"),
-		          "nothing is said to stand that would not: %s, %s", enforced("pids"), enforced("filesystem"));
+		cr_expect(strncmp(enforced("pids"), "none: ", 6) == 0, "nothing is said to stand that would not: %s", enforced("pids"));
 		FILE *out = fopen("/dev/null", "w");
 		aj_plan_dump(&plan, out);
 		fclose(out);

@@ -1,0 +1,72 @@
+/* Walks a tree depth first.
+ * It changes nothing, and does not wait for any file: only folders are opened. */
+#include "view/tree.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/path.h"
+
+enum { LEVELS_MAX = 200, PER_LOOK = 256 };
+
+static bool may_go_on(struct aj_tree_walk *w)
+{
+	if (++w->entries <= w->entries_max && (w->entries % PER_LOOK || aj_now_us() < w->until_us))
+		return true;
+	w->incomplete = true;
+	return false;
+}
+
+/* False: the walk ends. */
+static bool walk_folder(struct aj_tree_walk *w, int folder, int level)
+{
+	size_t bytes = w->path_bytes;
+	bool going = true;
+	DIR *entries = level < LEVELS_MAX ? aj_beneath_list(folder, ".") : NULL;
+	if (!entries) {
+		w->incomplete = true;
+		return true;
+	}
+	for (const struct dirent *e; going && (e = readdir(entries));) {
+		struct stat st;
+		if (aj_path_is_dots(e->d_name))
+			continue;
+		int n = snprintf(w->path + bytes, sizeof w->path - bytes, "%s%s", bytes ? "/" : "", e->d_name);
+		if ((size_t)n >= sizeof w->path - bytes ||
+		    fstatat(dirfd(entries), e->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0) {
+			w->incomplete = true;
+			continue;
+		}
+		if (st.st_dev != w->dev)
+			continue;
+		w->path_bytes = bytes + (size_t)n;
+		if (w->visit(w, dirfd(entries), e->d_name, &st) && S_ISDIR(st.st_mode)) {
+			cleanup_fd int next = aj_beneath_open_here(dirfd(entries), e->d_name, O_RDONLY | O_DIRECTORY);
+			if (next >= 0)
+				going = walk_folder(w, next, level + 1);
+			else
+				w->incomplete = true;
+		}
+		going = going && may_go_on(w);
+	}
+	closedir(entries);
+	w->path[w->path_bytes = bytes] = '\0';
+	return going;
+}
+
+void aj_tree_walk(struct aj_tree_walk *w, int folder)
+{
+	struct stat st;
+	w->incomplete = false;
+	w->entries = w->path_bytes = 0;
+	w->path[0] = '\0';
+	if (fstat(folder, &st) < 0) {
+		w->incomplete = true;
+		return;
+	}
+	w->dev = st.st_dev;
+	walk_folder(w, folder, 0);
+}

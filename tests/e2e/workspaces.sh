@@ -1,0 +1,189 @@
+#!/bin/sh
+# Workspaces whose changes are kept apart: overlay and copy. The host's folder stays as it was, whatever the jail does, and a state
+# folder remains exactly where there are changes. How changes are shown and applied is another script's.
+. "$(dirname "$0")/../lib.sh"
+
+ws=$T/ws
+state=$T/state
+kept=$state/agentjail/changes
+export XDG_STATE_HOME="$state"
+mkdir -m 755 "$state"
+printf 'extends = "offline-build"\n[limits]\nworkspace = "1M"\nworkspace_files = 100\n' >"$T/small.toml"
+
+printf 'extends = "snippet"\n[python]\nlayer = false\n' >"$T/snippet.toml"
+
+fresh() {
+	rm -rf "$ws"
+	mkdir -p "$ws/sub/deep" "$ws/.vscode"
+	echo one >"$ws/one"
+	echo two >"$ws/sub/two"
+	echo three >"$ws/sub/deep/three"
+	ln "$ws/one" "$ws/twin"
+	ln -s sub/two "$ws/link"
+	chmod 640 "$ws/one"
+	git -C "$ws" init -q
+}
+picture() { (cd "$ws" && find . -printf '%p %y %m %s %i %T@ %l\n' | sort && find . -type f -exec sha256sum {} + | sort); }
+run() { # NAME RC REGEX MODE COMMAND...
+	local name=$1 rc=$2 regex=$3 mode=$4
+	shift 4
+	text "$mode: $name" "$rc" "$regex" run --policy offline-build --workspace "$ws" --workspace-mode "$mode" "$@"
+}
+nothing_kept() { is "$1: no state folder" "" "$(ls -A "$kept" 2>/dev/null)"; }
+id() { ls "$kept" 2>/dev/null | head -n 1; }
+discard() { # as the owner of what a jail has closed
+	chmod -R u+rwx "$kept" 2>/dev/null
+	rm -rf "$kept"
+}
+
+# The same for both: what the jail sees, what the host keeps, what is left.
+for mode in overlay copy; do
+	fresh
+	picture >"$T/before"
+	run "the jail sees the workspace" 0 '^one two three two$' $mode -- sh -c 'echo $(cat one sub/two sub/deep/three link)'
+	nothing_kept "$mode: a run without changes"
+	run "the jail writes, replaces, renames and removes" 0 '^more changed$' $mode -- sh -ec '
+		echo more >new; echo changed >one; rm sub/two; mv sub/deep/three three; chmod 600 link || true
+		rm -r sub/deep; mkdir sub/deep; echo again >sub/deep/other; ln new newer; ln -sf new link
+		echo x >.git/hooks/pre-commit; echo y >.vscode/tasks.json; echo z >.envrc
+		echo $(cat new one)'
+	says "and the end of the run says how many files changed" 'agentjail: [0-9]+ files changed: agentjail changes show [0-9a-f]{16}$'
+	picture >"$T/after"
+	check "$mode: the host's folder is as it was, protected places included" cmp "$T/before" "$T/after"
+	check "$mode: one state folder, closed to others" test "$(ls "$kept" | wc -l) $(stat -c %a "$kept")" = "1 700"
+	check "$mode: its record says which run" grep -q "\"mode\":\"$mode\",\"workspace\":\"$ws\".*\"ended_ns\":[0-9]" "$kept/$(id)/record.json"
+	run "an earlier run's changes are the beginning of the next" 0 '^more again$' $mode --changes "$(id)" -- sh -c 'echo $(cat new sub/deep/other); echo >later'
+	check "$mode: and are the only ones" test "$(ls "$kept" | wc -l)" = 1
+	run "which sees its own and theirs" 0 '^new$' $mode --changes "$(id)" -- sh -c 'ls later >/dev/null && ls new'
+	run "changes of no run" 2 'changes list' $mode --changes 0000 -- true
+	run "a name that is none" 2 'no id of a run' $mode --changes ../x -- true
+	mkdir "$T/elsewhere"
+	text "$mode: changes of another workspace" 2 'of another workspace' run --policy offline-build --workspace "$T/elsewhere" --workspace-mode $mode --changes "$(id)" -- true
+	rmdir "$T/elsewhere"
+	[ $mode = copy ] && other=overlay || other=copy
+	run "changes of another mode" 2 "use --workspace-mode $mode" $other --changes "$(id)" -- true
+	run "a writable workspace goes on with no changes" 2 'for a workspace that is an overlay or a copy' rw --changes "$(id)" -- true
+	discard
+
+	run "a command that is not found leaves nothing" 127 '' $mode -- /no/such/program
+	nothing_kept "$mode: a command that is not found"
+	json "$mode: the result names the changes" 0 changes.mode=$mode changes.files=2 'changes.id~^chosen$' -- \
+		run --policy offline-build --workspace "$ws" --workspace-mode $mode --id chosen -- sh -c 'echo >a; echo >b'
+	text "$mode: an id that is taken" 2 'another --id' run --policy offline-build --workspace "$ws" --workspace-mode $mode --id chosen -- true
+	discard
+	json "$mode: an id that can be no folder's name" 0 'changes.id~^[0-9a-f]{16}$' -- \
+		run --policy offline-build --workspace "$ws" --workspace-mode $mode --id 'job/42' -- sh -c 'echo >a'
+	discard
+	json "$mode: no changes, no id" 0 changes.files=0 'changes!"id"' -- run --policy offline-build --workspace "$ws" --workspace-mode $mode -- true
+	run "files that the jail closes to its owner" 0 '' $mode -- sh -c 'mkdir -p d/e && echo >d/e/f && chmod 0 d/e d'
+	check "$mode: are kept" test -e "$kept/$(id)/record.json"
+	discard
+	json "$mode: growth is limited" 122 status=limit 'limits_hit~workspace' -- run --policy-file "$T/small.toml" --workspace "$ws" --workspace-mode $mode -- \
+		sh -c 'i=0; while [ $i -lt 3000 ]; do head -c 2000 /dev/zero >f$i; i=$((i + 1)); done; sleep 60'
+	discard
+	json "$mode: a snippet" 0 'value=one\n' changes.files=1 -- exec --policy-file "$T/snippet.toml" --workspace "$ws" --workspace-mode $mode \
+		-c 'open("/workspace/new", "w").write("x"); open("/workspace/one").read()'
+	discard
+	text "$mode: git" 0 '^1 file changed|^ 1 file changed' run --policy offline-build --workspace "$ws" --workspace-mode $mode -- \
+		sh -c 'git add one && git -c user.name=a -c user.email=a@b commit -qm first && echo more >>one && git diff --stat'
+	discard
+	text "$mode: locks are the jail's own" 0 '^locked$' run --policy offline-build --workspace "$ws" --workspace-mode $mode -- sh -c 'flock one echo locked'
+	discard
+	XDG_STATE_HOME=$ws/state run "the state directory may not be in the workspace" 2 'state directory lies in' $mode -- true
+	rm -rf "$ws/state"
+	HOME= XDG_STATE_HOME= run "no home and no state directory" 125 'set HOME or XDG_STATE_HOME' $mode -- true
+done
+
+# --- what an overlay and a copy are told apart by ---
+fresh
+mkfifo "$ws/fifo"
+truncate -s 40M "$ws/sparse"
+echo data >>"$ws/sparse"
+picture >"$T/before"
+run "what is no file is left out, and named" 0 '^2 1$' copy -- sh -c 'echo $(stat -c %h one) $(ls fifo 2>/dev/null | wc -l | tr 0 1); cmp one twin && echo more >>one && cmp one twin'
+says "before the run" '`fifo`: not in the copy'
+check "copy: holes stay holes" test "$(du -k "$kept/$(id)/copy/sparse" | cut -f1)" -lt 1024
+check "copy: every file of the workspace is in the list, with its inode" grep -q "^f 640 4 [0-9]* [0-9]* $(stat -c %i "$ws/one") one$" "$kept/$(id)/base"
+discard
+json "copy: the result names what was left out" 0 'changes.skipped.0=fifo' -- run --policy offline-build --workspace "$ws" --workspace-mode copy -- true
+run "a FIFO of the host's folder is the jail's own" 0 '^0$' overlay -- sh -c 'timeout 1 cat fifo 2>/dev/null | wc -c'
+discard
+run "a folder of the host's cannot be renamed, only moved" 0 '^EXDEV three$' overlay -- sh -c '
+	python3 -c "
+import os
+try: os.rename(\"sub\", \"sub2\")
+except OSError as e: print(\"EXDEV\" if e.errno == 18 else e, end=\" \")" && mv sub sub3 2>/dev/null; cat sub3/deep/three'
+discard
+rm "$ws/fifo" "$ws/sparse"
+run "a living run's changes" 0 '' overlay --id living -- sh -c 'echo >mine' # so that there is an id
+(timeout 60 "$AJ" run --policy offline-build --workspace "$ws" --workspace-mode overlay --changes living -- sh -c 'echo >began; sleep 50' >/dev/null 2>&1 & echo $! >"$T/living"; wait)&
+await test -e "$kept/living/upper/began"
+run "a living run's changes are no other run's" 2 'still running' overlay --changes living -- true
+run "but a second run on the workspace has its own" 0 '^0$' overlay -- sh -c 'ls began 2>/dev/null | wc -l'
+kill "$(cat "$T/living")"
+wait
+discard
+
+if [ "$(id -u)" = 0 ]; then
+	fresh
+	echo theirs >"$ws/theirs"
+	chown 4242 "$ws/theirs"
+	run "a file of another owner is named, with the remedy" 1 'Value too large' overlay -- sh -c 'echo x >>theirs'
+	says "before the run" '`theirs`: of another user or group.*chown 0:0.*--workspace-mode copy'
+	json "overlay: and in the result" 0 'changes.unmapped.0=theirs' -- run --policy offline-build --workspace "$ws" --workspace-mode overlay -- cat theirs
+	nothing_kept "overlay: a change that failed"
+	run "the remedy" 0 '^theirs x$' copy -- sh -c 'echo x >>theirs && echo $(cat theirs)'
+	discard
+	chown -R 4242:4242 "$ws"
+	run "root over the folder of another user" 0 '^more$' overlay -- sh -c 'echo more >>one && tail -n 1 one && rm sub/two'
+	is "overlay: changed files belong to the folder's owner" "4242 4242" "$(stat -c '%u %g' "$kept/$(id)/upper/one")"
+	discard
+fi
+if [ -n "$apart" ]; then
+	mkdir "$ws/mounted" "$T/full" "$T/plain"
+	mount -t tmpfs -o size=300k none "$T/full"
+	head -c 800000 /dev/urandom >"$ws/large"
+	XDG_STATE_HOME=$T/full run "a full disk" 125 'make room' copy -- true
+	is "copy: nothing is left on it" "" "$(ls -A "$T/full/agentjail/changes")"
+	rm "$ws/large"
+	umount "$T/full"
+	mount -t tmpfs none "$ws/mounted"
+	echo hidden >"$ws/mounted/file"
+	run "something mounted in the workspace" 125 'is mounted at .*/mounted`' overlay -- true
+	nothing_kept "overlay: a workspace with a mount in it"
+	run "is left out, and named" 0 '^0$' copy -- sh -c 'ls mounted 2>/dev/null | wc -l'
+	says "before the run" '`mounted`: not in the copy'
+	umount "$ws/mounted"
+	discard
+	mkdir "$T/lower" "$T/upper" "$T/work" "$T/over"
+	mount -t overlay none -o "lowerdir=$T/lower,upperdir=$T/upper,workdir=$T/work" "$T/over"
+	XDG_STATE_HOME=$T/over run "a state directory that can be no layer" 125 'use --workspace-mode copy' overlay -- true
+	is "overlay: nothing is left in it" "" "$(ls -A "$T/over/agentjail/changes")"
+	umount "$T/over"
+fi
+
+# --- killed at any instant: at most a state folder that can be listed, and nothing else ---
+fresh
+picture >"$T/before"
+kills=0
+for mode in overlay copy; do
+	for delay in 0 0.002 0.004 0.008 0.012 0.016 0.024 0.032 0.048 0.1; do
+		"$AJ" run --policy offline-build --workspace "$ws" --workspace-mode $mode -- sh -c 'i=0; while :; do echo $i >f$((i % 9)); rm -rf sub; i=$((i + 1)); done' >/dev/null 2>&1 &
+		sleep $delay
+		kill -9 $! 2>/dev/null && kills=$((kills + 1))
+		wait $! 2>/dev/null
+	done
+done
+check "kill -9: some runs were killed" test $kills -gt 10
+check "kill -9: no process is left" await gone
+picture >"$T/after"
+check "kill -9: the workspace is as it was" cmp "$T/before" "$T/after"
+unlocked() { # each folder can be locked: no run is alive
+	for folder in "$kept"/*; do
+		[ ! -e "$folder/lock" ] || flock -n "$folder/lock" true || return 1
+	done
+}
+check "kill -9: no state folder is locked" await unlocked
+run "kill -9: the next run" 0 '^one$' overlay -- cat one
+discard
+finish
