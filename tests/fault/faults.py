@@ -153,6 +153,7 @@ LIES = [
     ("init", "open_tree|openat2", "", "same walls", "an optional file of the host that is not there", "ENOENT"),
     ("init", "prctl", "^2[34],(4[1-9]|5.|6.)$", "same", "there is no such capability", "EINVAL|EPERM"),
     ("init", "prctl", "^47,", "same", "the ambient set goes with the permitted one", "EINVAL|EPERM"),
+    ("init", "landlock_add_rule", "", "same", "the relay's rule is made once more with the rights of a file alone: fewer rights, never more", "EINVAL"),
     ("guest", "openat|landlock_add_rule", "", "same walls ended", "taken for a place that is not there, or no folder: fewer rights, never more", "ENOENT|EINVAL"),
     ("guest", "rt_sigaction", "", "walls", "a signal that the caller ignored stays ignored, which is no wall", "EINVAL"),
     ("guest", "execve", "", "walls", "libc's execvp hands it to the jail's shell, behind the same walls", "ENOEXEC"),
@@ -341,7 +342,7 @@ def main():
     left = sorted(os.listdir(os.environ["TMPDIR"]))
     with open(args.table, "a+") as table:
         table.seek(0)
-        done = {group(row[1], row[2], row[4]) for row in (line.rstrip("\n").split("\t") for line in table) if row[0] != args.name} if args.most else set()
+        done = {group(row[1], row[2], row[4]) for row in (line.rstrip("\n").split("\t") for line in table) if row[0] != args.name} if args.most and not args.sticky else set()
         for role, name, n, detail in select(base.calls, args.most, done):
             if args.only and role not in args.only:
                 continue
