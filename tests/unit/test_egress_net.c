@@ -96,7 +96,7 @@ static int be_init_and_guest(int report)
 	}
 	struct rlimit limit, limit_after;
 	getrlimit(RLIMIT_NOFILE, &limit);
-	MUST(aj_msg_hand_over_sockets(report, made.sockets, made.count) == 0);
+	MUST(aj_msg_hand_over_fds(report, AJ_MSG_SOCKETS, made.sockets, made.count) == 0);
 	getrlimit(RLIMIT_NOFILE, &limit_after);
 	MUST(limit.rlim_cur == limit_after.rlim_cur); /* raised for the message alone */
 	int after = dup(0);
@@ -209,7 +209,7 @@ Test(egress_net, without_the_supervisors_word_the_step_fails)
 			aj_msg_send(ends[0], &(struct aj_msg){ .kind = AJ_MSG_MAPS_WRITTEN });
 		else
 			shutdown(ends[0], SHUT_WR);
-		cr_expect_eq(aj_msg_hand_over_sockets(ends[1], &fd, 1), -1);
+		cr_expect_eq(aj_msg_hand_over_fds(ends[1], AJ_MSG_SOCKETS, &fd, 1), -1);
 		cr_expect_eq(fd, -1, "the socket stays open");
 		close(ends[0]);
 		close(ends[1]);
