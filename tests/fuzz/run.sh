@@ -18,7 +18,7 @@ result() { # NAME STATUS
 	fi
 }
 
-if [ ! -x "$folder/policy" ] || [ ! -x "$folder/tools" ] || [ ! -x "$folder/serve" ] || [ ! -x "$folder/channel" ] || [ ! -x "$folder/gitconfig" ] || [ ! -x "$folder/inspect" ] || [ ! -x "$folder/escapes" ]; then
+if [ ! -x "$folder/policy" ] || [ ! -x "$folder/tools" ] || [ ! -x "$folder/serve" ] || [ ! -x "$folder/channel" ] || [ ! -x "$folder/gitconfig" ] || [ ! -x "$folder/inspect" ] || [ ! -x "$folder/escapes" ] || [ ! -x "$folder/changes" ]; then
 	echo "  SKIP  fuzz: no fuzzer was built: that takes clang with its libFuzzer (.ci/deps check)"
 	echo "0 passed, 0 failed, 1 skipped"
 	[ "${AGENTJAIL_MUST_WORK:-0}" != 1 ]
@@ -94,6 +94,10 @@ while IFS= read -r line; do
 	printf "$line" >"$work/escapes/$((seed = seed + 1))"
 done <tests/fuzz/seeds/escapes.txt
 fuzz escapes 8192 "what a jail writes to a terminal"
+
+mkdir -p "$work/changes"
+cp tests/fuzz/seeds/changes/* "$work/changes/"
+fuzz changes 4096 "what a run's state folder holds"
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
