@@ -15,6 +15,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "changes/number.h"
 #include "changes/state.h"
 
 #define UNFINISHED "unfinished"
@@ -50,20 +51,21 @@ static bool plain(const char *path)
 
 bool aj_step_read(const char *text, size_t bytes, struct aj_step *ret)
 {
-	unsigned mode, was_mode;
-	int at = -1;
+	uint64_t pass, mode, was_mode;
+	const char *at = text + 2, *end = text + bytes;
 	struct aj_step s = { 0 };
-	if (bytes == 0 || text[bytes - 1] != '\0' || memchr(text, '\0', bytes) != text + bytes - 1)
+	if (bytes < 3 || text[0] == '\0' || !strchr("MPDCL", text[0]) || text[1] != ' ' || memchr(text, '\0', bytes) != end - 1)
 		return false;
-	int n = sscanf(text, "%c %1u %20" SCNu64 " %7o %7o %20" SCNu64 " %20" SCNu64 " %20" SCNu64 " %20" SCNd64 "%n", &s.op,
-	               &s.pass, &s.number, &mode, &was_mode, &s.dev, &s.ino, &s.bytes, &s.mtime_ns, &at);
-	if (n != 9 || at < 0 || text[at] != ' ' || !strchr("MPDCL", s.op) || s.pass >= AJ_PASSES)
+	if (!aj_take_number(&at, end, 10, AJ_PASSES - 1, &pass) || !aj_take_number(&at, end, 10, UINT64_MAX, &s.number) ||
+	    !aj_take_number(&at, end, 8, 0177777, &mode) || !aj_take_number(&at, end, 8, 0177777, &was_mode) ||
+	    !aj_take_number(&at, end, 10, UINT64_MAX, &s.dev) || !aj_take_number(&at, end, 10, UINT64_MAX, &s.ino) ||
+	    !aj_take_number(&at, end, 10, UINT64_MAX, &s.bytes) || !aj_take_signed(&at, end, &s.mtime_ns) || !plain(at))
 		return false;
-	s.mode = mode;
-	s.was_mode = was_mode;
-	s.path = text + at + 1;
-	if (!plain(s.path))
-		return false;
+	s.op = text[0];
+	s.pass = (unsigned)pass;
+	s.mode = (mode_t)mode;
+	s.was_mode = (mode_t)was_mode;
+	s.path = at;
 	*ret = s;
 	return true;
 }

@@ -3,14 +3,13 @@
 #include "changes/base.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "changes/number.h"
 
 enum { CHUNK = 1 << 20, LINE_BYTES = 2 * PATH_MAX + 200 };
 
@@ -38,17 +37,20 @@ static bool unescape(const char *from, size_t bytes, char *to)
 
 bool aj_base_line(const char *line, size_t bytes, struct aj_base_entry *ret, char *path)
 {
-	char head[160];
-	struct aj_base_entry e;
-	int at = -1;
-	size_t copied = bytes < sizeof head ? bytes : sizeof head - 1;
-	memcpy(head, line, copied);
-	head[copied] = '\0';
-	int n = sscanf(head, "%c %7o %*20d %*20d %20" SCNd64 " %20" SCNu64 "%n", &e.type, &e.mode, &e.ctime_ns, &e.ino, &at);
-	if (n != 4 || at < 0 || head[at] != ' ' || !strchr("fdl", e.type) || (size_t)at + 1 >= bytes || memchr(line, '\0', bytes))
+	struct aj_base_entry e = { 0 };
+	const char *at = line + 2, *end = line + bytes;
+	uint64_t mode, ignored;
+	int64_t mtime_ns;
+	if (bytes < 2 || line[0] == '\0' || !strchr("fdl", line[0]) || line[1] != ' ' || memchr(line, '\0', bytes))
 		return false;
+	if (!aj_take_number(&at, end, 8, 07777777, &mode) || !aj_take_number(&at, end, 10, UINT64_MAX, &ignored) ||
+	    !aj_take_signed(&at, end, &mtime_ns) || !aj_take_signed(&at, end, &e.ctime_ns) ||
+	    !aj_take_number(&at, end, 10, UINT64_MAX, &e.ino) || at == end)
+		return false;
+	e.type = line[0];
+	e.mode = (unsigned)mode;
 	*ret = e;
-	return unescape(line + at + 1, bytes - (size_t)at - 1, path);
+	return unescape(at, (size_t)(end - at), path);
 }
 
 static int by_hash(const void *a, const void *b)

@@ -256,7 +256,7 @@ static bool untouched(struct aj_walk *w, const struct aj_pair *p)
 	if (!p->is.st_mode) /* the host has made it since, in a folder that the view has as well */
 		return p->view >= 0 && !aj_base_find(&w->s->base, w->path, &copied);
 	if (!S_ISDIR(p->is.st_mode))
-		return aj_node_ctime_ns(&p->is) < w->s->record.started_ns;
+		return aj_node_ctime_ns(&p->is) < w->s->record.started_ns - TICK_NS;
 	if (p->was.st_mode || !aj_base_find(&w->s->base, w->path, &copied))
 		return false;
 	w->each = note_one; /* the host has removed the folder: is there anything in it that it could not know? */

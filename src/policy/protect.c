@@ -166,10 +166,17 @@ bool aj_protect_covers_path(const char *pattern, const char *path)
 	return covers_path(pattern, path, strncmp);
 }
 
+/* After the next slash; NULL: there is none. */
+static const char *next_part(const char *path)
+{
+	const char *slash = strchr(path, '/');
+	return slash ? slash + 1 : NULL;
+}
+
 size_t aj_protect_obeyed(const char *const *items, size_t count, const char *path)
 {
 	const char *pattern;
-	for (const char *at = path; at; at = strchr(at, '/'), at += at != NULL)
+	for (const char *at = path; at; at = next_part(at))
 		for (size_t i = 0; (pattern = aj_protect_next(items, count, &i));) {
 			if (!covers_path(pattern, at, strncasecmp))
 				continue;
@@ -198,7 +205,7 @@ static bool covers_handed_over(const char *const *items, size_t count, const cha
 
 bool aj_protect_refuses(const char *const *items, size_t count, const char *path)
 {
-	for (const char *at = path; at; at = strchr(at, '/'), at += at != NULL)
+	for (const char *at = path; at; at = next_part(at))
 		if (covers_handed_over(items, count, at))
 			return true;
 	return false;
