@@ -262,7 +262,8 @@ word prctl()            egress/helper.c
 
 # Questions, beside what is named above.
 owner jansson.h         ask/line.c
-owner sys/epoll.h       ask/by_command.c ask/by_descriptor.c
+owner sys/epoll.h       ask/by_command.c ask/by_descriptor.c ask/by_terminal.c
+owner termios.h         ask/by_terminal.c
 owner sys/socket.h      ask/by_descriptor.c
 owner sys/prctl.h       ask/by_command.c
 owner sys/file.h        ask/save.c

@@ -3,6 +3,7 @@
 #include "ask/ask.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +119,7 @@ int aj_asker_open(struct aj_asker **ret, struct aj_loop *loop, const struct aj_p
 {
 	const struct aj_ask_whom *whom = &request->ask;
 	*ret = NULL;
-	if (plan->network != AJ_NET_ALLOW || !policy->ask || (!whom->command && !whom->fd))
+	if (plan->network != AJ_NET_ALLOW || !policy->ask || (!whom->command && !whom->fd && !whom->terminal))
 		return 0;
 	struct aj_asker *a = calloc(1, sizeof *a);
 	if (!a)
@@ -127,8 +128,21 @@ int aj_asker_open(struct aj_asker **ret, struct aj_loop *loop, const struct aj_p
 	a->whom = *whom;
 	a->timeout_ms = policy->ask_ms;
 	a->io.fd = -1;
-	a->way = whom->command ? &aj_ask_by_command : &aj_ask_by_descriptor;
+	a->way = whom->command ? &aj_ask_by_command : whom->fd ? &aj_ask_by_descriptor : &aj_ask_by_terminal;
+	/* Closed with the asker; the descriptor of --network-ask-fd stays the caller's. */
+	if (whom->terminal && (a->whom.fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) < 0) {
+		aj_fail(err, AJ_EXIT_USAGE, "ask", errno, "open the terminal at which --network-ask asks");
+		aj_advise(err, "start agentjail at a terminal, or use --network-ask-command or --network-ask-fd");
+		free(a);
+		return -1;
+	}
+	if (whom->terminal && aj_fd_move_high(&a->whom.fd) < 0) {
+		aj_close(&a->whom.fd);
+		free(a);
+		return aj_fail(err, AJ_EXIT_SETUP, "ask", errno, "keep the terminal open");
+	}
 	if (whom->save && !(a->save = aj_ask_save_open(whom, plan, err))) {
+		a->way->close(a);
 		free(a);
 		return -1;
 	}
@@ -136,10 +150,19 @@ int aj_asker_open(struct aj_asker **ret, struct aj_loop *loop, const struct aj_p
 	return 0;
 }
 
+void aj_asker_hold(struct aj_asker *a, aj_hold_fn *hold, void *arg)
+{
+	if (!a)
+		return;
+	a->hold = hold;
+	a->hold_arg = arg;
+}
+
 void aj_asker_close(struct aj_asker *a)
 {
 	if (!a)
 		return;
+	a->ended = true;
 	for (size_t i = 0; i < AJ_ASK_OPEN_MAX; i++)
 		if (a->open[i].asker) {
 			a->way->drop(&a->open[i]);

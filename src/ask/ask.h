@@ -19,6 +19,9 @@ int aj_asker_open(struct aj_asker **ret, struct aj_loop *loop, const struct aj_p
                   const struct aj_request *request, struct aj_error *err);
 /* Without an asker the answer is no. */
 void aj_asker_ask(struct aj_asker *asker, uint32_t id, const char *name, uint16_t port, aj_answered_fn *fn, void *arg);
+/* Called before a question is shown at the terminal, and when none is shown any more: meanwhile the jail's terminal must be left alone. */
+typedef void aj_hold_fn(void *arg, bool held);
+void aj_asker_hold(struct aj_asker *asker, aj_hold_fn *hold, void *arg);
 /* Questions that are open get no answer: the jail is gone. */
 void aj_asker_close(struct aj_asker *asker);
 
@@ -54,7 +57,7 @@ struct aj_ask_way {
 	void (*drop)(struct aj_asked *q); /* it was answered, or its time is over */
 	void (*close)(struct aj_asker *a);
 };
-extern const struct aj_ask_way aj_ask_by_command, aj_ask_by_descriptor;
+extern const struct aj_ask_way aj_ask_by_command, aj_ask_by_descriptor, aj_ask_by_terminal;
 
 struct aj_asker {
 	struct aj_loop *loop;
@@ -76,7 +79,13 @@ struct aj_asker {
 	struct aj_io io;
 	char line[AJ_ASK_LINE_BYTES];
 	size_t bytes;
-	bool ended;
+	bool ended; /* nobody is asked any more */
+	/* At the terminal. */
+	struct aj_asked *shown; /* NULL: none */
+	unsigned tries;
+	bool typed;       /* an answer to it */
+	aj_hold_fn *hold; /* NULL: the jail has no terminal */
+	void *hold_arg;
 };
 
 /* End a question with this answer; `why`: of a refusal. */

@@ -222,6 +222,13 @@ static const char *push_asking(struct aj_options *o, const char *option)
 	return push_setting(o, option, "network.ask", "true", false);
 }
 
+static const char *set_ask(struct aj_options *o, const char *v)
+{
+	(void)v;
+	o->request.ask.terminal = true;
+	return push_asking(o, "--network-ask");
+}
+
 static const char *set_ask_command(struct aj_options *o, const char *v)
 {
 	o->request.ask.command = v;
@@ -336,6 +343,8 @@ const struct aj_option aj_option_table[] = {
 	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
 	{ "--allow-host", "HOST:PORT", AJ_FOR_RUN, add_host, NULL,
 	  "connect to this host too, and by --network allow to no other one: a name, `*.name`, or an address (repeatable)" },
+	{ "--network-ask", NULL, AJ_FOR_RUN | AJ_FOR_POLICY, set_ask, NULL,
+	  "ask at our terminal about each name that the list lacks, before it is connected to" },
 	{ "--network-ask-command", "CMD", AJ_FOR_RUN, set_ask_command, NULL,
 	  "ask this command of the shell about each name that the list lacks: a line of JSON on its standard input, one on its output; see docs/network.md" },
 	{ "--network-ask-fd", "FD", AJ_FOR_RUN, set_ask_fd, NULL, "ask by the same lines on this inherited socket" },

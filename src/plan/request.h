@@ -62,7 +62,7 @@ struct aj_request {
 		int fd;              /* a socket of the caller's; 0: none */
 		bool terminal;       /* the supervisor's controlling terminal */
 		const char *save;    /* a policy file that gets what is allowed for the run; NULL: none */
-		const char *extends; /* of such a file that is made: a policy's name, or a path */
+		const char *extends; /* of such a file that is made: a policy's name, or a path, as TOML */
 	} ask;
 
 	const char *rootfs;    /* folder that contains `tree` and `manifest`; ignored where the policy shows the host's /usr */

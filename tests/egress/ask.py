@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pty
 import socket
 import subprocess
 import threading
@@ -182,6 +183,57 @@ def group_lives(group):
         return True
     except ProcessLookupError:
         return False
+
+
+def at_a_terminal(code, *typed, more="", out=None):
+    """Runs code in a jail whose standard input and output are elsewhere, by an agentjail whose terminal is a pseudoterminal; `typed`: what is
+    typed when the terminal shows another question. What the terminal showed, and what the code printed."""
+    policy, out = W.policy(("listed.test:80",), more=more), out or FOLDER + "/terminal.out"
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.set_inheritable(os.dup(0), True)  # our side has no end while somebody has the other one
+        null, file = os.open("/dev/null", os.O_RDONLY), os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.dup2(null, 0)
+        os.dup2(file, 1)
+        os.dup2(file, 2)
+        words = W.words("run", "--policy-file", policy, "--network-ask", "--", world.PYTHON, "-I", "-S", "-c", GET + code)
+        os.execvp(words[0], words)
+    shown, answers = b"", list(typed)
+    with contextlib.suppress(OSError):  # the terminal's end
+        while piece := os.read(terminal, 4096):
+            shown += piece
+            if shown.endswith(b"deny: ") and answers:
+                os.write(terminal, answers.pop(0))
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    with open(out, encoding="utf-8") as f:
+        return shown.decode(), f.read()
+
+
+@test
+def at_the_terminal():
+    ask = "print(get('api.allowed.test'), get('evil.test'), get('api.allowed.test'))"
+    shown, out = at_a_terminal(ask, b"run\n", b"deny\n")
+    check("run, and deny", out.startswith("True False True\n") and shown.count("the jail wants to connect to") == 2 and "evil.test:80, which is not on its list (60 s to answer)" in shown, (shown, out))
+    shown, out = at_a_terminal(ask, b"once\n", b"no\n", b"once\n")
+    check("once is asked again", out.startswith("True False True\n") and shown.count("connect to api.allowed.test:80") == 2, (shown, out))
+    shown, out = at_a_terminal("print(get('api.allowed.test'))", b"y\n", b"\n", b"x" * 300 + b"\n")
+    check("three lines that are no answer: a no", out.startswith("False\n") and shown.count("deny: ") == 3, (shown, out))
+    shown, out = at_a_terminal("print(get('api.allowed.test'))", b"yes\n", b"run\n")
+    check("a word that is no answer is asked again", out.startswith("True\n"), (shown, out))
+    shown, out = at_a_terminal("print(get('api.allowed.test'))", more='ask_timeout = "1s"\n')
+    check("nobody types: a no", out.startswith("False\n") and "no answer: denied" in shown, (shown, out))
+    shown, out = at_a_terminal("""
+import threading
+found = []
+threads = [threading.Thread(target=lambda name=name: found.append((name, get(name)))) for name in ("api.allowed.test", "evil.test")]
+for t in threads: t.start()
+for t in threads: t.join()
+print(sorted(found))
+""", b"run\n", b"run\n")
+    check("two at a time are shown one after the other", out.startswith("[('api.allowed.test', True), ('evil.test', True)]\n") and shown.count("deny: ") == 2, (shown, out))
+    done = subprocess.run(["setsid", "-w", *W.words("run", "--network-ask", "--", "true")], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    check("without a terminal: nothing runs, and the fix", done.returncode == 2 and "--network-ask-command" in done.stderr, done)
 
 
 @test

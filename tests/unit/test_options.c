@@ -71,6 +71,7 @@ static const struct {
 	  RUN,
 	  { "pypi.org:443", "*.pypi.org:443", "203.0.113.7:22", "10.0.0.0/8:443" },
 	  { "", "pypi.org", "*:443", "pypi.org:0", "https://pypi.org", "0x7f.1:80" } },
+	{ "--network-ask", RUN, { NULL }, { NULL } },
 	{ "--network-ask-command", RUN, { "ask", "read q; echo no" }, { "" } },
 	{ "--network-ask-fd", RUN, { "97" }, { "", "2", "98", "99", "-1", "2147483648", "9x" } }, /* 97: the test opens it, a socket */
 	{ "--network-ask-timeout", RUN, { "1s", "1h", "90" }, { "", "0", "999ms", "61m", "none" } },
