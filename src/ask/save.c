@@ -87,7 +87,7 @@ char *aj_ask_save_insert(const char *text, const char *name, uint16_t port)
 
 static char *read_file(const struct aj_ask_save *save, mode_t *ret_mode, struct aj_error *err)
 {
-	struct stat st = { .st_mode = 0644 };
+	struct stat st = { .st_mode = 0600 };
 	cleanup_fd int fd = openat(save->folder, save->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	char *text = calloc(1, FILE_BYTES + 1);
 	size_t bytes = 0;

@@ -54,12 +54,6 @@ static void warn_unprotected(const struct aj_plan *plan, const struct aj_policy 
 static int choose_whom_to_ask(struct aj_options *o, struct aj_error *err)
 {
 	struct aj_ask_whom *whom = &o->request.ask;
-	if (whom->terminal && o->request.terminal) {
-		aj_fail(err, AJ_EXIT_USAGE, "ask", 0,
-		        "--network-ask asks at the terminal that the command itself uses: it could answer for you");
-		aj_advise(err, "use --network-ask-command or --network-ask-fd, or give the command other input and output");
-		return -1;
-	}
 	if (!whom->save)
 		return 0;
 	if (!whom->command && !whom->fd && !whom->terminal) {

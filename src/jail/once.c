@@ -113,6 +113,11 @@ static void collect_output(struct aj_run *run, const struct aj_request *request)
 	aj_scratch_close(&run->scratch);
 }
 
+static void hold_terminal(void *arg, bool held)
+{
+	aj_pty_hold(arg, held);
+}
+
 void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
                  const struct aj_once_events *events, struct aj_result *ret)
 {
@@ -152,6 +157,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	run.pump = plan->pump ? pumps : NULL;
 	if (plan->terminal) {
 		run.pty = &pty;
+		aj_asker_hold(run.asker, hold_terminal, &pty);
 		if (aj_pty_open(&pty, run.loop, plan->terminal_fd, plan->terminal_front, plan->escapes) < 0) {
 			aj_fail(&run.result.setup, AJ_EXIT_SETUP, "terminal", errno, "relay the jail's terminal to the caller's");
 			aj_jail_kill(&run.jail);

@@ -28,10 +28,10 @@ static void watch_one(struct aj_pty *pty, struct aj_io *io, int fd, uint32_t eve
 static void watch(struct aj_pty *pty)
 {
 	bool full = pty->out.bytes > pty->out.sent;
-	watch_one(pty, &pty->jail, pty->master, (full ? 0U : EPOLLIN) | (pty->bytes ? EPOLLOUT : 0U));
+	watch_one(pty, &pty->jail, pty->master, pty->held ? 0 : (full ? 0U : EPOLLIN) | (pty->bytes ? EPOLLOUT : 0U));
 	watch_one(pty, &pty->keys, pty->hung_up ? -1 : pty->caller.in, pty->attached && !pty->bytes ? EPOLLIN : 0);
 	watch_one(pty, &pty->screen, pty->hung_up ? -1 : pty->caller.out, full ? EPOLLOUT : 0);
-	if (pty->wanted && !pty->attached && !pty->hung_up && pty->master >= 0) {
+	if (pty->wanted && !pty->attached && !pty->held && !pty->hung_up && pty->master >= 0) {
 		if (!pty->look.place)
 			aj_loop_set(pty->loop, &pty->look, aj_now_us() + LOOK_US);
 	} else {
@@ -243,7 +243,7 @@ static void detach(struct aj_pty *pty)
 
 void aj_pty_refresh(struct aj_pty *pty)
 {
-	bool front = !pty->hung_up && pty->master >= 0 && aj_caller_is_front(&pty->caller);
+	bool front = !pty->hung_up && !pty->held && pty->master >= 0 && aj_caller_is_front(&pty->caller);
 	copy_size(pty);
 	if (front && pty->wanted)
 		attach(pty);
@@ -270,6 +270,37 @@ int64_t aj_pty_suspend(struct aj_pty *pty, bool group)
 	write_screen(pty);
 	aj_pty_refresh(pty);
 	return aj_now_us() - began_us;
+}
+
+/* A program that has the whole screen draws it anew when its size changes. */
+static void have_redrawn(const struct aj_pty *pty)
+{
+	struct winsize size;
+	if (pty->master < 0 || ioctl(pty->master, TIOCGWINSZ, &size) < 0)
+		return;
+	size.ws_row++;
+	ioctl(pty->master, TIOCSWINSZ, &size);
+	size.ws_row--;
+	ioctl(pty->master, TIOCSWINSZ, &size);
+}
+
+void aj_pty_hold(struct aj_pty *pty, bool held)
+{
+	char text[AJ_MODES_TEXT];
+	if (pty->held == held || pty->hung_up)
+		return;
+	pty->held = held;
+	if (held) {
+		aj_buffer_add(&pty->out, text, aj_modes_undo(&pty->filter.modes, text));
+		write_screen(pty);
+		detach(pty);
+		watch(pty);
+	} else {
+		aj_buffer_add(&pty->out, text, aj_modes_again(&pty->filter.modes, text));
+		write_screen(pty);
+		aj_pty_refresh(pty);
+		have_redrawn(pty);
+	}
 }
 
 void aj_pty_drain(struct aj_pty *pty)

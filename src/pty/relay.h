@@ -15,6 +15,7 @@ struct aj_pty {
 	bool wanted;   /* the jail reads its terminal: keys are for it whenever we are in the foreground */
 	bool attached; /* they are now */
 	bool typed;    /* since it was attached */
+	bool held;     /* the caller's terminal is in other use: nothing is relayed */
 	bool hung_up;  /* the caller's terminal is gone */
 	bool returned; /* a carriage return was read, and kept: see strip_returns() */
 	struct aj_io jail, keys, screen;
@@ -38,6 +39,8 @@ void aj_pty_refresh(struct aj_pty *pty);
 /* Give the caller's terminal back, stop ourselves until we are continued, and take it again. `group`: the whole job. Returns the time that
  * we were stopped, which is next to nothing where no shell could continue us. */
 int64_t aj_pty_suspend(struct aj_pty *pty, bool group);
+/* While it is held the caller's terminal is as it was before the run, for a question of ours; the jail's output and keys wait. */
+void aj_pty_hold(struct aj_pty *pty, bool held);
 /* Every process of the jail has ended: read what they have written last. */
 void aj_pty_drain(struct aj_pty *pty);
 /* Write what is left, waiting for the terminal as any program does, and give it back. */

@@ -175,6 +175,8 @@ done
 text "the host's own network" 0 'no wall enforces it' policy explain command --network host --host "127.0.0.1:$TCP"
 text "coding-agent: by its list" 0 '^allowed +host pypi.org:443: the list allows this host.*network.allow: "pypi.org:443"' policy explain coding-agent --host pypi.org:443
 text "and no other host" 1 '^denied +host example.org:443: no item of the list' policy explain coding-agent --host example.org:443
+text "a host that somebody is asked about" 1 '^asks +host example.org:443: .*network.ask' policy explain coding-agent --network-ask --host example.org:443
+text "an address is not asked for" 1 '^denied +host 203.0.113.7:443: an address' policy explain coding-agent --network-ask --host 203.0.113.7:443
 for name in $PRESETS; do
 	is_command "$name" && continue
 	aj policy explain "$name" --host localhost:80

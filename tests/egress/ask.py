@@ -175,6 +175,19 @@ def by_a_command():
     check("and none of its processes is left", until(lambda: not group_lives(group)), group)
 
 
+@test
+def ends():
+    mark = FOLDER + "/open"
+    run = by_command("echo $$ >%s; sleep 600" % mark, "print(get('api.allowed.test'))", options=("--timeout", "2s"))
+    with open(mark, encoding="ascii") as f:
+        group = int(f.read())
+    check("a run that ends does not wait for an answer", run.result.get("status") == "timeout", run)
+    check("and ends the command", until(lambda: not group_lives(group)), group)
+    asked = Asked(say("run"))
+    run = asked.run("import os; print(sorted(os.listdir('/proc/self/fd')))")
+    check("the jail has no descriptor of the questions'", run.stdout == "['0', '1', '2', '3']\n", run)
+
+
 def group_lives(group):
     try:
         os.killpg(group, 0)
@@ -234,6 +247,38 @@ print(sorted(found))
     check("two at a time are shown one after the other", out.startswith("[('api.allowed.test', True), ('evil.test', True)]\n") and shown.count("deny: ") == 2, (shown, out))
     done = subprocess.run(["setsid", "-w", *W.words("run", "--network-ask", "--", "true")], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
     check("without a terminal: nothing runs, and the fix", done.returncode == 2 and "--network-ask-command" in done.stderr, done)
+
+
+@test
+def at_the_commands_own_terminal():
+    """The command's terminal is relayed to ours: while a question is shown neither its output nor its keys are."""
+    code = r"""
+print("\x1b[?1049h\x1b[?1000hbegins", flush=True)
+found = get("api.allowed.test")
+print("found", found, flush=True)
+print("read", input().upper(), flush=True)
+"""
+    policy = W.policy(("listed.test:80",))
+    pid, terminal = pty.fork()
+    if pid == 0:
+        words = W.words("run", "--policy-file", policy, "--network-ask", "--", world.PYTHON, "-I", "-S", "-c", GET + code)
+        os.execvp(words[0], words)
+    shown, answered, typed = "", False, False
+    with contextlib.suppress(OSError):
+        while piece := os.read(terminal, 4096):
+            shown += piece.decode()
+            if shown.endswith("deny: ") and not answered:
+                answered = True
+                os.write(terminal, b"run\n")
+            if "found" in shown and not typed:
+                typed = True
+                os.write(terminal, b"hello\r")
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    os.close(terminal)
+    check("the question is asked and answered there", code == 0 and answered and "found True" in shown, (code, shown))
+    front = shown.split("the jail wants to connect")[0]
+    check("on a screen as it was before the command", "\x1b[?1049l" in front.split("begins")[-1] and "\x1b[?1000l" in front.split("begins")[-1], shown)
+    check("and afterwards the command has its modes and its keys back", "\x1b[?1049h" in shown.split("deny: ")[-1] and "read HELLO" in shown, shown)
 
 
 @test
