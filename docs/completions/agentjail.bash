@@ -109,7 +109,7 @@ _agentjail_options() # PLACE
 {
 	case $1 in
 	'exec') echo '-c --policy --policy-file --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --input --stdin --value-of --for-model --seed --file --output --rootfs --workspace --workspace-mode --changes --workspace-at --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
-	'run') echo '--policy --policy-file --local-policy --config --json --json-fd --rootfs --network --allow-host --network-ask-command --network-ask-fd --network-ask-timeout --network-ask-save --publish --bind --connect --workspace --workspace-mode --changes --workspace-at --chdir --mcp --proc --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
+	'run') echo '--policy --policy-file --local-policy --config --json --json-fd --rootfs --network --allow-host --network-ask --network-ask-command --network-ask-fd --network-ask-timeout --network-ask-save --publish --bind --connect --workspace --workspace-mode --changes --workspace-at --chdir --mcp --proc --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
 	'session') echo '--policy --policy-file --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --value-of --seed --rootfs --workspace --workspace-at --timeout --memory --pids --cpu-percent --limits --cgroup --help' ;;
 	'serve') echo '--config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --timeout --memory --pids --cpu-percent --limits --cgroup --policy --policy-file --socket --connection --metrics --parked --jails-max --sessions-max --queue-max --clients-max --pools-max --idle --lifetime --grace --request-max --request-time --unread-max --help' ;;
 	'mcp') echo '--workspace --http --help' ;;
@@ -119,8 +119,8 @@ _agentjail_options() # PLACE
 	'changes apply') echo '--json --force --abort --all' ;;
 	'changes discard') echo '--json --force --abort --all' ;;
 	'policy list') echo '--config --json --help' ;;
-	'policy show') echo '--policy-file --source --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --network --network-ask-timeout --connect --workspace --workspace-mode --workspace-at --proc --timeout --memory --pids --cpu-percent --limits --help' ;;
-	'policy explain') echo '--policy-file --all --path --write --host --import --syscall --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --network --network-ask-timeout --connect --workspace --workspace-mode --workspace-at --proc --timeout --memory --pids --cpu-percent --limits --help' ;;
+	'policy show') echo '--policy-file --source --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --network --network-ask --network-ask-timeout --connect --workspace --workspace-mode --workspace-at --proc --timeout --memory --pids --cpu-percent --limits --help' ;;
+	'policy explain') echo '--policy-file --all --path --write --host --import --syscall --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --network --network-ask --network-ask-timeout --connect --workspace --workspace-mode --workspace-at --proc --timeout --memory --pids --cpu-percent --limits --help' ;;
 	'policy check') echo '--policy-file --codes --config --json --help' ;;
 	'policy diff') echo '--policy-file --config --json --help' ;;
 	'policy schema') echo '--site --text --help' ;;
