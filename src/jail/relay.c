@@ -16,7 +16,7 @@
 /* Reports in a row before other events get their turn. */
 enum { TURN = 64 };
 /* For which connections that have ended wait for each other, once some were recorded: each record waits for the disk. */
-enum { RECORD_EVERY_US = 250000 };
+enum { RECORD_EVERY_US = 1000000 };
 /* Time for the relay's last reports, once the jail is gone; a service has other jails. */
 enum { LAST_MS = 200, LAST_SHARED_MS = 20 };
 

@@ -188,10 +188,9 @@ def the_audit_trail_while_the_run_goes_on():
     check("and the chain is whole", W.agent("audit", "verify", trail).returncode == 0)
     os.chmod(folder, 0o700)
     with subprocess.Popen(W.words(*words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        process.stdin.write("1\n")
+        process.stdin.write("0\n")
         process.stdin.flush()
         process.stdout.readline()
-        until(lambda: len(made()) == 125)
         os.rename(folder, folder + ".gone")
         process.stdin.write("1\n")
         process.stdin.flush()
@@ -296,6 +295,44 @@ def sessions():
         s.process.kill()
         s.process.wait()
         check("a service that is killed takes every relay with it", until(lambda: not any(alive(pid) for pid in tree)), tree)
+
+
+@test
+def the_audit_trail_of_a_session():
+    if not whole():
+        return
+    before()
+    folder, www = FOLDER + "/session-trail", FOLDER + "/www/" + API
+    os.mkdir(folder, 0o700)
+    os.makedirs(www, exist_ok=True)
+    with open(folder + ".toml", "w", encoding="utf-8") as f:
+        f.write('[audit]\ndestination = "file:%s/a.jsonl"\n' % folder)
+
+    def records():
+        if not os.path.exists(folder + "/a.jsonl"):
+            return [{"event": "none"}]
+        with open(folder + "/a.jsonl", encoding="utf-8") as f:
+            return [json.loads(line) for line in f.read().splitlines()] or [{"event": "none"}]
+
+    waits = "import time, urllib.request as u\ndef there():\n    try: return u.urlopen('http://%s/go').read()\n    except OSError: return time.sleep(0.05)\n" \
+            "while not there(): pass\nu.urlopen('http://%s/go').read()" % (API, API)
+    with Sessions(SNIPPET, 0, "--rootfs", ROOTFS, "--config", folder + ".toml") as s:
+        s.open("a")
+        s.send("run", "a", code=waits)
+        check("has connections while the snippet goes on", until(lambda: [r["event"] for r in records()][:2] == ["start", "connections"]) and
+              records()[-1]["event"] == "connections", records()[-1])
+        with open(www + "/go", "w", encoding="utf-8") as f:
+            f.write("go")
+        result = s.wait("answered", "a")["result"]
+        s.run("a", "1")
+    found = records()
+    ends = [r["network"]["connections"] for r in found if r["event"] == "end"]
+    made = sum(len(r["connections"]) for r in found if r["event"] == "connections")
+    check("each once, with its snippet", result["status"] == "ok" and len(ends) == 2 and made == sum(ends) and
+          found[0]["id"] != found[-1]["id"] and {r["id"] for r in found} == {found[0]["id"], found[-1]["id"]}, (ends, made, result))
+    check("in a chain that is whole", W.agent("audit", "verify", folder + "/a.jsonl").returncode == 0)
+    os.remove(www + "/go")
+    os.rmdir(www)
 
 
 @test
