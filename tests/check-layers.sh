@@ -44,6 +44,8 @@ layer apply      base changes
 # The private view of a workspace that a jail changes: this room makes it, and mounts nothing.
 layer view       base plan mounts result changes
 layer workspace  base toml policy policyload host plan mounts result git
+# The command's home and tools: this room reads the caller's home and writes below the state folder.
+layer home       base json policy host plan
 layer jail       base json policy policyload seccomp host plan cgroup sandbox egress ask publish mediate result files view workspace pty
 layer fork       base plan mounts sandbox mediate jail
 layer pool       base host plan cgroup sandbox jail fork
@@ -60,7 +62,7 @@ layer metrics    base result sockets
 layer protocol   base json
 layer serve      base json policyload result session sockets metrics protocol
 layer terminal   base toml pty plan result
-layer cli        base policy policyload host plan files workspace jail audit serve terminal
+layer cli        base json policy policyload host plan files workspace home jail audit serve terminal
 layer policycmd  base policy policyload seccomp host plan result workspace jail terminal cli
 layer changescmd base json terminal changes apply cli
 layer shell      base lib terminal cli
@@ -136,7 +138,8 @@ owner sys/single_threaded.h sandbox/launch.c
 owner sys/socket.h      mounts/idmap.c inspect/address.c sandbox/launch.c sandbox/handshake.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c pool/zygote_messages.c guest/birth.c sockets/send.c serve/client.c metrics/http.c sockets/listen.c sockets/connection.c sockets/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
 owner sys/un.h          audit/datagram.c sockets/listen.c sockets/sd_notify.c mediate/connector_process.c mediate/endpoint.c mediate/socket_holders.c
 owner arpa/inet.h       sockets/listen.c inspect/http_head.c policy/hosts.c
-owner sys/file.h        mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c changes/state.c view/view.c
+owner fnmatch.h         home/toolchains.c
+owner sys/file.h        home/kept.c home/list.c mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c changes/state.c view/view.c
 owner sys/signalfd.h    jail/once.c serve/server.c
 owner grp.h             sandbox/launch.c
 owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c host/host.c guest/huge.c toml/source.c base/syscall.h guest/branch.c fork/copier.c fork/copy_tree.c seccomp/notify.c base/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c base/pidfd.c
@@ -152,7 +155,7 @@ owner search.h            cli/cmd_rootfs.c view/copy.c
 owner termios.h         pty/caller.h
 owner sha2.h            base/sha256.c
 owner toml++/           toml/toml.cc
-owner pwd.h             workspace/places.c
+owner pwd.h             host/home.c
 owner jansson.h         files/collect.h files/look.h lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h json/json.h audit/chain.h audit/composer.h audit/datagram.h audit/audit.h workspace/protect.h git/repo.h cli/cmd_exec.c cli/mcp.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h protocol/query.h
 owner linux/capability.h host/host.c guest/birth.c guest/branch.c mediate/endpoint.c
 owner sys/xattr.h changes/walk.c

@@ -16,6 +16,7 @@ const struct aj_command aj_commands[] = {
 	{ "doctor", aj_cmd_doctor, 0, "doctor [--json] [--config FILE] | --apparmor",
 	  "list what this host can enforce, and how to enable what is missing" },
 	{ "rootfs", aj_cmd_rootfs, 0, "rootfs verify|path [DIR]", "check the Python tree against its manifest, or print its path" },
+	{ "homes", aj_cmd_homes, 0, "homes list [--json] | remove NAME... | --all", "the homes that are kept for policies and workspaces" },
 	{ "audit", aj_cmd_audit, 0, "audit verify FILE [--head HASH]", "check that an audit file is whole" },
 	{ 0 },
 };

@@ -15,6 +15,9 @@
 #include "cli/scope.h"
 #include "cli/surroundings.h"
 #include "files/copy_out.h"
+#include "home/imports.h"
+#include "home/kept.h"
+#include "home/toolchains.h"
 #include "host/paths.h"
 #include "jail/host_ids.h"
 #include "jail/once.h"
@@ -87,6 +90,10 @@ int aj_jail_and_report(struct aj_options *o)
 	aj_surroundings_start(o);
 	if (aj_worktree_find(&o->request, &o->loaded, &o->site, o->arena, &err) < 0)
 		return aj_refuse_setup(o, &err);
+	if (aj_kept_choose(&o->request, &o->loaded.policy, o->arena, &err) < 0 ||
+	    aj_imports_read(&o->request, &o->loaded.policy, o->arena, &err) < 0 ||
+	    aj_toolchains_find(&o->request, &o->loaded.policy, o->arena, &err) < 0)
+		return aj_refuse_setup(o, &err);
 	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0)
 		return aj_refuse_setup(o, &err);
 	struct aj_id id;
@@ -112,8 +119,14 @@ int aj_jail_and_report(struct aj_options *o)
 	if (err.exit_code)
 		return aj_refuse_setup(o, &err);
 	o->request.output_to = o->output ? output_to : 0;
+	cleanup_fd int home = aj_kept_open(&plan, &o->request, &err); /* held until the end */
+	if (err.exit_code)
+		return aj_refuse_setup(o, &err);
 	if (aj_trail_start(&trail, &o->site, &o->loaded.policy, &o->request, &plan, &err) < 0)
 		return aj_refuse_setup(o, &err);
+	for (size_t i = 0; i < o->request.import_links.count && !o->json; i++)
+		fprintf(stderr, "agentjail: home: `~/%s` is behind a symlink, and is not copied: an earlier run may have chosen where that leads\n",
+		        aj_line(o->arena, o->request.import_links.items[i]));
 	if (!o->json)
 		warn_unprotected(&plan, &o->loaded.policy, o->arena);
 	o->request.notice = o->json ? NULL : tell;
@@ -134,6 +147,10 @@ int aj_jail_and_report(struct aj_options *o)
 		aj_host_advise(&result.setup);
 	if (!plan.snippet)
 		aj_host_program_advise(&result.setup, o->request.argv[0], o->arena);
+	if (plan.home_source && strcmp(result.setup.step, "mounts") == 0 && !result.setup.fix[0])
+		aj_advise(&result.setup,
+		          "an earlier run may have put something else there, in the kept home `%s`: `agentjail homes remove` removes that home",
+		          plan.home_source);
 	if (!plan.snippet)
 		aj_terminal_restore(&saved);
 	int code = aj_status_exit_code(&result, &plan);

@@ -222,10 +222,19 @@ static int fs_row(const struct aj_mount *m, int parent, const char *name, struct
 	return 0;
 }
 
+/* A copy in a kept home (a row with a mode) replaces that of an earlier run; a run that shares the home may do the same at this moment. */
 static int text_row(const struct aj_mount *m, int parent, const char *name, struct aj_error *err)
 {
-	cleanup_fd int fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
-	if (fd < 0 || aj_write_all(fd, m->source, strlen(m->source)) < 0)
+	enum { TRIES = 20 };
+	int fd = -1;
+	for (int i = 0; i < TRIES && fd < 0 && (i == 0 || errno == EEXIST); i++) {
+		if (m->mode)
+			unlinkat(parent, name, 0);
+		fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+	}
+	cleanup_fd int file = fd;
+	if (file < 0 || aj_write_all(file, m->source, m->mode ? m->size_bytes : strlen(m->source)) < 0 ||
+	    (m->mode && fchmod(file, m->mode) < 0))
 		return fail(err, m, errno, "write");
 	return 0;
 }
@@ -263,11 +272,11 @@ static int apply_row(struct aj_mount *m, struct place *place, int source, struct
 	return fail(err, m, EINVAL, "unknown kind of mount row:");
 }
 
-/* A read-only bind below a writable one: the folders between them must not be renamed. */
+/* A bind below a writable one: the folders between them must not be renamed, or another run would find something else at its path. */
 static bool inside_writable(const struct aj_plan *plan, size_t row)
 {
 	const struct aj_mount *m = &plan->mounts.items[row];
-	if (m->kind != AJ_MOUNT_BIND || !(m->flags & AJ_RO))
+	if (m->kind != AJ_MOUNT_BIND)
 		return false;
 	for (size_t i = 0; i < row; i++) {
 		const char *outer = plan->mounts.items[i].target;

@@ -142,6 +142,12 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		                            "GIT_CONFIG_VALUE_0=0",     "GIT_CONFIG_KEY_1=maintenance.auto",
 		                            "GIT_CONFIG_VALUE_1=false", "GIT_CONFIG_KEY_2=gc.worktreePruneExpire",
 		                            "GIT_CONFIG_VALUE_2=never" };
+	if (!request->snippet && plan->home_source)
+		*AJ_PUSH(arena, &asked) = aj_printf(arena, "HOME=%s", plan->home);
+	if (!request->snippet && request->path)
+		*AJ_PUSH(arena, &asked) = aj_printf(arena, "PATH=%s", request->path);
+	for (size_t i = 0; i < request->tool_env.count; i++)
+		*AJ_PUSH(arena, &asked) = request->tool_env.items[i];
 	for (size_t i = 0; i < request->terminal_env.count; i++) /* the tree `host` has the caller's locales */
 		if (strcmp(policy->rootfs, "host") == 0 || request->terminal_env.items[i][0] != 'L')
 			*AJ_PUSH(arena, &asked) = request->terminal_env.items[i];
@@ -291,6 +297,8 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		.zygote = request->zygote,
 		.branching = request->branching,
 		.policy_name = policy->name,
+		.home = request->home_source ? request->home_at : "/tmp",
+		.home_source = request->home_source,
 		.profile = aj_policy_profile(policy),
 		/* A snippet's allow-list has none of these calls. */
 		.deny = policy->deny_syscalls | (policy->exec && !policy->fork ? AJ_DENY_FORK : 0),

@@ -92,7 +92,7 @@ static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const st
 static void name_files(struct aj_plan *plan, struct aj_arena *arena)
 {
 	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/passwd",
-	        aj_printf(arena, "agent:x:%u:%u::/tmp:/bin/sh\nnobody:x:65534:65534::/:/usr/sbin/nologin\n", plan->uid, plan->gid),
+	        aj_printf(arena, "agent:x:%u:%u::%s:/bin/sh\nnobody:x:65534:65534::/:/usr/sbin/nologin\n", plan->uid, plan->gid, plan->home),
 	        0, "one user");
 	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/group", aj_printf(arena, "agent:x:%u:\nnogroup:x:65534:\n", plan->gid), 0, "one group");
 	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n", 0,
@@ -199,10 +199,40 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 	return 0;
 }
 
-/* Shown at its own path, which the worktree's `.git` file names; read-only where the workspace's changes are kept apart. */
-static int main_repository(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request, struct aj_error *err)
+/* A kept home first: toolchains and the workspace may lie in it. */
+static int home(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
+                struct aj_error *err)
 {
-	struct aj_bind bind = { .source = request->main_repository, .target = request->main_repository, .writable = plan->writable_workspace };
+	if (plan->home_source && request->workspace && policy->workspace_at == AJ_AT_SAME &&
+	    aj_path_within(plan->home, request->workspace)) {
+		aj_fail(err, AJ_EXIT_USAGE, "home", 0, "the workspace `%s` would cover the kept home at `%s`", request->workspace,
+		        plan->home);
+		aj_advise(err, "use --home empty, or --workspace-at /workspace");
+		return -1;
+	}
+	if (plan->home_source)
+		add_row(plan, arena, AJ_MOUNT_BIND, plan->home, plan->home_source, 0,
+		        "the home that is kept for this policy and workspace");
+	for (size_t i = 0; i < request->imports.count; i++) {
+		const struct aj_import *f = &request->imports.items[i];
+		struct aj_mount *m = add_row(plan, arena, AJ_MOUNT_FILE, aj_printf(arena, "%s/%s", plan->home, f->path), f->data,
+		                             0, "a copy of the caller's own");
+		m->size_bytes = f->bytes;
+		m->mode = f->program ? 0755 : 0644;
+	}
+	for (size_t i = 0; i < request->tools.count; i++)
+		add_row(plan, arena, AJ_MOUNT_BIND, request->tools.items[i].target, request->tools.items[i].source,
+		        AJ_RO | AJ_OVERLAY, "a toolchain of the caller's");
+	return 0;
+}
+
+/* Shown at its own path, which the worktree's `.git` file names; read-only where the workspace's changes are kept apart. */
+static int main_repository(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                           const struct aj_request *request, struct aj_error *err)
+{
+	struct aj_bind bind = { .source = request->main_repository,
+		                .target = request->main_repository,
+		                .writable = policy->workspace == AJ_WORKSPACE_READ_WRITE };
 	plan->main_repository = bind.writable ? bind.source : NULL;
 	return bind.source ? add_bind(plan, arena, request, &bind, true,
 	                              bind.writable ? "the main repository of a linked worktree; changes in it are permanent"
@@ -232,8 +262,12 @@ static int binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_p
 }
 
 /* The last rows: no other mount may cover a mask. */
-static int masks(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, struct aj_error *err)
+static int masks(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
+                 struct aj_error *err)
 {
+	for (size_t i = 0; i < request->hidden.count; i++)
+		add_row(plan, arena, AJ_MOUNT_MASK, request->hidden.items[i], "", AJ_RO | AJ_NOEXEC | AJ_OPTIONAL,
+		        "may hold a token of the caller's");
 	for (size_t i = 0; i < policy->masks.count; i++) {
 		struct aj_masked mask;
 		const char *wrong = aj_mask_parse(arena, policy->masks.items[i], &mask);
@@ -303,10 +337,11 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	/* Where one of the two lies in the other, at their own paths: the outer one first. */
 	bool outer = policy->workspace_at == AJ_AT_SAME && request->main_repository &&
 	             aj_path_within(request->workspace, request->main_repository);
-	if ((outer && main_repository(plan, arena, request, err) < 0) || workspace(plan, arena, policy, request, err) < 0 ||
-	    (!outer && main_repository(plan, arena, request, err) < 0) || binds(plan, arena, policy, request, err) < 0)
+	if (home(plan, arena, policy, request, err) < 0 || (outer && main_repository(plan, arena, policy, request, err) < 0) ||
+	    workspace(plan, arena, policy, request, err) < 0 ||
+	    (!outer && main_repository(plan, arena, policy, request, err) < 0) || binds(plan, arena, policy, request, err) < 0)
 		return -1;
 	if (plan->snippet && (request->lasting || request->zygote || request->output))
 		file_folders(plan, arena);
-	return masks(plan, arena, policy, err);
+	return masks(plan, arena, policy, request, err);
 }

@@ -43,7 +43,7 @@ struct aj_mount {
 	const char *source; /* host path, symlink text or file text */
 	unsigned flags;
 	unsigned mode;               /* tmpfs */
-	uint64_t size_bytes, inodes; /* tmpfs */
+	uint64_t size_bytes, inodes; /* tmpfs; size_bytes of a file: those of `source`, which may hold NULs; 0: a string */
 	const char *why;
 	/* Set by the builder, in its own copy: the errno for which the overlay of the folder or file failed and a bind replaced it; else
 	 * 0. */
@@ -103,6 +103,7 @@ struct aj_plan {
 	int terminal_fd; /* ours to which the terminal is relayed; -1 without one */
 	enum aj_escapes escapes;
 	AJ_LIST(struct aj_mount) mounts;
+	const char *home, *home_source; /* of a command: its path in the jail; a kept home's folder on the host, or NULL */
 	const char *workspace_at;       /* the path of the workspace in the jail; NULL: there is none */
 	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */
 	const char *apart; /* host path of a workspace whose changes are kept apart from it; NULL: none. An addition of aj_view_open() to the plan: */
@@ -186,10 +187,11 @@ static inline bool aj_mount_is_named(const struct aj_mount *m)
 	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_DEV | AJ_MASK)) && strcmp(m->target, "/usr") != 0;
 }
 
-/* A writable folder of the host that is neither the workspace nor its main repository: nothing in it is held. */
+/* A writable folder of the host that is neither the workspace, its main repository nor a kept home: nothing in it is held. */
 static inline bool aj_plan_unheld(const struct aj_plan *plan, const struct aj_mount *m)
 {
 	return aj_mount_is_shared(m) && !(plan->workspace_at && strcmp(m->target, plan->workspace_at) == 0) &&
+	       !(plan->home_source && strcmp(m->target, plan->home) == 0) &&
 	       !(plan->main_repository && strcmp(m->target, plan->main_repository) == 0);
 }
 

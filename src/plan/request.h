@@ -13,6 +13,14 @@ enum { AJ_PUMP_OUT = 1, AJ_PUMP_ERR = 2, AJ_PUMP_JOINED = 4 };
 
 enum { AJ_STDIN_BYTES = 16 << 20 }; /* largest standard input of a snippet */
 
+/* A file of the caller's home, of which a command gets a copy. */
+struct aj_import {
+	const char *path; /* relative to the home */
+	const char *data;
+	size_t bytes;
+	bool program; /* may be executed */
+};
+
 struct aj_request {
 	bool snippet;   /* else a command */
 	const char *id; /* chosen by the caller or by agentjail */
@@ -70,8 +78,15 @@ struct aj_request {
 	const char *changes; /* of an overlay or a copy: go on with the changes that an earlier run has left under this id; NULL: begin with none */
 	void (*notice)(const char *text); /* tells a person, before the jail begins, what the run will lack; NULL: nobody is told */
 	const char *main_repository; /* of a workspace that is a linked worktree, see workspace/worktree.h; NULL: not shown */
-	bool lasting;                /* more snippets may follow: the plan does not depend on this code */
-	bool branching;              /* such a jail may be copied while it lasts, with all its state */
-	bool zygote;                 /* a zygote for such jails: a snippet's jail without the snippet */
+	const char *home_source, *home_at; /* the kept home, and its path in the jail; NULL: none, and the home is /tmp */
+	AJ_LIST(struct aj_import) imports;
+	AJ_LIST(const char *) import_links; /* of filesystem.home_import: left out, as they are behind a symlink */
+	AJ_LIST(struct aj_bind) tools;      /* folders of toolchains, shown read-only */
+	AJ_LIST(const char *) hidden;       /* paths in the jail of files in these folders */
+	AJ_LIST(const char *) tool_env;     /* NAME=value */
+	const char *path;                   /* PATH of a command; NULL: the standard one */
+	bool lasting;                       /* more snippets may follow: the plan does not depend on this code */
+	bool branching;                     /* such a jail may be copied while it lasts, with all its state */
+	bool zygote;                        /* a zygote for such jails: a snippet's jail without the snippet */
 	bool inspect; /* the plan is for inspection: missing inputs and a host without some feature are no errors */
 };

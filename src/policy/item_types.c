@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/bind.h"
+#include "policy/toolchains.h"
 
 /* --- modules --- */
 
@@ -131,6 +132,28 @@ static bool covers_under(struct aj_arena *arena, const char *outer, const char *
 	if (outer[0] == '@')
 		return strcmp(outer, AJ_UNDER_ANYWHERE) == 0 && strcmp(inner, AJ_UNDER_DEFAULT) == 0;
 	return inner[0] == '/' && covers_path(arena, outer, inner);
+}
+
+static const char *check_in_home(struct aj_arena *arena, const char *text)
+{
+	const char *wrong = no_expansion(text);
+	if (wrong)
+		return wrong;
+	return text[0] != '/' && aj_jail_path_valid(aj_printf(arena, "/%s", text)) && !strpbrk(text, "*?")
+	         ? NULL
+	         : "not a path relative to the home (no `.`, `..`, `//`, star or slash at the end)";
+}
+
+static const char *check_toolchain(struct aj_arena *arena, const char *text)
+{
+	(void)arena;
+	return aj_toolchain_word_valid(text) ? NULL : "not the name of a toolchain, nor auto, nor none";
+}
+
+static bool covers_toolchain(struct aj_arena *arena, const char *outer, const char *inner)
+{
+	(void)arena;
+	return strcmp(outer, inner) == 0 || strcmp(outer, AJ_TOOLCHAINS_AUTO) == 0 || strcmp(inner, AJ_TOOLCHAINS_NONE) == 0;
 }
 
 static const char *check_bind(struct aj_arena *arena, const char *text)
@@ -286,6 +309,8 @@ const struct aj_item_kind aj_item_folder = { "a folder", check_folder, same_item
 const struct aj_item_kind aj_item_reached = { "a folder of the jail", check_reached, covers_path, "^/[^$]*$" };
 const struct aj_item_kind aj_item_socket = { "a socket's path on the host", check_folder, same_item, "^/[^$]+$" };
 const struct aj_item_kind aj_item_under = { "a folder", check_under, covers_under, "^(/[^$]*|@default|@anywhere)$" };
+const struct aj_item_kind aj_item_in_home = { "a path in the home", check_in_home, covers_path, "^[^/$~*?][^$*?]*$" };
+const struct aj_item_kind aj_item_toolchain = { "a toolchain", check_toolchain, covers_toolchain, "^[a-z]+$" };
 const struct aj_item_kind aj_item_ids = { "a range of ids", check_ids, same_item, "^([0-9]+-[0-9]+)?$" };
 const struct aj_item_kind aj_item_destination = { "a destination", check_destination, same_item, "^(none|syslog|journal|file:/[^$]+)$" };
 const struct aj_item_kind aj_item_hash_seed = { "a seed", check_hash_seed, same_item, "^(random|[0-9]{1,10})$" };

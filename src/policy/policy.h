@@ -16,6 +16,7 @@ enum aj_publish_to { AJ_PUBLISH_LOOPBACK, AJ_PUBLISH_ANY };
 enum aj_workspace { AJ_WORKSPACE_NONE, AJ_WORKSPACE_READ_ONLY, AJ_WORKSPACE_OVERLAY, AJ_WORKSPACE_COPY, AJ_WORKSPACE_READ_WRITE };
 /* Not ordered by looseness: a reviewer looks at every change. */
 enum aj_workspace_at { AJ_AT_WORKSPACE, AJ_AT_SAME };
+enum aj_home { AJ_HOME_EMPTY, AJ_HOME_KEPT };
 enum aj_enforce { AJ_ENFORCE_STRICT, AJ_ENFORCE_BEST_EFFORT };
 enum aj_escapes { AJ_ESCAPES_NONE, AJ_ESCAPES_FILTERED, AJ_ESCAPES_ALL };
 enum aj_audit_failure { AJ_AUDIT_REFUSE, AJ_AUDIT_FLAG };
@@ -99,7 +100,10 @@ struct aj_policy {
 	bool proc;          /* a fresh, read-only /proc */
 	enum aj_workspace workspace;
 	enum aj_workspace_at workspace_at;
-	bool workspace_here;                   /* of a command: the working directory, where the caller names no folder */
+	bool workspace_here; /* of a command: the working directory, where the caller names no folder */
+	enum aj_home home;
+	AJ_LIST(const char *) home_import;     /* paths in the caller's home */
+	AJ_LIST(const char *) toolchains;      /* names of policy/toolchains.h, AJ_TOOLCHAINS_* */
 	AJ_LIST(const char *) binds;           /* HOST[:JAIL][:ro|:rw], as aj_bind_parse() reads them */
 	AJ_LIST(const char *) masks;           /* absolute paths in the jail, shown as empty and read-only */
 	bool worktree;                         /* a linked worktree's main repository is shown too */

@@ -8,6 +8,7 @@ static const char *const network_names[] = { "none", "loopback", "allow", "host"
 static const char *const publish_names[] = { "loopback", "any", NULL };
 static const char *const workspace_names[] = { "none", "read-only", "overlay", "copy", "read-write", NULL };
 static const char *const workspace_at_names[] = { "/workspace", "same", NULL };
+static const char *const home_names[] = { "empty", "kept", NULL };
 static const char *const enforce_names[] = { "strict", "best-effort", NULL };
 static const char *const escape_names[] = { "none", "filtered", "all", NULL };
 static const char *const failure_names[] = { "refuse", "flag", NULL };
@@ -77,6 +78,15 @@ const struct aj_key aj_policy_keys[] = {
 	          "/workspace is then a symlink to it)" },
 	{ "filesystem.workspace_here", AJ_KEY_BOOL, AT(workspace_here), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
 	  .help = "whether the working directory of `agentjail run` is the workspace where the caller names none" },
+	{ "filesystem.home", AJ_KEY_ENUM, AT(home), .names = home_names, .fallback = "empty", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
+	  .help = "the home of a command of `agentjail run`: empty (/tmp, gone with the jail) or kept (a folder for each policy and workspace, below the caller's state "
+	          "folder, shown at the caller's own home path; see `agentjail homes`)" },
+	{ "filesystem.home_import", AJ_KEY_LIST, AT(home_import), .max = 50, .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS, .seen = true, .items = &aj_item_in_home,
+	  .help = "files and folders of the caller's home of which `agentjail run` copies the present state into the command's home at each start, as paths relative to the "
+	          "home; missing ones and symlinks are left out" },
+	{ "filesystem.toolchains", AJ_KEY_LIST, AT(toolchains), .max = 20, .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS, .seen = true, .items = &aj_item_toolchain,
+	  .help = "toolchains outside of /usr that `agentjail run` shows read-only at their own paths: auto (those that PATH betrays), or names (rust, go, node, python, "
+	          "uv, local, agents, ruby, java, mise, asdf, brew, opt); none switches them off" },
 	{ "filesystem.protect", AJ_KEY_LIST, AT(protect), .max = 100, .fallback = "@default", .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS, .items = &aj_item_place,
 	  .help = "places of a writable workspace that stay as they are, since the host runs or obeys them later: paths relative to the workspace, `*` for any part of a "
 	          "name, a slash at the end for a folder that is protected even before it exists; `@default` is the built-in list. "

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "host/home.h"
 #include "host/paths.h"
 #include "mounts/mount.h"
 #include "policy/bind.h"
@@ -45,34 +44,6 @@ static bool same_folder(const char *a, const char *b)
 {
 	struct stat x, y;
 	return strcmp(a, b) == 0 || (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
-}
-
-/* A home that is / or that another user owns does not show where the caller's work lies. */
-static const char *home_at(const char *home, struct aj_arena *arena)
-{
-	struct stat st;
-	home = home && home[0] == '/' ? real(home, arena) : NULL;
-	bool ours = home && stat(home, &st) == 0 && (st.st_uid == geteuid() || geteuid() == 0);
-	return ours && strcmp(home, "/") != 0 ? home : NULL;
-}
-
-static const char *home_of(struct aj_arena *arena)
-{
-	const char *home = secure_getenv("HOME");
-	return home_at(home || geteuid() != 0 ? home : "/root", arena);
-}
-
-/* Services and cron have no HOME, or another one; the home of /etc/passwd is protected all the same. */
-static const char *listed_home(struct aj_arena *arena)
-{
-	const char *home = NULL;
-	FILE *users = fopen("/etc/passwd", "re");
-	for (const struct passwd *one; users && !home && (one = fgetpwent(users));)
-		if (one->pw_uid == geteuid())
-			home = home_at(one->pw_dir, arena);
-	if (users)
-		fclose(users);
-	return home;
 }
 
 /* --- folders that must be named --- */
@@ -146,6 +117,13 @@ static void add_trail(path_list *list, const char *destination, struct aj_arena 
 	add_path(list, path, arena);
 }
 
+/* Holds what other jails write and later runs show: homes that are kept. */
+static const char *state_of(const struct asked *a)
+{
+	const char *state = aj_home_state(a->arena);
+	return state ? aj_printf(a->arena, "%s/agentjail", state) : NULL;
+}
+
 static void own_paths(const struct asked *a, path_list *ret)
 {
 	const struct aj_policy *p = &a->loaded->policy;
@@ -159,12 +137,16 @@ static void own_paths(const struct asked *a, path_list *ret)
 	add_trail(ret, a->site->audit, a->arena);
 	add_path(ret, a->request->rootfs, a->arena);
 	add_path(ret, aj_own_path(a->arena), a->arena);
+	add_path(ret, state_of(a), a->arena);
 }
 
-/* The first of agentjail's own paths at or below this folder; NULL for none. */
+/* The first of agentjail's own paths at or below this folder, or its state folder around it; NULL for none. */
 static const char *own_within(const struct asked *a, const char *folder)
 {
+	const char *state = state_of(a);
 	path_list own = { 0 };
+	if (state && aj_source_within(folder, state, a->arena))
+		return state;
 	own_paths(a, &own);
 	for (size_t i = 0; i < own.count; i++)
 		if (aj_source_within(own.items[i], folder, a->arena))
@@ -231,8 +213,8 @@ static int check_workspace(struct asked *a, struct aj_error *err)
 	size_t k = aj_key_index("filesystem.workspace_under");
 	if (!(a->path = plain_path(a->request->workspace, a->arena, err)))
 		return -1;
-	a->home = home_of(a->arena);
-	a->listed = listed_home(a->arena);
+	a->home = aj_home_of_caller(a->arena);
+	a->listed = aj_home_listed(a->arena);
 	const char *why = system_place(a);
 	if (!why)
 		why = private_place(a);

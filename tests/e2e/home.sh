@@ -1,11 +1,11 @@
 #!/bin/sh
-# A command where its caller stands: the workspace at its own path, variables by name.
+# A command where its caller stands: the workspace at its own path, variables by name, a home, toolchains.
 # It looks at what the jail shows and at what stays on the host; the unit tests know each path that is refused.
 . "$(dirname "$0")/../lib.sh"
 
 H=$T/home
 mkdir -p "$H/project/sub" "$T/p"
-export HOME="$H" XDG_STATE_HOME="$H/.local/state"
+export HOME="$H"
 unset ANTHROPIC_API_KEY OPENAI_API_KEY
 [ "$(id -u)" != 0 ] || chown -R 65534:65534 "$H/project"
 cd "$H/project/sub" || exit 1
@@ -35,10 +35,93 @@ rm -rf hidden secret
 
 # --- variables ---
 export ANTHROPIC_API_KEY=key-of-the-caller COLORTERM=truecolor OTHER=other
-text "a policy's variables are passed on" 0 '^key-of-the-caller truecolor none$' run --policy claude -- sh -c 'echo "$ANTHROPIC_API_KEY $COLORTERM ${OTHER-none}"'
-text "an option wins" 0 '^mine$' run --policy claude --env ANTHROPIC_API_KEY=mine -- sh -c 'echo "$ANTHROPIC_API_KEY"'
+text "a policy's variables are passed on" 0 '^key-of-the-caller truecolor none$' run --policy claude --home empty -- sh -c 'echo "$ANTHROPIC_API_KEY $COLORTERM ${OTHER-none}"'
+text "an option wins" 0 '^mine$' run --policy claude --home empty --env ANTHROPIC_API_KEY=mine -- sh -c 'echo "$ANTHROPIC_API_KEY"'
 text "another policy passes none" 0 '^none$' run --policy offline-build --workspace . -- sh -c 'echo "${ANTHROPIC_API_KEY-none}"'
 aj run --policy claude --dry-run -- true
 silent "a printed plan has no value of theirs" key-of-the-caller
+
+# --- a home that is kept ---
+homes() { find "$XDG_STATE_HOME/agentjail/homes" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l; }
+is "without one none is made" 0 "$(homes)"
+aj run --policy claude --dry-run -- true
+is "nor by a dry run" 0 "$(homes)"
+printf '[user]\n\tname = Ann\n\temail = ann@example.org\n' >"$H/.gitconfig"
+mkdir -p "$H/.config/git" "$H/.ssh" "$H/elsewhere" && echo '*.o' >"$H/.config/git/ignore" && echo SECRET >"$H/.ssh/id" && echo SECRET >"$H/.config/git/credentials"
+text "its path is the caller's own" 0 "^$H\$" run --policy claude -- sh -c 'echo kept >~/.agent; getent passwd agent | cut -d: -f6'
+is "it is made once" 1 "$(homes)"
+text "what is in it lasts" 0 '^kept$' run --policy claude -- cat "$H/.agent"
+check "outside of the caller's own" test ! -e "$H/.agent"
+text "another workspace has another" 1 'No such file' run --policy claude --workspace sub -- cat "$H/.agent"
+text "and so has another policy" 1 'No such file' run --policy codex -- cat "$H/.agent"
+text "--home empty" 0 '^/tmp$' run --policy claude --home empty -- sh -c 'echo $HOME; test ! -e ~/.agent'
+text "--home kept" 0 "^$H\$" run --policy coding-agent --home kept -- sh -c 'echo $HOME'
+for home in kept empty; do
+	text "$home: git knows its user" 0 '^Ann ann@example.org$' run --policy claude --home $home -- sh -c 'echo "$(git config user.name) $(git config user.email)"'
+	text "$home: and what it ignores" 0 '^\*.o$' run --policy claude --home $home -- sh -c 'cat ~/.config/git/ignore'
+	text "$home: no secret of the home is there" 0 '^end$' run --policy claude --home $home -- sh -c "cat ~/.ssh/id ~/.config/git/credentials '$H/.ssh/id' 2>/dev/null; echo end"
+	silent "$home: nor said" SECRET
+done
+text "the jail's copy is its own" 0 '^other$' run --policy claude -- sh -c 'git config --global user.name other && git config user.name'
+check "the caller's file stays" grep -q 'name = Ann' "$H/.gitconfig"
+text "and is copied anew at the next start" 0 '^Ann$' run --policy claude -- git config user.name
+mv "$H/.gitconfig" "$H/elsewhere/gitconfig" && ln -s elsewhere/gitconfig "$H/.gitconfig"
+text "a symlink is not followed" 1 'home: `~/.gitconfig` is behind a symlink, and is not copied' run --policy claude --home empty -- git config user.name
+rm "$H/.gitconfig"
+text "a toolchain's and the workspace's parents stay" 0 '^held$' run --policy claude -- sh -c "mv '$H/project' '$H/p' 2>/dev/null || echo held"
+text "a link that an agent left is not followed" 0 '' run --policy claude -- sh -c 'rm -rf ~/.config && ln -s /tmp ~/.config'
+text "but named, with the way out" 125 'homes remove' run --policy claude -- true
+text "the list says whose they are" 0 "^claude-[0-9a-f]{12} .* $H/project\$" homes list
+aj homes list --json
+check "also as JSON" "$PY" -c 'import json, sys; homes = json.load(open(sys.argv[1])); assert {h["policy"] for h in homes} == {"claude", "codex", "coding-agent"} and not any(h["in_use"] for h in homes), homes' "$T/out"
+name=$("$PY" -c 'import json, sys; print([h["name"] for h in json.load(open(sys.argv[1])) if h["policy"] == "codex"][0])' "$T/out")
+text "what an agent leaves is removed" 0 '' run --policy codex -- sh -c 'd=~; for i in $(seq 300); do d=$d/long-name-of-a-folder; mkdir -p $d && cd $d && d=.; done; mkdir ~/shut && touch ~/shut/x && chmod 0 ~/shut; ln -s / ~/root; mkfifo ~/pipe; touch ~/.removed-0'
+text "by its name" 0 '' homes remove "$name"
+text "and then it is gone" 2 'no home of the name' homes remove "$name"
+check "the caller's own home is as it was" test -d "$H/.ssh" -a -d "$H/elsewhere"
+text "a name is no path" 2 'no home of the name' homes remove ../homes
+timeout 60 "$AJ" run --policy claude --workspace sub -- sh -c 'echo started; sleep 60' >"$T/started" 2>&1 &
+running=$!
+await grep -q started "$T/started"
+aj homes list
+name=$(sed -n 's/ .*in use.*//p' "$T/out")
+text "one in use is not removed" 125 'a run has the home' homes remove "$name"
+text "and a second run shares it" 0 '^shared$' run --policy claude --workspace sub -- sh -c 'echo shared'
+kill $running && wait $running 2>/dev/null
+text "all of them" 0 '' homes remove --all
+is "are gone" 0 "$(homes)"
+chmod 777 "$XDG_STATE_HOME/agentjail/homes"
+text "a folder that others may write is refused" 125 'others may write' run --policy claude -- true
+chmod 700 "$XDG_STATE_HOME/agentjail/homes"
+text "a bind of all homes is refused" 2 'agentjail.s configuration' run --bind "$XDG_STATE_HOME:/x:rw" -- true
+
+# --- toolchains ---
+mkdir -p "$H/.cargo/bin" "$H/.cargo/registry" "$H/.rustup/toolchains" "$H/.nvm/versions/node/v1/bin" "$H/.nvm/versions/node/v1/etc" "$H/bin"
+for program in .cargo/bin/tool-of-cargo .nvm/versions/node/v1/bin/tool-of-node bin/tool-of-mine; do
+	printf '#!/bin/sh\necho "%s runs"\n' "${program##*/}" >"$H/$program" && chmod 755 "$H/$program"
+done
+echo SECRET >"$H/.cargo/credentials.toml"
+echo SECRET >"$H/.nvm/versions/node/v1/etc/npmrc"
+chmod -R a+rX "$H/.cargo" "$H/.rustup" "$H/.nvm"
+PATH="$H/project/.venv/bin:$H/.nvm/versions/node/v1/bin:$H/bin:/usr/bin:$H/.cargo/bin:/bin:/opt/../etc:relative"
+export PATH
+text "PATH's known folders, in its order" 0 "^$H/project/.venv/bin:$H/.nvm/versions/node/v1/bin:/usr/bin:$H/.cargo/bin:/bin:/usr/local/sbin" run --policy coding-agent -- sh -c 'echo $PATH'
+for home in kept empty; do
+	text "$home: they run" 0 '^tool-of-cargo runs$' run --policy coding-agent --home $home -- sh -c 'tool-of-node && tool-of-cargo'
+	text "$home: nothing else of the home is there" 0 '^end$' run --policy coding-agent --home $home -- sh -c "ls -d '$H/.ssh' '$H/bin' '$H/.cargo/registry' 2>/dev/null; cat '$H'/.cargo/credentials.toml '$H'/.nvm/versions/node/v1/etc/npmrc 2>/dev/null; echo end"
+	silent "$home: no token is shown" SECRET
+	text "$home: they are read-only" 0 '^end$' run --policy coding-agent --home $home -- sh -c "touch '$H/.cargo/bin/x' 2>/dev/null && echo written; rm -f '$H/.cargo/bin/tool-of-cargo' 2>/dev/null && echo removed; echo end"
+	silent "$home: really" 'written|removed'
+done
+text "the variable of one is set" 0 "^$H/.rustup\$" run --policy coding-agent -- sh -c 'echo $RUSTUP_HOME'
+text "--toolchain none" 127 'toolchain auto shows it' run --policy coding-agent --toolchain none -- tool-of-cargo
+text "--toolchain rust" 0 '^tool-of-cargo runs$' run --toolchain rust -- tool-of-cargo
+text "no other is shown by it" 127 '' run --toolchain rust -- tool-of-node
+text "a toolchain that is not there" 2 'the toolchain `go` is not there' run --toolchain go -- true
+text "what is in no table needs a bind" 127 "bind '$H/bin'" run --policy coding-agent -- tool-of-mine
+mv "$H/.cargo" "$H/elsewhere/cargo" && ln -s elsewhere/cargo "$H/.cargo"
+text "the caller's own links lead there" 0 '^tool-of-cargo runs$' run --policy coding-agent -- tool-of-cargo
+rm "$H/.cargo" && ln -s . "$H/.cargo" && mv "$H/elsewhere/cargo/bin" "$H/elsewhere/bin"
+CARGO_HOME=$H/.nvm/../.. RUSTUP_HOME=$H text "no variable shows a home" 0 '^end$' run --policy coding-agent -- sh -c "ls -d '$H/.ssh' 2>/dev/null; echo end"
 
 finish

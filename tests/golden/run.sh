@@ -15,7 +15,8 @@ trap 'exit 130' HUP INT TERM
 mkdir -p "$scratch/rootfs/tree/usr/bin"
 : > "$scratch/rootfs/tree/usr/bin/python3"
 chmod 755 "$scratch/rootfs/tree/usr/bin/python3"
-mkdir "$scratch/ws"
+mkdir -p "$scratch/ws" "$scratch/home/.cargo/bin"
+printf '[user]\n' > "$scratch/home/.gitconfig"
 
 # The parts of a plan that differ from host to host, and nothing else:
 #   identity      the caller's ids, or 65534 for root
@@ -30,6 +31,7 @@ normalise() {
 		-e 's/^(  identity: )host id [0-9]+, shared.*$/\1AS_ON_HOST/' \
 		-e "s|<- $scratch/rootfs/tree/usr |<- ROOTFS/tree/usr |" \
 		-e "s|$scratch/ws|WORKSPACE|g" \
+		-e "s|$scratch/home|HOME|g; s|/claude-[0-9a-f]{12}/|/claude-HASH/|" \
 		-e '/^  (symlink|bind) +\/(bin|sbin|lib|lib64|lib32) .*# as on the host$/d' \
 		-e 's/^(  landlock: )(ABI [0-9]+|none: this kernel has no Landlock)$/\1AS_ON_HOST/' \
 		-e "s/^(  network: none: the policy gives the host's network)(, its abstract sockets included)?\$/\1/" \
@@ -44,7 +46,7 @@ passed=0 failed=0 skipped=0
 plan() {
 	name=$1
 	shift
-	if ! env -u LANG -u LC_ALL -u LC_CTYPE -u TZ -u COLORTERM -u NO_COLOR "$agentjail" "$@" > "$scratch/raw" 2> "$scratch/err" < /dev/null; then
+	if ! env -i HOME="$scratch/home" PATH="$scratch/home/.cargo/bin:/usr/bin:/bin" "$agentjail" "$@" > "$scratch/raw" 2> "$scratch/err" < /dev/null; then
 		echo "FAIL $name: agentjail $*"
 		sed 's/^/     /' "$scratch/err"
 		failed=$((failed + 1))
@@ -98,6 +100,7 @@ plan policy-coding-agent run --dry-run --policy coding-agent --workspace "$scrat
 plan run-publish run --dry-run --publish 8000 --publish "[::1]:8080:80" --proc none -- server
 plan run-overlay run --dry-run --policy offline-build --workspace "$scratch/ws" --workspace-mode overlay -- make
 plan run-copy run --dry-run --policy offline-build --workspace "$scratch/ws" --workspace-mode copy -- make
+plan policy-claude run --dry-run --policy claude --workspace "$scratch/ws" -- claude
 plan run-allow-host run --dry-run --allow-host pypi.org:443 --allow-host "*.pythonhosted.org:443" --proc none -- pip install x
 
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -239,4 +239,23 @@ printf '%s\n' 'for i in range(5):' '    with open("/workspace/%d" % i, "wb") as 
 rm -rf "$T/grown/"*
 timeout 60 "$AJ" session --json --timeout 25s --policy-file "$T/p/size-snippet.toml" --workspace "$T/grown" <"$T/cells" >"$T/out" 2>"$T/err"
 check "workspace-size: of a session" grep -q '"limits_hit":\["workspace"\]' "$T/out"
+
+# --- homes and toolchains; tests/e2e/home.sh has more ---
+mkdir -p "$HOME/.cargo/bin" && echo '#!/bin/sh' >"$HOME/.cargo/bin/tool" && echo SECRET >"$HOME/.cargo/credentials.toml" && chmod -R a+rX "$HOME/.cargo" && chmod a+x "$HOME/.cargo/bin/tool"
+printf 'extends = "./default.toml"\n[filesystem]\nhome = "kept"\nhome_import = [".imported", ".linked"]\ntoolchains = ["rust"]\n' >"$T/p/homely.toml"
+echo imported >"$HOME/.imported" && ln -s .keys "$HOME/.linked"
+homely() { # NAME WORKSPACE REGEX SCRIPT
+	text "$1" 0 "$3" run --policy-file "$T/p/homely.toml" --workspace "$2" -- sh -c "$4"
+}
+homely "home-kept: control: what a run leaves" "$T/ws" '' 'echo left >~/.left'
+homely "home-kept: is there for the same workspace" "$T/ws" '^left$' 'cat ~/.left'
+homely "home-kept: and for no other" "$T/ws/sub" '^none$' 'cat ~/.left 2>/dev/null || echo none'
+check "home-kept: nor in the caller's own home" test ! -e "$HOME/.left"
+refused "home-kept: a bind of it is refused" 'agentjail.s configuration' --bind "$XDG_STATE_HOME/agentjail/homes:/x:rw"
+refused "home-kept: and a workspace that holds it" 'agentjail.s configuration' --policy-file "$T/p/anywhere.toml" --workspace "$XDG_STATE_HOME/agentjail"
+homely "home-import: a copy" "$T/ws" '^imported$' 'cat ~/.imported; echo changed >~/.imported'
+is "home-import: the caller's file stays" imported "$(cat "$HOME/.imported")"
+homely "home-import: a link is not followed" "$T/ws" 'linked. is behind a symlink' 'ls ~/.linked; true'
+homely "toolchains: shown, and nothing else of the home" "$T/ws" '^end$' 'tool && cat ~/.cargo/credentials.toml 2>/dev/null; touch ~/.cargo/bin/x 2>/dev/null && echo WROTE; echo end'
+silent "toolchains: no secret of it" 'SECRET|WROTE'
 finish

@@ -81,6 +81,8 @@ static const struct {
 	  { "8000", "8080:80", "127.0.0.1:8000", "0.0.0.0:8080:80", "[::1]:8000", "[::]:1:65535" },
 	  { "", "0", "65536", "8000:0", "localhost:8000", "::1:8000", "[::1]", "1.2.3:8000", "8000:80:", "08000" } },
 	{ "--bind", RUN, { "/a", "/a:/b", "/a:/b:rw", "/a:/b:ro", "a:/b", "/a:rw" }, { "", "a", ":/b", "/a:b", "/a:/b:x", "/a:/b:rw:x" } },
+	{ "--home", RUN, { "empty", "kept" }, { "", "Kept", "/home/u" } },
+	{ "--toolchain", RUN, { "auto", "none", "rust", "opt" }, { "", "cargo", "Auto", "/opt/x" } },
 	{ "--chdir", RUN, { "/", "/tmp" }, { "", "tmp", "." } },
 	{ "--proc", RUN, { "fresh", "none" }, { "", "host" } },
 	{ "--env", EXEC | RUN, { "A=1", "A=", "A=b=c", "UNIT_TEST_SET" }, { "", "=1", "=", "UNIT_TEST_NOT_SET" } },

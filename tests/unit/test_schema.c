@@ -71,6 +71,8 @@ static const struct {
 	{ &aj_item_socket, "/run/a.sock", "/run/b.sock" },
 	{ &aj_item_env, "A=1", "B=\"\\" },
 	{ &aj_item_variable, "A", "_b2" },
+	{ &aj_item_in_home, ".gitconfig", ".config/git" },
+	{ &aj_item_toolchain, "rust", "go" },
 	{ &aj_item_host, "a.example:443", "b.example:80" },
 	{ &aj_item_publish, "8000", "[::1]:8000:80" },
 	{ &aj_item_under, "/srv/a", "/srv/b" },

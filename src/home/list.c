@@ -1,0 +1,159 @@
+/* Lists the homes that are kept, and removes one with all that jails left in it.
+ * It follows no symlink, opens no file of a home, and needs no stack for folders however deep they lie in one another. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "home/folders.h"
+#include "home/kept.h"
+#include "json/json.h"
+
+enum { RECORD_BYTES = 16384 };
+
+static const char *member(const json_t *doc, const char *name, struct aj_arena *arena)
+{
+	const char *text = json_string_value(json_object_get(doc, name));
+	return text ? aj_strdup(arena, text) : "";
+}
+
+static void read_record(struct aj_kept *kept, int folder, struct aj_arena *arena)
+{
+	char text[RECORD_BYTES];
+	struct stat st;
+	json_t *doc = aj_read_text_at(folder, AJ_KEPT_RECORD, text, sizeof text) > 0 ? json_loads(text, 0, NULL) : NULL;
+	kept->policy = member(doc, "policy", arena);
+	kept->workspace = member(doc, "workspace", arena);
+	json_decref(doc);
+	cleanup_fd int lock = openat(folder, AJ_KEPT_LOCK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (lock < 0 || fstat(lock, &st) < 0)
+		return;
+	kept->used_s = st.st_mtim.tv_sec;
+	kept->in_use = flock(lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct aj_kept *)a)->name, ((const struct aj_kept *)b)->name);
+}
+
+/* -1 without err: no home was ever kept. */
+static int open_root(const char **ret, struct aj_arena *arena, struct aj_error *err)
+{
+	*ret = aj_kept_root(arena, err);
+	int fd = *ret ? aj_beneath_open(AT_FDCWD, *ret, O_RDONLY | O_DIRECTORY) : -1;
+	if (*ret && fd < 0 && errno != ENOENT)
+		aj_fail(err, AJ_EXIT_SETUP, "home", errno, "open `%s`", *ret);
+	return fd;
+}
+
+int aj_kept_list_all(aj_kept_list *ret, struct aj_arena *arena, struct aj_error *err)
+{
+	const char *root;
+	cleanup_fd int dir = open_root(&root, arena, err);
+	DIR *entries = dir < 0 ? NULL : aj_beneath_list(dir, ".");
+	*ret = (aj_kept_list){ 0 };
+	for (const struct dirent *e; entries && (e = readdir(entries));) {
+		cleanup_fd int folder = aj_path_is_dots(e->d_name) ? -1 : aj_beneath_open(dir, e->d_name, O_PATH | O_DIRECTORY);
+		if (folder < 0)
+			continue;
+		struct aj_kept *kept = AJ_PUSH(arena, ret);
+		*kept = (struct aj_kept){ .name = aj_strdup(arena, e->d_name), .path = aj_printf(arena, "%s/%s", root, e->d_name) };
+		read_record(kept, folder, arena);
+	}
+	if (entries)
+		closedir(entries);
+	if (ret->count)
+		qsort(ret->items, ret->count, sizeof *ret->items, by_name);
+	return err->exit_code ? -1 : 0;
+}
+
+/* A folder of a jail's may deny its owner everything; moving it changes its entry `..`, and needs the right to write. */
+static int open_fully(int dir, const char *name)
+{
+	char path[64];
+	cleanup_fd int look = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (look < 0)
+		return -1;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", look);
+	chmod(path, 0700);
+	return aj_beneath_open(look, ".", O_RDONLY | O_DIRECTORY);
+}
+
+/* Remove the entries of folder `name`, or move those that are no empty folders up into `top`, and then the folder. */
+static int flatten(int top, const char *name, unsigned long *moved)
+{
+	cleanup_fd int dir = open_fully(top, name);
+	DIR *entries = dir < 0 ? NULL : aj_beneath_list(dir, ".");
+	if (!entries)
+		return -1;
+	int code = 0;
+	for (const struct dirent *e; code == 0 && (e = readdir(entries));) {
+		char to[32];
+		if (aj_path_is_dots(e->d_name) || unlinkat(dir, e->d_name, 0) == 0 || unlinkat(dir, e->d_name, AT_REMOVEDIR) == 0)
+			continue;
+		cleanup_fd int child = open_fully(dir, e->d_name);
+		do
+			snprintf(to, sizeof to, ".removed-%lu", (*moved)++);
+		while (aj_beneath_has(top, to));
+		code = child < 0 ? -1 : renameat(dir, e->d_name, top, to);
+	}
+	closedir(entries);
+	return code < 0 ? -1 : unlinkat(top, name, AT_REMOVEDIR);
+}
+
+static int remove_contents(int top)
+{
+	unsigned long moved = 0;
+	for (bool found = true; found;) {
+		DIR *entries = aj_beneath_list(top, ".");
+		found = false;
+		if (!entries)
+			return -1;
+		for (const struct dirent *e; (e = readdir(entries));) {
+			if (aj_path_is_dots(e->d_name))
+				continue;
+			found = true;
+			if (unlinkat(top, e->d_name, 0) < 0 && unlinkat(top, e->d_name, AT_REMOVEDIR) < 0 &&
+			    flatten(top, e->d_name, &moved) < 0 && errno != ENOENT) {
+				int errnum = errno;
+				closedir(entries);
+				errno = errnum;
+				return -1;
+			}
+		}
+		closedir(entries);
+	}
+	return 0;
+}
+
+int aj_kept_remove(const char *name, struct aj_arena *arena, struct aj_error *err)
+{
+	const char *root;
+	cleanup_fd int dir = open_root(&root, arena, err);
+	if (err->exit_code)
+		return -1;
+	cleanup_fd int folder = dir < 0 || strchr(name, '/') || aj_path_is_dots(name) ? -1 : aj_kept_folder(dir, name, false, err);
+	if (folder < 0) {
+		aj_fail(err, AJ_EXIT_USAGE, "home", 0, "no home of the name `%s` is kept", name);
+		aj_advise(err, "`agentjail homes list` lists those that are");
+		return -1;
+	}
+	cleanup_fd int lock = openat(folder, AJ_KEPT_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0) {
+		aj_fail(err, AJ_EXIT_SETUP, "home", lock < 0 ? errno : 0, "a run has the home `%s`", name);
+		aj_advise(err, "end that run first");
+		return -1;
+	}
+	if (remove_contents(folder) < 0 || unlinkat(dir, name, AT_REMOVEDIR) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "home", errno, "remove `%s/%s`", root, name);
+	return 0;
+}

@@ -1,0 +1,11 @@
+/* The home folder of the user who called us. */
+#pragma once
+#include "base/arena.h"
+
+/* $HOME without symlinks, if it can be a home (a folder of the caller's own, and not /); else NULL. */
+const char *aj_home_of_caller(struct aj_arena *arena);
+/* The same by /etc/passwd: services and cron have no HOME, or another one. */
+const char *aj_home_listed(struct aj_arena *arena);
+/* Where programs of the caller keep what lasts: $XDG_STATE_HOME, or .local/state in the home; it may not exist yet. Without symlinks as far
+ * as it exists. NULL: there is no home. */
+const char *aj_home_state(struct aj_arena *arena);

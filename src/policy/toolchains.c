@@ -1,0 +1,48 @@
+/* The table of toolchains: the layouts that installers make, each with the least of its folders that its programs need.
+ * It holds no logic, and no folder in which installers keep passwords, tokens or a person's settings. */
+#include "policy/toolchains.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* clang-format off */
+const struct aj_toolchain aj_toolchains[] = {
+	/* ~/.cargo holds credentials.toml and the registry's cache; the jail has a CARGO_HOME of its own. */
+	{ "rust", { "~/.cargo/bin", "$CARGO_HOME/bin" }, { { ".", NULL }, { "~/.rustup", "RUSTUP_HOME" } } },
+	{ "go", { "$GOROOT/bin", "~/sdk/go*/bin", "~/.local/go/bin", "~/.go/bin" }, { { "^", NULL } } },
+	{ "go", { "~/go/bin", "$GOPATH/bin", "$GOBIN" }, { { ".", NULL } } },
+	{ "node", { "~/.nvm/versions/node/*/bin", "$NVM_DIR/versions/node/*/bin", "~/.local/share/fnm/node-versions/*/installation/bin", "~/n/bin", "~/.npm-global/bin",
+	            "~/.npm-packages/bin" }, { { "^", NULL } } },
+	{ "node", { "~/.volta/bin" }, { { ".", NULL }, { "~/.volta/tools", NULL } } },
+	{ "node", { "~/.local/share/pnpm", "$PNPM_HOME", "~/.deno/bin" }, { { ".", NULL } } },
+	{ "node", { "~/.bun/bin" }, { { ".", NULL }, { "~/.bun/install/global", NULL } } },
+	{ "python", { "~/.pyenv/shims", "~/.pyenv/bin", "$PYENV_ROOT/shims", "$PYENV_ROOT/bin" }, { { "~/.pyenv", "PYENV_ROOT" } } },
+	{ "python", { "~/miniconda3/bin", "~/miniconda3/envs/*/bin", "~/anaconda3/bin", "~/anaconda3/envs/*/bin", "~/miniforge3/bin", "~/miniforge3/envs/*/bin" }, { { "^", NULL } } },
+	/* uv keeps tokens in ~/.local/share/uv/credentials. */
+	{ "uv", { "~/.local/bin", "~/.cargo/bin" }, { { "~/.local/share/uv/python", NULL }, { "~/.local/share/uv/tools", NULL } } },
+	{ "local", { "~/.local/bin" }, { { ".", NULL }, { "~/.local/lib", NULL }, { "~/.local/share/pipx/venvs", NULL }, { "~/.local/pipx/venvs", NULL },
+	                                 { "~/.local/share/claude/versions", NULL } } },
+	{ "agents", { "~/.opencode/bin", "~/.claude/local" }, { { ".", NULL } } },
+	{ "ruby", { "~/.rbenv/shims", "~/.rbenv/bin" }, { { "~/.rbenv", "RBENV_ROOT" } } },
+	{ "java", { "~/.sdkman/candidates/*/current/bin" }, { { "~/.sdkman/candidates", NULL } } },
+	{ "mise", { "~/.local/share/mise/shims", "~/.local/share/mise/installs/*/*/bin" }, { { "~/.local/share/mise/installs", NULL }, { "~/.local/share/mise/shims", NULL } } },
+	{ "asdf", { "~/.asdf/shims", "~/.asdf/bin" }, { { "~/.asdf", "ASDF_DATA_DIR" } } },
+	{ "brew", { "/home/linuxbrew/.linuxbrew/bin" }, { { "^", NULL } } },
+	{ "opt", { "/opt/*/bin", "/opt/*/*/bin" }, { { "^", NULL } } },
+	{ "opt", { "/opt/*" }, { { ".", NULL } } },
+	{ NULL, { NULL }, { { NULL, NULL } } },
+};
+/* clang-format on */
+
+const char *const aj_toolchain_secrets[] = { "etc/npmrc", ".npmrc",           "pip.conf", "etc/pip.conf",
+	                                     ".condarc",  "credentials.toml", NULL };
+
+bool aj_toolchain_word_valid(const char *word)
+{
+	if (strcmp(word, AJ_TOOLCHAINS_AUTO) == 0 || strcmp(word, AJ_TOOLCHAINS_NONE) == 0)
+		return true;
+	for (const struct aj_toolchain *t = aj_toolchains; t->name; t++)
+		if (strcmp(word, t->name) == 0)
+			return true;
+	return false;
+}

@@ -1,0 +1,24 @@
+/* Toolchains that live outside of /usr: what on PATH betrays them, and what of them a jail is shown. Plain data. */
+#pragma once
+#include <stdbool.h>
+
+/* A folder. `~/` is the caller's home, `$NAME/` what the variable names, `^` the folder above the entry of PATH, `.` that entry. */
+struct aj_toolchain_folder {
+	const char *path;
+	const char *variable; /* where the caller sets it, it names the folder; it is set in the jail. NULL: none */
+};
+
+struct aj_toolchain {
+	const char *name;       /* several rows may share one */
+	const char *on_path[8]; /* entries of PATH, as above; `*` is any part of one name */
+	struct aj_toolchain_folder shown[5];
+};
+
+extern const struct aj_toolchain aj_toolchains[]; /* ends with a NULL name */
+/* Files of such folders that may hold a token; hidden where they exist. Ends with NULL. */
+extern const char *const aj_toolchain_secrets[];
+
+/* Words of filesystem.toolchains besides names. */
+#define AJ_TOOLCHAINS_AUTO "auto"
+#define AJ_TOOLCHAINS_NONE "none"
+bool aj_toolchain_word_valid(const char *word);
