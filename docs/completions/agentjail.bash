@@ -97,10 +97,11 @@ complete -F _agentjail agentjail
 _agentjail_words() # PLACE
 {
 	case $1 in
-	'') echo 'exec run session serve mcp changes policy doctor rootfs audit --help --version' ;;
+	'') echo 'exec run session serve mcp changes policy doctor rootfs homes audit --help --version' ;;
 	'changes') echo 'list show diff apply discard --help' ;;
 	'policy') echo 'list show explain check diff schema --help' ;;
 	'rootfs') echo 'verify path --help' ;;
+	'homes') echo 'list --help' ;;
 	'audit') echo 'verify --help' ;;
 	esac
 }
@@ -109,7 +110,7 @@ _agentjail_options() # PLACE
 {
 	case $1 in
 	'exec') echo '-c --policy --policy-file --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --input --stdin --value-of --for-model --seed --file --output --rootfs --workspace --workspace-mode --changes --workspace-at --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
-	'run') echo '--policy --policy-file --local-policy --config --json --json-fd --rootfs --network --allow-host --network-ask --network-ask-command --network-ask-fd --network-ask-timeout --network-ask-save --publish --bind --connect --workspace --workspace-mode --changes --workspace-at --chdir --mcp --proc --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
+	'run') echo '--policy --policy-file --local-policy --config --json --json-fd --rootfs --network --allow-host --network-ask --network-ask-command --network-ask-fd --network-ask-timeout --network-ask-save --publish --bind --connect --workspace --workspace-mode --changes --workspace-at --home --toolchain --chdir --mcp --proc --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
 	'session') echo '--policy --policy-file --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --value-of --seed --rootfs --workspace --workspace-at --timeout --memory --pids --cpu-percent --limits --cgroup --help' ;;
 	'serve') echo '--config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --timeout --memory --pids --cpu-percent --limits --cgroup --policy --policy-file --socket --connection --metrics --parked --jails-max --sessions-max --queue-max --clients-max --pools-max --idle --lifetime --grace --request-max --request-time --unread-max --help' ;;
 	'mcp') echo '--workspace --http --help' ;;
@@ -119,14 +120,15 @@ _agentjail_options() # PLACE
 	'changes apply') echo '--json --force --abort --all' ;;
 	'changes discard') echo '--json --force --abort --all' ;;
 	'policy list') echo '--config --json --help' ;;
-	'policy show') echo '--policy-file --source --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --network --network-ask --network-ask-timeout --connect --workspace --workspace-mode --workspace-at --proc --timeout --memory --pids --cpu-percent --limits --help' ;;
-	'policy explain') echo '--policy-file --all --path --write --host --import --syscall --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --network --network-ask --network-ask-timeout --connect --workspace --workspace-mode --workspace-at --proc --timeout --memory --pids --cpu-percent --limits --help' ;;
+	'policy show') echo '--policy-file --source --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --network --network-ask --network-ask-timeout --connect --workspace --workspace-mode --workspace-at --home --toolchain --proc --timeout --memory --pids --cpu-percent --limits --help' ;;
+	'policy explain') echo '--policy-file --all --path --write --host --import --syscall --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --network --network-ask --network-ask-timeout --connect --workspace --workspace-mode --workspace-at --home --toolchain --proc --timeout --memory --pids --cpu-percent --limits --help' ;;
 	'policy check') echo '--policy-file --codes --config --json --help' ;;
 	'policy diff') echo '--policy-file --config --json --help' ;;
 	'policy schema') echo '--site --text --help' ;;
 	'doctor') echo '--json --config --apparmor --help' ;;
 	'rootfs verify') echo '' ;;
 	'rootfs path') echo '' ;;
+	'homes list') echo '--json --all' ;;
 	'audit verify') echo '--head' ;;
 	esac
 }
@@ -173,6 +175,8 @@ _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 	--publish) echo text ;;
 	--bind) echo files ;;
 	--connect) echo files ;;
+	--home) echo 'words empty kept' ;;
+	--toolchain) echo 'words auto none NAME' ;;
 	--chdir) echo folders ;;
 	--proc) echo 'words fresh none' ;;
 	--socket) echo files ;;
