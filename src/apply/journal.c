@@ -122,6 +122,20 @@ void aj_journal_drop(struct aj_journal_writer *w, int dir)
 
 /* --- reading --- */
 
+static void add_place(struct aj_journal *j, size_t *room, uint64_t at)
+{
+	char head[3] = { 0 }; /* as "P 2" */
+	if (j->count == *room) {
+		*room = *room ? 2 * *room : 64;
+		j->places = realloc(j->places, *room * sizeof *j->places);
+		if (!j->places)
+			abort();
+	}
+	if (pread(j->fd, head, sizeof head, (off_t)at) < 0)
+		head[0] = '\0'; /* aj_journal_step() will fail, too */
+	j->places[j->count++] = (struct aj_journal_place){ at, head[0], (char)(head[2] - '0') };
+}
+
 /* Where each record begins. */
 static int find_steps(struct aj_journal *j)
 {
@@ -132,20 +146,13 @@ static int find_steps(struct aj_journal *j)
 	if (!buffer)
 		abort();
 	while ((n = pread(j->fd, buffer, FLUSH_BYTES, (off_t)at)) > 0) {
-		for (char *c = buffer; (c = memchr(c, '\0', (size_t)(buffer + n - c))); c++) {
-			if (j->count == room) {
-				room = room ? 2 * room : 64;
-				j->offsets = realloc(j->offsets, room * sizeof *j->offsets);
-				if (!j->offsets)
-					abort();
-			}
-			j->offsets[j->count++] = at + (uint64_t)(c - buffer) + 1;
-		}
+		for (char *c = buffer; (c = memchr(c, '\0', (size_t)(buffer + n - c))); c++)
+			add_place(j, &room, at + (uint64_t)(c - buffer) + 1);
 		at += (uint64_t)n;
 	}
 	free(buffer);
 	errno = EINVAL;
-	if (n < 0 || j->count == 0 || j->offsets[j->count - 1] != at || pread(j->fd, j->tag, sizeof j->tag, 0) != sizeof j->tag)
+	if (n < 0 || j->count == 0 || j->places[j->count - 1].at != at || pread(j->fd, j->tag, sizeof j->tag, 0) != sizeof j->tag)
 		return -1;
 	j->count--; /* the end of the last step begins none */
 	return strspn(j->tag, "0123456789abcdef") == TAG_BYTES - 1 && j->tag[TAG_BYTES - 1] == '\0' ? 0 : -1;
@@ -166,7 +173,7 @@ int aj_journal_open(struct aj_journal *j, int dir)
 
 bool aj_journal_step(const struct aj_journal *j, size_t index, char room[AJ_STEP_BYTES], struct aj_step *ret)
 {
-	uint64_t from = j->offsets[index], bytes = j->offsets[index + 1] - from;
+	uint64_t from = j->places[index].at, bytes = j->places[index + 1].at - from;
 	errno = EINVAL;
 	return bytes <= AJ_STEP_BYTES && pread(j->fd, room, bytes, (off_t)from) == (ssize_t)bytes &&
 	       aj_step_read(room, bytes, ret) && ret->number == index;
@@ -193,6 +200,6 @@ void aj_journal_name(const struct aj_journal *j, uint64_t number, bool old, char
 void aj_journal_close(struct aj_journal *j)
 {
 	aj_close(&j->fd);
-	free(j->offsets);
-	j->offsets = NULL;
+	free(j->places);
+	j->places = NULL;
 }

@@ -44,12 +44,18 @@ struct aj_step {
 void aj_step_write(struct aj_buffer *out, const struct aj_step *step);
 bool aj_step_read(const char *text, size_t bytes, struct aj_step *ret);
 
+struct aj_journal_place {
+	uint64_t at; /* of the step's record */
+	char op;
+	char pass;
+};
+
 /* A journal that is read. */
 struct aj_journal {
 	int fd, dir;
 	enum aj_phase phase;
-	char tag[17];      /* in the names of this apply's own files */
-	uint64_t *offsets; /* of the steps, and of their end */
+	char tag[17];                    /* in the names of this apply's own files */
+	struct aj_journal_place *places; /* of the steps, and of their end */
 	size_t count;
 };
 

@@ -105,10 +105,12 @@ int aj_steps_unswap(struct aj_applying *a)
 	}
 	for (unsigned pass = AJ_PASSES; pass-- > 0;)
 		for (size_t i = a->j.count; i-- > 0;) {
+			if (a->j.places[i].pass != (char)pass)
+				continue;
 			int missing = aj_step_load(a, i);
 			if (missing < 0)
 				return -1;
-			if (missing || a->step.pass != pass)
+			if (missing)
 				continue;
 			a->dirty = true;
 			if ((a->step.op == AJ_STEP_PUT && unswap_put(a) < 0) || (a->step.op == AJ_STEP_DELETE && unswap_delete(a) < 0))

@@ -130,12 +130,14 @@ int aj_steps_stage(struct aj_applying *a)
 	/* Modes first: the steps for a folder's entries come before the one for its mode. */
 	for (int modes = 1; modes >= 0; modes--)
 		for (size_t i = 0; i < a->j.count; i++) {
+			if ((a->j.places[i].op == AJ_STEP_MODE) != modes || a->j.places[i].op == AJ_STEP_DELETE)
+				continue;
 			int missing = aj_step_load(a, i);
 			if (missing > 0 && modes)
 				continue;
 			if (missing > 0)
 				return aj_step_raced(a);
-			if (missing < 0 || ((a->step.op == AJ_STEP_MODE) == modes && stage(a) < 0))
+			if (missing < 0 || stage(a) < 0)
 				return -1;
 		}
 	return aj_steps_flush(a, true);
@@ -227,11 +229,12 @@ int aj_steps_swap(struct aj_applying *a)
 {
 	for (unsigned pass = 0; pass < AJ_PASSES; pass++)
 		for (size_t i = 0; i < a->j.count; i++) {
+			char op = a->j.places[i].op;
+			if (a->j.places[i].pass != (char)pass || (op != AJ_STEP_PUT && op != AJ_STEP_DELETE))
+				continue;
 			int missing = aj_step_load(a, i);
 			if (missing < 0)
 				return -1;
-			if (a->step.pass != pass || (a->step.op != AJ_STEP_PUT && a->step.op != AJ_STEP_DELETE))
-				continue;
 			if (missing > 0 && a->step.op == AJ_STEP_DELETE) /* its folder has gone already */
 				continue;
 			a->dirty = true;
@@ -240,11 +243,11 @@ int aj_steps_swap(struct aj_applying *a)
 		}
 	/* From the inside outwards: a folder may lose the right to be entered. */
 	for (size_t i = a->j.count; i-- > 0;) {
+		if (a->j.places[i].op != AJ_STEP_MODE && a->j.places[i].op != AJ_STEP_FOLDER)
+			continue;
 		int missing = aj_step_load(a, i);
-		if (missing < 0)
-			return -1;
-		if ((a->step.op == AJ_STEP_MODE || a->step.op == AJ_STEP_FOLDER) && (missing || set_mode(a) < 0))
-			return missing ? aj_step_raced(a) : -1;
+		if (missing || set_mode(a) < 0)
+			return missing > 0 ? aj_step_raced(a) : -1;
 	}
 	return aj_steps_flush(a, false) < 0 ? -1 : aj_steps_flush(a, true);
 }

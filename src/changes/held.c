@@ -105,7 +105,10 @@ void aj_change_hold(struct aj_change *c, size_t git_bytes, const struct aj_chang
 		return;
 	}
 	bytes = aj_protect_obeyed(s->record.protect, s->record.protect_count, c->path);
-	if (!bytes)
+	bool all = false;
+	for (size_t i = 0; i < s->record.protect_count && !all; i++)
+		all = strcmp(s->record.protect[i], AJ_PROTECT_DEFAULT) == 0;
+	if (!bytes && !all)
 		bytes = aj_protect_obeyed(defaults, 1, c->path);
 	if (bytes)
 		hold(c, "programs of the host obey it (filesystem.protect)", bytes);

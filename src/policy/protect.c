@@ -178,7 +178,8 @@ size_t aj_protect_obeyed(const char *const *items, size_t count, const char *pat
 	const char *pattern;
 	for (const char *at = path; at; at = next_part(at))
 		for (size_t i = 0; (pattern = aj_protect_next(items, count, &i));) {
-			if (!covers_path(pattern, at, strncasecmp))
+			/* The first character rejects most patterns at once. */
+			if ((*pattern != '*' && strncasecmp(pattern, at, 1) != 0) || !covers_path(pattern, at, strncasecmp))
 				continue;
 			const char *end = at;
 			for (size_t bytes; (bytes = next_component(&pattern)) > 0; pattern += bytes) {
