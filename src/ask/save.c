@@ -99,9 +99,9 @@ static char *read_file(const struct aj_ask_save *save, mode_t *ret_mode, struct 
 	}
 	*ret_mode = st.st_mode & 0777;
 	if (fd < 0) {
-		bytes = (size_t)snprintf(text, FILE_BYTES,
-		                         "# Hosts that were allowed when agentjail asked (--network-ask-save).\nextends = %s\n\n[network]\nmode = \"allow\"\nextend_allow = [\n]\n",
-		                         save->extends);
+		snprintf(text, FILE_BYTES,
+		         "# Hosts that were allowed when agentjail asked (--network-ask-save).\nextends = %s\n\n[network]\nmode = \"allow\"\nextend_allow = [\n]\n",
+		         save->extends);
 		return text;
 	}
 	while (S_ISREG(st.st_mode) && bytes < FILE_BYTES && (n = read(fd, text + bytes, FILE_BYTES - bytes)) > 0)
