@@ -251,6 +251,7 @@ def test(score):
         (claims,) = claims_of_jails([framed('{"code":"import textwrap, functools\\nhasattr(functools, \'getattr\')"}')], 1, policy=OTHER, own=b'{"layer":false}')
         score.check("warm/chosen-layer-off", claims[0]["value"] is False and claims[0]["imports"] == ["functools", "textwrap"], claims)
         score.check("warm/chosen-late", late_choice() == "the policy of a session cannot change", late_choice())
+    held(score)
     hooks(score)
     recorded(score)
     randomness(score)
@@ -285,6 +286,38 @@ zygote.after_fork(bytes(range(64)))
 logging.warning("no lock is held")
 print(asleep, drawn() > 1, threading.main_thread().native_id == threading.get_native_id(), threading.active_count(), os.register_at_fork.__module__)
 """
+
+
+# The same with what a zygote found ahead of time in the modules that open files, and without that.
+HELD = """
+import sys
+sys.path.insert(0, FOLDER)
+from agentjail.files import file_modules
+from agentjail.rail import patches
+from agentjail.runtime import main, zygote
+zygote.prepare(b"argparse\\ncodecs\\nconfigparser\\ngettext\\nglob\\ngzip\\nlogging\\nlogging.handlers\\npathlib\\nshutil\\ntarfile\\ntempfile\\ntokenize\\nwave\\nzipfile")
+zygote.set_policy(b'{"imports":["*"]}')
+found = len(file_modules.FOUND)
+if not AHEAD:
+    file_modules.FOUND.clear()
+guards = main.SESSION.guards
+patches.patch_loaded_modules(guards)
+held, places = {id(value) for value in guards.held_files().in_place_of.values()}, []
+for name in patches.FILE_MODULES:
+    for key, value in vars(sys.modules[name]).items() if name in sys.modules else ():
+        if id(value) in held:
+            places.append((name, key))
+        elif isinstance(value, type):
+            places += [(name, key, inner) for inner, f in vars(value).items() if id(getattr(f, "__func__", f)) in held]
+print(found > 9, len(places) > 30, ("zipfile", "io") in places, sorted(places))
+"""
+
+
+def held(score):
+    """What a zygote finds ahead of time is what a jail would find."""
+    if score.wants("warm/held"):
+        out = [alone(HELD, AHEAD=ahead) for ahead in (True, False)]
+        score.check("warm/held", out[0].stdout == out[1].stdout and out[0].stdout.startswith("True True True"), [o.stdout + o.stderr for o in out])
 
 
 def hooks(score):

@@ -16,6 +16,9 @@ from agentjail.files.places import Places
 
 ModuleType, FunctionType, REAL_TYPE = type(sys), type(lambda: 0), type
 
+FOUND = {}  # name of a module -> what HeldFiles.find() found in it before agent code ran
+
+
 class HeldFiles:
     """open() and os of one session, and the copies of modules that hold them."""
 
@@ -32,25 +35,43 @@ class HeldFiles:
     def patch(self, module):
         """Give the module the held functions, in its names and in those of its classes."""
         names = module.__dict__
-        for key, value in list(names.items()):
-            held = self.held(value)
-            if held is not None:
-                names[key] = held
-            elif isinstance(value, REAL_TYPE) and value.__module__ == module.__name__:
-                self.patch_class(value)
-        names.setdefault("open", self.open)
-
-    def patch_class(self, cls):
-        for key, value in list(cls.__dict__.items()):
-            inner = value.__func__ if REAL_TYPE(value) is staticmethod else value
-            held = self.held(inner)
+        found = FOUND.get(module.__name__) or self.find(module)
+        for key in found[0]:
+            names[key] = self.held(names[key]) or names[key]
+        for cls, key in found[1]:
+            held = self.held(inner_of(cls.__dict__[key]))
             if held is not None:
                 setattr(cls, key, staticmethod(held))
+        names.setdefault("open", self.open)
+
+    def find(self, module):
+        """What patch() replaces: the names of the module, and (class, name) of its classes. Looking at every value of a module copies, in a
+        jail, the pages of all of them: a zygote looks ahead of time (find_ahead)."""
+        keys, of_classes = [], []
+        for key, value in module.__dict__.items():
+            if self.held(value) is not None:
+                keys.append(key)
+            elif isinstance(value, REAL_TYPE) and value.__module__ == module.__name__:
+                of_classes += [(value, key) for key, inner in value.__dict__.items() if self.held(inner_of(inner)) is not None]
+        return keys, of_classes
 
     def held(self, value):
         if REAL_TYPE(value) is ModuleType or REAL_TYPE(value) is REAL_TYPE(builtins.open) or REAL_TYPE(value) is FunctionType:
             return self.in_place_of.get(value)
         return None
+
+
+def inner_of(value):
+    return value.__func__ if REAL_TYPE(value) is staticmethod else value
+
+
+def find_ahead(names):
+    """In a zygote: which of their names the modules that are loaded will have replaced. The same for all sessions: the objects that are
+    replaced are the interpreter's own."""
+    held = HeldFiles((), ())
+    for name in names:
+        if name in sys.modules:
+            FOUND[sys.modules[name].__name__] = held.find(sys.modules[name])
 
 
 def copy_of(module, held_open):

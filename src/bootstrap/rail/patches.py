@@ -182,6 +182,16 @@ def patch_loaded_modules(guards):
             patched.add(function)
 
 
+def get_ready():
+    """In a zygote: load what patches of its modules need, and find what they replace. The patches themselves are a jail's own: they
+    hold the guards of its session, and a request may have the layer off."""
+    from agentjail.files.file_modules import find_ahead
+    for name, (file, _) in PATCHES.items():
+        if name in sys.modules:
+            REAL_IMPORT(file)
+    find_ahead(FILE_MODULES)
+
+
 def replacement(value, guards):
     """The guarded replacement of this object, whichever module shows it; None for an object that needs none."""
     name = REAL_GETATTR(value, "__name__", None) if callable(value) else None

@@ -9,6 +9,7 @@ import builtins
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.rail import patches
 from agentjail.runtime import CONTROL_FD, main, make_frame, session
 from agentjail.runtime.request import HAS_CODE, HEAD_BYTES
 from agentjail.runtime.reseed import reseed
@@ -78,6 +79,7 @@ def prepare(names, frame_kinds=b""):
     for _ in range(ROUNDS):
         for trial in TRIALS:
             run_trial([make_request(keys) for keys in trial])
+    patches.get_ready()
     session.IMPORT_RECORDER = record_imports
     remove_traces()
     freeze_objects()
@@ -86,6 +88,8 @@ def prepare(names, frame_kinds=b""):
 def set_policy(policy):
     """Make the namespace and the guards that every jail would make first; each jail gets a copy."""
     main.set_policy(policy)
+    if main.SESSION.guards is not None:
+        main.SESSION.guards.held_files()
     freeze_objects()
 
 
