@@ -73,12 +73,12 @@ struct aj_cgroup_row {
 	const char *why;
 };
 
-/* The enforcer of a limit or wall: an entry of the result's `enforced`. */
 struct aj_published {
 	struct aj_publish_rule rule;
 	const char *place; /* of the host: "127.0.0.1:8080" */
 };
 
+/* The enforcer of a limit or wall: an entry of the result's `enforced`. */
 struct aj_enforced {
 	const char *wall;
 	const char *by; /* "none: reason" without one */

@@ -49,8 +49,7 @@ enum {
 	AJ_FILTER_GROUPS = 13
 };
 enum { AJ_ANSWERED = AJ_LOCKS_INSIDE | AJ_SYNC_INSIDE }; /* calls that are not made, and return 0 */
-enum { AJ_PUBLISHED_MAX = 32 };                          /* the same */
-enum { AJ_SOCKETS_MAX = 16 };                            /* maximum per policy */
+enum { AJ_SOCKETS_MAX = 16, AJ_PUBLISHED_MAX = 32 };     /* maximum per policy */
 /* Walls that a policy can require, as a host may lack them. */
 enum { AJ_WALL_LANDLOCK = 1, AJ_WALL_MEMORY_CGROUP = 2, AJ_WALL_PIDS_CGROUP = 4, AJ_WALL_NETWORK = 8, AJ_WALL_PYTHON_LAYER = 16 };
 
