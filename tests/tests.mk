@@ -48,6 +48,12 @@ sdk-text: $(VENV)/made
 	$Q $(VENV)/bin/ruff check -q --cache-dir build/venv/ruff $(SDK)
 	$Q $(VENV)/bin/mypy --strict --no-error-summary --cache-dir build/venv/mypy $(SDK)/agentjail
 
+# make check-workspaces  builds and package managers of others in an overlay and in a copy (small packages from PyPI and npm)
+.PHONY: check-workspaces
+check-workspaces: deps-check
+	@$(MAKE) --no-print-directory all $(PROGRAMS)
+	$Q $(JAILS) sh tests/workspaces/run.sh
+
 # make check-mcp MCP servers of other authors, from PyPI and npm, in jails with `agentjail run --mcp` (downloads 90 MB)
 SERVERS := build/mcp
 check-mcp: deps-check

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "view/tree.h"
 
-enum { NAMED_MAX = 20, SHOWN_MAX = 5, LOOK_ENTRIES = 1000000, OWNERS_MS = 200 };
+enum { NAMED_MAX = 20, SHOWN_MAX = 5, LOOK_ENTRIES = 1000000, OWNERS_MS = 50 };
 
 struct owners {
 	struct aj_view_unmapped *ret;
