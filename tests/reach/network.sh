@@ -38,7 +38,7 @@ if what == "settings":
 if what == "tracked":
     datagrams(200); print("datagrams", tracked())
     for i in range(50):
-        try: talk("203.0.113.9", i + 1)
+        try: socket.create_connection(("203.0.113.9", i + 1), 10).close()
         except OSError: pass
     print("connections", tracked() >= 50)
 if what == "relay":
