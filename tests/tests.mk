@@ -96,6 +96,11 @@ faults: all $B/probe $B/inject
 soak: all $(PROGRAMS)
 	$Q KILLS=1000 FLOOD=25000 RUNS=20000 HITS=5000 SESSIONS=500 PART_LIMIT=3600 SUITES='fault/soak fault/warm fault/kills e2e/lifecycle escape/violations' $(JAILS) sh tests/run.sh
 
+# make check-projects projects of several languages in place, with packages from their registries (minutes)
+.PHONY: check-projects
+check-projects: all
+	$Q PACKAGES=1 $(JAILS) sh tests/apart.sh sh tests/e2e/projects.sh
+
 # make check-agents Claude Code and codex, from npm, under an allow-list, with a stand-in for their models (downloads 200 MB)
 CODING_AGENTS := build/agents
 check-agents: all $(CODING_AGENTS)/made
