@@ -226,7 +226,7 @@ case $AJ in
 *-san/*) skip "inherited-limits: no address space, no memory" "sanitizers need both before main()" ;;
 *)
 	limited "inherited-limits: no address space is an error" 125 'address space is 15000' 'ulimit -v 15000'
-	limited "inherited-limits: no memory is an error" 125 'private memory is 1000' 'ulimit -d 1000'
+	limited "inherited-limits: no memory is an error" 125 'private memory is 2000' 'ulimit -d 2000'
 	;;
 esac
 limited "inherited-limits: files of hardly any size are an error" 125 'the size of a file is 16' 'ulimit -f 16'
