@@ -67,11 +67,11 @@ static size_t obeyed_by_git(const char *below)
 	static const char *const names[] = { "config",     "config.worktree", "commondir",    "gitdir", "hooks",
 		                             "alternates", "rebase-merge",    "rebase-apply", "info",   "sequencer" };
 	static const char *const data[] = { "objects", "refs", "logs" };
-	bool in_data = false;
+	bool in_data = false; /* of this repository itself: a submodule may be called `refs` */
+	for (size_t i = 0; i < sizeof data / sizeof *data; i++)
+		in_data |= strlen(data[i]) == strcspn(below, "/") && strncasecmp(below, data[i], strlen(data[i])) == 0;
 	for (const char *at = below; *at; at += strcspn(at, "/"), at += *at == '/') {
 		size_t bytes = strcspn(at, "/");
-		for (size_t i = 0; i < sizeof data / sizeof *data; i++)
-			in_data |= strlen(data[i]) == bytes && strncasecmp(at, data[i], bytes) == 0;
 		for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 			/* A branch may be called `config`; objects/info/alternates names other places of objects. */
 			if (strlen(names[i]) == bytes && strncasecmp(at, names[i], bytes) == 0 &&

@@ -141,6 +141,28 @@ Test(changes, obeyed_places)
 	cr_expect_eq(aj_protect_obeyed(items, 2, ".envrc2"), 0);
 }
 
+Test(changes, places_in_a_repository)
+{
+	static const char *const held[] = { ".git/config",
+		                            ".git/hooks/x",
+		                            ".git/modules/refs/config",
+		                            ".git/modules/a/b/c/hooks/x",
+		                            ".git/objects/info/alternates",
+		                            ".git/rebase-merge/git-rebase-todo",
+		                            ".git/worktrees/x/gitdir" };
+	static const char *const plain[] = {
+		".git/HEAD", ".git/index", ".git/refs/heads/config", ".git/objects/info/packs", ".git/logs/refs/heads/hooks",
+		".git"
+	};
+	struct aj_change_state s = AJ_NO_CHANGE_STATE;
+	for (size_t i = 0; i < sizeof held / sizeof *held + sizeof plain / sizeof *plain; i++) {
+		bool wanted = i < sizeof held / sizeof *held;
+		struct aj_change c = { .path = wanted ? held[i] : plain[i - sizeof held / sizeof *held], .is.st_mode = S_IFREG };
+		aj_change_hold(&c, 4, &s);
+		cr_expect_eq(c.held != NULL, wanted, "%s", c.path);
+	}
+}
+
 static enum aj_selected select_one(const char *const *paths, size_t count, const struct aj_change *c)
 {
 	bool met[4] = { false };
