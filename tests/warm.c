@@ -137,7 +137,7 @@ int aj_jail_and_report(struct aj_options *o)
 	} else {
 		aj_show_result(&show, result);
 		if (result->status != AJ_STATUS_OK)
-			aj_show_refusals(result);
+			aj_show_refusals(stderr, result);
 	}
 	fflush(stdout);
 	aj_pool_return(pool, jail);

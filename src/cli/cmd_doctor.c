@@ -302,6 +302,9 @@ int aj_cmd_doctor(int argc, char **argv)
 	check_user_namespaces(&d);
 	check_seccomp(&d);
 	check_landlock(&d);
+	if (aj_host_in_jail())
+		add_check(&d, PART, "in a jail", "this process seems to be in a jail of agentjail's, and jails do not nest",
+		          "start both jails from outside");
 	check_jails(&d);
 	check_cgroup(&d);
 	check_identity(&d);

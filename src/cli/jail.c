@@ -22,8 +22,8 @@
 #include "jail/host_ids.h"
 #include "jail/once.h"
 #include "terminal/findings.h"
+#include "terminal/report.h"
 #include "terminal/show.h"
-#include "terminal/summary.h"
 #include "terminal/terminal.h"
 #include "workspace/places.h"
 #include "workspace/worktree.h"
@@ -122,6 +122,8 @@ int aj_jail_and_report(struct aj_options *o)
 	cleanup_fd int home = aj_kept_open(&plan, &o->request, &err); /* held until the end */
 	if (err.exit_code)
 		return aj_refuse_setup(o, &err);
+	if (o->report && !(o->report_to = aj_report_open(o->report, &err)))
+		return aj_refuse_setup(o, &err);
 	if (aj_trail_start(&trail, &o->site, &o->loaded.policy, &o->request, &plan, &err) < 0)
 		return aj_refuse_setup(o, &err);
 	for (size_t i = 0; i < o->request.import_links.count && !o->json; i++)
@@ -159,6 +161,7 @@ int aj_jail_and_report(struct aj_options *o)
 	if (result.recorded == AJ_MISSED && !o->json)
 		fprintf(stderr, "agentjail: warning: the audit trail's record of this run is not complete: %s\n",
 		        aj_line(o->arena, result.audit_why));
+	const struct aj_report report = { &plan, &o->loaded.policy, &o->request, &result, o->output };
 	if (o->json) {
 		show.failed = aj_show_json(aj_result_json(&result, &plan, &o->loaded.policy, &o->request), o->json_to) < 0;
 	} else if (plan.snippet) {
@@ -168,18 +171,12 @@ int aj_jail_and_report(struct aj_options *o)
 	} else if (result.status != AJ_STATUS_OK && result.status != AJ_STATUS_ERROR && result.status != AJ_STATUS_SIGNAL) {
 		fprintf(stderr, "agentjail: %s: %s\n", aj_status_name(result.status), result.reason);
 	}
-	if (!o->json && result.status != AJ_STATUS_OK)
-		aj_show_refusals(&result);
 	if (!o->json)
-		aj_show_network(&result.network);
-	if (!o->json)
-		aj_show_escapes(result.escapes, result.status != AJ_STATUS_OK);
-	if (!o->json)
-		aj_show_workspace(result.workspace, NULL);
-	if (!o->json)
-		aj_show_changes(result.changes);
-	if (!o->json)
-		aj_show_files(&result, o->output);
+		aj_report_print(stderr, &report);
+	if (o->report_to && aj_report_write(o->report_to, o->report, &report) < 0) {
+		aj_fail(&err, AJ_EXIT_SETUP, "report", errno, "write `%s`; the command ran", o->report);
+		code = aj_print_error(&err);
+	}
 	if (show.failed) {
 		aj_fail(&err, AJ_EXIT_SETUP, "output", 0, "the result could not be written");
 		code = aj_print_error(&err);

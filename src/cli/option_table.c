@@ -29,6 +29,15 @@ static const char *set_json_fd(struct aj_options *o, const char *v)
 	return o->json_to ? set_json(o, NULL) : "not a descriptor that can be written";
 }
 
+static const char *set_report(struct aj_options *o, const char *v)
+{
+	size_t bytes = strlen(v);
+	o->report = v;
+	return (bytes > 5 && strcmp(v + bytes - 5, ".json") == 0) || (bytes > 3 && strcmp(v + bytes - 3, ".md") == 0)
+	         ? NULL
+	         : "not a file name that ends in .json or .md";
+}
+
 static const char *set_mcp(struct aj_options *o, const char *v)
 {
 	(void)v;
@@ -316,6 +325,8 @@ const struct aj_option aj_option_table[] = {
 	  "print the whole result as one JSON object on one line; run: with the output in it" },
 	{ "--json-fd", "FD", AJ_FOR_RUN, set_json_fd, NULL,
 	  "write that object to this inherited descriptor, and pass output on as it comes, the first half of output.capture" },
+	{ "--report", "FILE", AJ_FOR_BOTH, set_report, NULL,
+	  "write what happened to this file when the run has ended: FILE.json is the whole result, FILE.md is for people" },
 	{ "--allow-import", "MODULE", AJ_FOR_SNIPPETS, NULL, "python.imports",
 	  "allow one more module, `package.*` with its submodules, or `*` (repeatable)" },
 	{ "--imports-checked", "WHEN", AJ_FOR_SNIPPETS, NULL, "python.imports_checked",

@@ -30,6 +30,8 @@ struct aj_options {
 	struct aj_request request;
 	bool json, dry_run;
 	FILE *json_to;                   /* run --json-fd: where the result goes; NULL: standard output */
+	const char *report;              /* --report: a file for what happened */
+	FILE *report_to;                 /* that file, open */
 	bool mcp;                        /* run --mcp: standard input and output carry an MCP server's messages */
 	const char *code;                /* exec -c */
 	const char *stdin_file;          /* exec --stdin; "-": our own standard input */

@@ -121,9 +121,14 @@ static bool in_container(void)
 	return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0 || getenv("KUBERNETES_SERVICE_HOST");
 }
 
+bool aj_host_in_jail(void)
+{
+	char name[65];
+	return getenv(AJ_JAIL_VARIABLE) || (geteuid() == 1000 && gethostname(name, sizeof name) == 0 && strcmp(name, "jail") == 0);
+}
+
 void aj_host_advise(struct aj_error *err)
 {
-	char name[8] = "";
 	if (err->reason == AJ_REASON_PROCESS && err->errnum == EAGAIN) {
 		aj_advise(err, "no more processes may be created: raise the limit (`ulimit -u`, or pids.max of agentjail's cgroup), or leave SCHED_DEADLINE");
 		return;
@@ -138,7 +143,7 @@ void aj_host_advise(struct aj_error *err)
 	if (err->errnum != EPERM && err->errnum != EACCES && err->errnum != ENOSPC && err->errnum != EUSERS &&
 	    err->errnum != EINVAL && err->errnum != ENOSYS)
 		return;
-	if (geteuid() == 1000 && gethostname(name, sizeof name) == 0 && strcmp(name, "jail") == 0)
+	if (aj_host_in_jail())
 		aj_advise(err, "this process seems to be in a jail already, and jails do not nest: start both jails from outside");
 	else if (sysctl_is("/proc/sys/user/max_user_namespaces", "0"))
 		aj_advise(err, "user namespaces are switched off: `sudo sysctl user.max_user_namespaces=15000`");

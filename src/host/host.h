@@ -44,5 +44,8 @@ bool aj_host_drop_cgroup(struct aj_host *host, struct aj_arena *arena, const str
 /* AJ_CGROUP_* controllers available to the children of a cgroup directory; -1 with errno, and none, when they cannot be read. */
 int aj_host_controllers(const char *dir, unsigned *ret);
 
+/* Does this process seem to be in a jail of agentjail's? A hint for people: the variable, which commands get, proves nothing. */
+#define AJ_JAIL_VARIABLE "AGENTJAIL"
+bool aj_host_in_jail(void);
 /* Sets err's advice, by its reason and errno, from sysctls, AppArmor and container hints. */
 void aj_host_advise(struct aj_error *err);

@@ -89,7 +89,7 @@ static int exit_code_of(const agentjail_result *result)
 static void show_workspace(struct aj_shell *shell, const json_t *doc)
 {
 	json_t *now = json_object_get(doc, "workspace");
-	aj_show_workspace(now, shell->workspace);
+	aj_show_workspace(stderr, now, shell->workspace);
 	json_decref(shell->workspace);
 	shell->workspace = json_incref(now);
 }
@@ -114,8 +114,8 @@ static void show_result(struct aj_shell *shell, agentjail_result *result)
 		aj_show_stream(1, "\n", 1, s);
 	aj_show_claim(s, doc, result->status, text_of(doc, "reason"));
 	if (result->status != AJ_STATUS_OK) {
-		aj_show_violations(json_object_get(doc, "violations"));
-		aj_show_hint(json_string_value(json_object_get(doc, "hint")));
+		aj_show_violations(stderr, json_object_get(doc, "violations"));
+		aj_show_hint(stderr, json_string_value(json_object_get(doc, "hint")));
 	}
 	show_workspace(shell, doc);
 }

@@ -1,4 +1,4 @@
-/* The effects of a run beside its result, on standard error: refused system calls, changes to the workspace, files that came back.
+/* The effects of a run beside its result, line by line: refused system calls, changes to the workspace, files that came back.
  * It prints no text of a jail without escaping its control characters, and no more lines of a kind than fit on a screen. */
 #include "terminal/summary.h"
 
@@ -10,18 +10,18 @@
 enum { MOST_VIOLATIONS = 10, MOST_CHANGES = 20 };
 
 /* `what`: "was refused", say. */
-static void show_host(struct aj_arena *arena, const json_t *one, const char *what)
+static void show_host(FILE *out, struct aj_arena *arena, const json_t *one, const char *what)
 {
 	const char *host = json_string_value(json_object_get(one, "host")), *why = json_string_value(json_object_get(one, "why"));
 	json_int_t port = json_integer_value(json_object_get(one, "port"));
 	const char *at = port ? aj_printf(arena, ":%lld", (long long)port) : "";
 	const char *instead = json_string_value(json_object_get(one, "instead"));
-	fprintf(stderr, "agentjail: %s%s %s: %s\n", aj_line(arena, host), at, what, aj_line(arena, why));
+	fprintf(out, "agentjail: %s%s %s: %s\n", aj_line(arena, host), at, what, aj_line(arena, why));
 	if (instead)
-		fprintf(stderr, "  hint: %s\n", aj_line(arena, instead));
+		fprintf(out, "  hint: %s\n", aj_line(arena, instead));
 }
 
-void aj_show_violations(const json_t *list)
+void aj_show_violations(FILE *out, const json_t *list)
 {
 	struct aj_arena arena = { 0 };
 	const char *said = "";
@@ -29,7 +29,7 @@ void aj_show_violations(const json_t *list)
 	size_t i;
 	json_array_foreach(list, i, one) {
 		if (i < MOST_VIOLATIONS && json_object_get(one, "host")) {
-			show_host(&arena, one, "was refused");
+			show_host(out, &arena, one, "was refused");
 			continue;
 		}
 		const char *name = json_string_value(json_object_get(one, "syscall")),
@@ -37,94 +37,94 @@ void aj_show_violations(const json_t *list)
 			   *instead = json_string_value(json_object_get(one, "instead"));
 		if (i == MOST_VIOLATIONS || !name || !why)
 			break;
-		fprintf(stderr, "agentjail: refused by the kernel: %s x%lld (%s)\n", aj_line(&arena, name),
+		fprintf(out, "agentjail: refused by the kernel: %s x%lld (%s)\n", aj_line(&arena, name),
 		        (long long)json_integer_value(json_object_get(one, "count")), aj_line(&arena, why));
 		if (instead && strcmp(said, instead) != 0)
-			fprintf(stderr, "  hint: %s\n", aj_line(&arena, instead));
+			fprintf(out, "  hint: %s\n", aj_line(&arena, instead));
 		said = instead ? instead : "";
 	}
 	aj_arena_free(&arena);
 }
 
-void aj_show_hint(const char *hint)
+void aj_show_hint(FILE *out, const char *hint)
 {
 	struct aj_arena arena = { 0 };
 	if (hint)
-		fprintf(stderr, "agentjail: hint: %s\n", aj_line(&arena, hint));
+		fprintf(out, "agentjail: hint: %s\n", aj_line(&arena, hint));
 	aj_arena_free(&arena);
 }
 
-void aj_show_refusals(const struct aj_result *result)
+void aj_show_refusals(FILE *out, const struct aj_result *result)
 {
 	json_t *violations = aj_violations_json(&result->violations);
-	aj_show_violations(violations);
+	aj_show_violations(out, violations);
 	json_decref(violations);
-	aj_show_hint(result->hint[0] ? result->hint : NULL);
+	aj_show_hint(out, result->hint[0] ? result->hint : NULL);
 }
 
-void aj_show_network(const struct aj_network_use *network)
+void aj_show_network(FILE *out, const struct aj_network_use *network)
 {
 	struct aj_arena arena = { 0 };
 	json_t *refused = json_array(), *doc = aj_network_json(network), *one;
 	size_t i;
 	aj_network_add_violations(network, refused);
-	aj_show_violations(refused);
+	aj_show_violations(out, refused);
 	json_array_foreach(json_object_get(doc, "failed"), i, one)
 		if (i < MOST_VIOLATIONS)
-			show_host(&arena, one, "was not connected");
+			show_host(out, &arena, one, "was not connected");
 	json_decref(refused);
 	json_decref(doc);
 	aj_arena_free(&arena);
 }
 
-void aj_show_escapes(const uint64_t left_out[AJ_ESCAPE_KINDS], bool all)
+void aj_show_escapes(FILE *out, const uint64_t left_out[AJ_ESCAPE_KINDS], bool all)
 {
 	bool any = false;
 	for (int i = 0; i < AJ_ESCAPE_KINDS; i++) {
 		if (!left_out[i] || !(all || aj_escape_rows[i].told))
 			continue;
-		fprintf(stderr, "agentjail: left out of the terminal: %s x%lu (%s)\n", aj_escape_rows[i].name, left_out[i],
+		fprintf(out, "agentjail: left out of the terminal: %s x%lu (%s)\n", aj_escape_rows[i].name, left_out[i],
 		        aj_escape_rows[i].why);
 		any = true;
 	}
 	if (any)
-		fprintf(stderr, "  hint: to trust the command with the terminal, set terminal.escapes = \"all\" in its policy\n");
+		fprintf(out, "  hint: to trust the command with the terminal, set terminal.escapes = \"all\" in its policy\n");
 }
 
-static void show_moved(struct aj_arena *arena, const json_t *item)
+static void show_moved(FILE *out, struct aj_arena *arena, const json_t *item)
 {
 	const char *to = json_string_value(json_object_get(item, "moved_to")),
 		   *why = json_string_value(json_object_get(item, "not_moved"));
 	if (to)
-		fprintf(stderr, "  renamed to: `%s`\n", aj_line(arena, to));
+		fprintf(out, "  renamed to: `%s`\n", aj_line(arena, to));
 	if (why)
-		fprintf(stderr, "  not renamed: %s\n", why);
+		fprintf(out, "  not renamed: %s\n", why);
 }
 
-static void show_change(struct aj_arena *arena, const json_t *item)
+static void show_change(FILE *out, struct aj_arena *arena, const json_t *item)
 {
-	fprintf(stderr, "agentjail: workspace: `%s`: %s; review it before a program of the host uses it\n",
+	fprintf(out, "agentjail: workspace: `%s`: %s; review it before a program of the host uses it\n",
 	        aj_line(arena, json_string_value(json_object_get(item, "path"))),
 	        aj_line(arena, json_string_value(json_object_get(item, "what"))));
-	show_moved(arena, item);
+	show_moved(out, arena, item);
 }
 
-static void show_repository(struct aj_arena *arena, const json_t *item)
+static void show_repository(FILE *out, struct aj_arena *arena, const json_t *item)
 {
 	const json_t *runs = json_object_get(item, "runs"), *run;
 	size_t i;
-	fprintf(stderr, "agentjail: workspace: repository `%s` (%s): %s; ",
+	fprintf(out, "agentjail: workspace: repository `%s` (%s): %s; ",
 	        aj_line(arena, json_string_value(json_object_get(item, "path"))),
 	        json_string_value(json_object_get(item, "kind")), json_string_value(json_object_get(item, "what")));
 	if (json_array_size(runs) == 0)
-		fprintf(stderr, "its configuration runs no program\n");
+		fprintf(out, "its configuration runs no program\n");
 	else
-		fprintf(stderr, "review this before you run git there:\n");
+		fprintf(out, "review this before you run git there:\n");
 	json_array_foreach(runs, i, run)
 		if (i < MOST_CHANGES)
-			fprintf(stderr, "  %s: %s\n", aj_line(arena, json_string_value(json_object_get(run, "by"))),
+			fprintf(out, "  %s: %s\n", aj_line(arena, json_string_value(json_object_get(run, "by"))),
 			        aj_line(arena, json_string_value(json_object_get(run, "value"))));
-	show_moved(arena, item);
+	show_moved(out, arena, item);
 }
 
 static bool list_contains(const json_t *list, const json_t *item)
@@ -135,11 +135,11 @@ static bool list_contains(const json_t *list, const json_t *item)
 	return false;
 }
 
-void aj_show_workspace(const json_t *report, const json_t *earlier)
+void aj_show_workspace(FILE *out, const json_t *report, const json_t *earlier)
 {
 	static const struct {
 		const char *key;
-		void (*show)(struct aj_arena *arena, const json_t *item);
+		void (*show)(FILE *out, struct aj_arena *arena, const json_t *item);
 	} lists[] = { { "changed", show_change }, { "repositories", show_repository } };
 	struct aj_arena arena = { 0 };
 	size_t at;
@@ -149,43 +149,43 @@ void aj_show_workspace(const json_t *report, const json_t *earlier)
 		size_t shown = 0;
 		json_array_foreach(list, at, item)
 			if (!list_contains(old, item) && ++shown <= MOST_CHANGES)
-				lists[i].show(&arena, item);
+				lists[i].show(out, &arena, item);
 		if (shown > MOST_CHANGES)
-			fprintf(stderr, "agentjail: workspace: %zu more; --json names them\n", shown - MOST_CHANGES);
+			fprintf(out, "agentjail: workspace: %zu more; --json names them\n", shown - MOST_CHANGES);
 	}
 	const char *why = json_string_value(json_object_get(report, "why"));
 	if (why && !json_equal(json_object_get(earlier, "why"), json_object_get(report, "why")))
-		fprintf(stderr, "agentjail: workspace: the search was not complete: %s\n", aj_line(&arena, why));
+		fprintf(out, "agentjail: workspace: the search was not complete: %s\n", aj_line(&arena, why));
 	aj_arena_free(&arena);
 }
 
-void aj_show_changes(const json_t *changes)
+void aj_show_changes(FILE *out, const json_t *changes)
 {
 	const char *id = json_string_value(json_object_get(changes, "id"));
 	long long files = json_integer_value(json_object_get(changes, "files"));
 	const char *least = json_is_true(json_object_get(changes, "more")) ? "at least " : "";
 	if (id && files)
-		fprintf(stderr, "agentjail: %s%lld %s changed: agentjail changes show %s\n", least, files,
+		fprintf(out, "agentjail: %s%lld %s changed: agentjail changes show %s\n", least, files,
 		        files == 1 ? "file" : "files", id);
 	else if (id)
-		fprintf(stderr, "agentjail: folders of the workspace changed: agentjail changes show %s\n", id);
+		fprintf(out, "agentjail: folders of the workspace changed: agentjail changes show %s\n", id);
 }
 
-void aj_show_files(const struct aj_result *r, const char *folder)
+void aj_show_files(FILE *out, const struct aj_result *r, const char *folder)
 {
 	struct aj_arena arena = { 0 };
 	size_t i;
 	json_t *one;
 	json_array_foreach(r->files, i, one)
 		if (i < MOST_CHANGES)
-			fprintf(stderr, "agentjail: file `%s/%s`: %lld bytes, %s\n", aj_line(&arena, folder),
+			fprintf(out, "agentjail: file `%s/%s`: %lld bytes, %s\n", aj_line(&arena, folder),
 			        aj_line(&arena, json_string_value(json_object_get(one, "name"))),
 			        (long long)json_integer_value(json_object_get(one, "size")),
 			        json_string_value(json_object_get(one, "media_type")));
 	if (json_array_size(r->files) > MOST_CHANGES)
-		fprintf(stderr, "agentjail: and %zu more files\n", json_array_size(r->files) - MOST_CHANGES);
+		fprintf(out, "agentjail: and %zu more files\n", json_array_size(r->files) - MOST_CHANGES);
 	json_array_foreach(r->files_skipped, i, one)
-		fprintf(stderr, "agentjail: /output/%s was left out: %s\n",
+		fprintf(out, "agentjail: /output/%s was left out: %s\n",
 		        aj_line(&arena, json_string_value(json_object_get(one, "name"))),
 		        json_string_value(json_object_get(one, "why")));
 	aj_arena_free(&arena);

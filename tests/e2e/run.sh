@@ -65,6 +65,23 @@ check "--json-fd: the result" expect status=error exit_code=3 'stdout~^early' 's
 is "--json-fd: output passes, and the command has no such descriptor" "early 0 1 2 3 late" "$(cat "$T/passed" "$T/err" | tr '\n' ' ' | sed 's/ $//')"
 timeout 60 "$AJ" run --json-fd 3 --policy none -- true 3>"$T/out" 2>"$T/err"
 check "--json-fd: a refusal" expect status=setup_error error.type=UsageError
+# --- what happened, as a file ---
+text "--report: a run" 3 'refused by the kernel: unshare' run --report "$T/r.md" -- sh -c 'unshare -U true; exit 3'
+is "--report: the block of the end is in FILE.md" "1 1 1" "$(grep -c '^agentjail: refused by the kernel: unshare' "$T/r.md") $(grep -c '^# agentjail: error' "$T/r.md") $(grep -c 'exit code 3' "$T/r.md")"
+text "--report: of a run in which nothing happened" 0 '' run --report "$T/r.md" -- true
+is "--report: a shorter one takes the place of a longer" "0 1" "$(grep -c refused "$T/r.md") $(grep -c '^# agentjail: ok' "$T/r.md")"
+text "--report: as JSON" 0 '' run --report "$T/r.json" -- true
+cp "$T/r.json" "$T/out"
+check "--report: FILE.json is the whole result" expect status=ok exit_code=0
+ln -s "$T/elsewhere" "$T/link.md"
+text "--report: not by way of a symlink" 2 'report: write .*link.md' run --report "$T/link.md" -- echo ran
+mkfifo "$T/fifo.md"
+text "--report: nor into a FIFO" 2 'report: write .*fifo.md' run --report "$T/fifo.md" -- echo ran
+is "--report: which are errors before anything runs" "" "$(cat "$T/out")"
+# --- a jail in a jail ---
+text "nested: a jail in a jail is refused, with the reason" 125 'in a jail already, and jails do not nest' run --bind "$AJ:/tmp/aj" -- /tmp/aj run -- true
+text "nested: doctor says that it is in one" 125 'in a jail  *this process seems to be in a jail' run --bind "$AJ:/tmp/aj" -- /tmp/aj doctor
+text "nested: a variable hints at it" 0 '^1$' run -- sh -c 'echo $AGENTJAIL'
 text "--json-fd without a descriptor" 2 'inherited descriptor' run --json-fd 99 -- true
 json "as JSON" 3 status=error exit_code=3 'stdout=o\n' 'stderr=e\n' policy.name=command signal=null 'enforced.seccomp~command' -- run -- sh -c 'echo o; echo e >&2; exit 3'
 json "a signal as JSON" 143 status=signal signal=15 exit_code=null -- run -- sh -c 'kill -TERM $$'
@@ -114,7 +131,7 @@ text "control: --proc fresh" 0 'status' run --proc fresh -- ls /proc/self
 
 # --- variables, identity, processes ---
 text "a variable" 0 '^v$' run --env AJ_X=v -- sh -c 'echo $AJ_X'
-text "nothing else" 0 '^HOME LANG PATH TMPDIR USER ' run -- "$PY" -I -S -c 'import os; print(*sorted(k for k in os.environ if k not in ("PWD", "LC_CTYPE", "_", "SHLVL")), "")'
+text "nothing else" 0 '^AGENTJAIL HOME LANG PATH TMPDIR USER ' run -- "$PY" -I -S -c 'import os; print(*sorted(k for k in os.environ if k not in ("PWD", "LC_CTYPE", "_", "SHLVL")), "")'
 text "an ordinary user" 0 '^1000 1000 1000$' run -- sh -c 'echo $(id -u) $(id -g) $(id -G)'
 text "only its own processes" 0 '^[1-6]$' run -- sh -c 'ls -d /proc/[0-9]* | wc -l'
 text "its own host name" 0 '^jail$' run -- uname -n

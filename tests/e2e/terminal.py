@@ -157,7 +157,7 @@ def pipelines():
     says("pipeline: a file as input", RUN + "-- sh -c '%s' </dev/null" % who, r"\nntt")
     says("pipeline: a pipe as output", RUN + "-- sh -c '%s' | cat" % who, r"\ntnt")
     says("pipeline: errors alone", RUN + "-- sh -c 'test -t 2 && echo E >&2; %s' 2>&1 >/dev/null </dev/null" % who, r"\nE\r\n")
-    says("pipeline: standard input all the same", RUN + "-- sh -c 'read a; echo got $a' | cat", r"got this one\r\n", (r"\| cat; echo END\r\n", "this one\n"))
+    says("pipeline: standard input all the same", RUN + "-- sh -c 'read a; echo got $a' | cat", r"got this one\r\n(?:this one\r\n)?", (r"\| cat; echo END\r\n", "this one\n"))
     says("pipeline: lines end as they should", RUN + "-- printf 'a\\nb\\r\\n' </dev/null", r"\na\r\nb\r\r\n")
     says("pipeline: /dev/tty beside a pipe", "echo x | " + RUN + "-- sh -c 'cat; read k </dev/tty; echo key=$k'", r"key=yes\r\n", (r"\nx\r\n", "yes\n"))
     check("pipeline: the terminal is as it was", modes(t) == (True, True))

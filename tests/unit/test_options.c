@@ -95,6 +95,7 @@ static const struct {
 	{ "--id", EXEC | RUN, { "a", "\xc3\xa9", LONG_128 }, { "", LONG_128 "x", "\xff", "a\xc3" } },
 	{ "--dry-run", EXEC | RUN, { NULL }, { NULL } },
 	{ "--local-policy", EXEC | RUN, { NULL }, { NULL } },
+	{ "--report", EXEC | RUN, { "r.json", "/srv/r.md" }, { "", ".md", ".json", "r", "r.txt" } },
 	{ "--mcp", RUN, { NULL }, { NULL } },
 	{ "--json-fd", RUN, { "99" }, { "", "2", "98", "-1", "2147483648", "9x", "stdout" } }, /* 99: the test opens it */
 };

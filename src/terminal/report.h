@@ -1,0 +1,24 @@
+/* What happened in a run, at its end: one block on standard error, nothing where nothing happened; and the same as a file. */
+#pragma once
+#include <stdio.h>
+
+#include "plan/plan.h"
+#include "result/result.h"
+
+/* What the block is made from. */
+struct aj_report {
+	const struct aj_plan *plan;
+	const struct aj_policy *policy;
+	const struct aj_request *request;
+	const struct aj_result *result;
+	const char *files_to; /* exec --output; NULL: none */
+};
+
+void aj_report_print(FILE *out, const struct aj_report *report);
+
+/* A file for --report: regular, not by way of a symlink at its end. Made before the run, so that a wrong place is an error in time. NULL with
+ * err. */
+FILE *aj_report_open(const char *path, struct aj_error *err);
+/* Write and close it; `path` says by its end in which form: .json is the whole result, .md the block below the result's figures. -1: with
+ * errno. */
+int aj_report_write(FILE *file, const char *path, const struct aj_report *report);
