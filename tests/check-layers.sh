@@ -28,12 +28,14 @@ layer sandbox    base seccomp plan cgroup mounts netns
 layer mediate    base seccomp plan cgroup mounts sandbox
 # Names and what they resolve to: this room knows no list of names, and takes nothing from a jail.
 layer resolve    base inspect
+# Processes beside the supervisor that move bytes between sockets: this room parses none of these bytes.
+layer helper     base
 # The relay of a jail's network: a process of its own, which reads what the jail and the network send.
-layer egress     base policy inspect seccomp sandbox resolve
+layer egress     base policy inspect seccomp sandbox resolve helper
 # A person is asked about hosts: this room talks to the caller, a command of the caller's or a terminal, and not to the jail.
 layer ask        base json policy plan egress
 # Ports of the host that lead into a jail: one more process of its own, which moves bytes as the relay does.
-layer publish    base policy seccomp plan sandbox egress
+layer publish    base policy seccomp plan sandbox helper
 layer result     base json plan cgroup mediate pty
 # Files that cross between a jail's scratch space and the host: this room reads hostile trees and writes none.
 layer files      base json policy plan
@@ -46,7 +48,7 @@ layer view       base plan mounts result changes
 layer workspace  base toml policy policyload host plan mounts result git
 # The command's home and tools: this room reads the caller's home and writes below the state folder.
 layer home       base json policy host plan
-layer jail       base json policy policyload seccomp host plan cgroup sandbox egress ask publish mediate result files view workspace pty
+layer jail       base json policy policyload seccomp host plan cgroup sandbox helper egress ask publish mediate result files view workspace pty
 layer fork       base plan mounts sandbox mediate jail
 layer pool       base host plan cgroup sandbox jail fork
 layer audit      base policyload plan result
@@ -248,20 +250,20 @@ word unshare()                     sandbox/holder.c
 word prctl()                       sandbox/holder.c
 
 # The relay, beside what is named above.
-owner sys/socket.h      egress/egress.c base/sockaddr.h egress/flow.c resolve/names.c resolve/own_address.c egress/helper.c egress/relay.c egress/reports.c
+owner sys/socket.h      egress/egress.c base/sockaddr.h helper/flow.c resolve/names.c resolve/own_address.c helper/helper.c egress/relay.c egress/reports.c
 owner sys/epoll.h       egress/relay.c egress/reports.c resolve/resolver.c egress/upstream.c egress/connection.c egress/listener.c egress/dns_server.c egress/proxy.c egress/turned_away.c
 owner arpa/inet.h       base/sockaddr.h resolve/resolver.c
 owner netinet/          base/sockaddr.h resolve/resolver.c egress/connection.c egress/listener.c egress/upstream.c
 owner netdb.h           resolve/resolver.c
 owner ares.h            resolve/resolver.c
 owner sys/time.h        resolve/resolver.c
-owner sys/prctl.h       egress/helper.c
+owner sys/prctl.h       helper/helper.c
 owner sys/syscall.h     egress/process.c
-word fork()             egress/helper.c
-word aj_pidfd_signal()  egress/helper.c
+word fork()             helper/helper.c
+word aj_pidfd_signal()  helper/helper.c
 word setresuid()        egress/process.c
 word setresgid()        egress/process.c
-word prctl()            egress/helper.c
+word prctl()            helper/helper.c
 
 # Questions, beside what is named above.
 owner jansson.h         ask/line.c

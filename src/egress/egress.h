@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "egress/helper.h"
+#include "helper/helper.h"
 #include "policy/policy.h"
 
 /* IPv4, IPv6; -1: none. The DNS sockets are bound to the addresses that the jail's resolv.conf names; those of TCP and the listeners

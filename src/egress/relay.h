@@ -2,10 +2,10 @@
 #pragma once
 #include "base/loop.h"
 #include "egress/egress.h"
-#include "egress/flow.h"
 #include "egress/proxy.h"
 #include "egress/rules.h"
 #include "egress/turned_away.h"
+#include "helper/flow.h"
 #include "inspect/dns.h"
 #include "resolve/names.h"
 

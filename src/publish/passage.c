@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/sockaddr.h"
-#include "egress/flow.h"
+#include "helper/flow.h"
 #include "publish/publish.h"
 
 enum {

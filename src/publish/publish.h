@@ -6,7 +6,7 @@
  * The publisher has no other way to the host's network than the connections that it accepts: each socket that it makes is the jail's. It
  * has the relay's filter, the jail's ids, no capability and no file. */
 #pragma once
-#include "egress/helper.h"
+#include "helper/helper.h"
 #include "plan/plan.h"
 
 struct aj_publish {

@@ -1,4 +1,4 @@
-/* Tests of egress/flow: bytes arrive whole and in order, a gate holds what it has not judged, bulk flows take turns, a slow reader holds no
+/* Tests of helper/flow: bytes arrive whole and in order, a gate holds what it has not judged, bulk flows take turns, a slow reader holds no
  * more than its share, and a pipe takes no byte from one flow to another. The sockets are of AF_UNIX. */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "egress/flow.h"
+#include "helper/flow.h"
 
 struct line {
 	struct aj_flow flow;

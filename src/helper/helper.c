@@ -1,6 +1,6 @@
 /* Starts and ends helper processes of the supervisor, and takes from them what was the supervisor's.
  * It puts up no wall that depends on the helper's work: filter, Landlock and ids are the helper's own. */
-#include "egress/helper.h"
+#include "helper/helper.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Moves the bytes of one direction: a small amount by one read and one write, bulk data in chunks through a shared pipe, or by copies
  * where none of the few pipes is free. It never waits, and holds no more than its buffer or its pipe. */
-#include "egress/flow.h"
+#include "helper/flow.h"
 
 #include <errno.h>
 #include <fcntl.h>
