@@ -65,7 +65,7 @@ layer protocol   base json
 layer serve      base json policyload result session sockets metrics protocol
 layer terminal   base toml pty plan result
 layer cli        base json policy policyload host plan files workspace home jail audit serve terminal
-layer policycmd  base policy policyload seccomp host plan result workspace jail terminal cli
+layer policycmd  base policy policyload seccomp host plan result workspace home jail terminal cli
 layer changescmd base json terminal changes apply cli
 layer shell      base lib terminal cli
 # The guest is linked into the jail's Python: it gets as little of us as can be; the doors below are for it.

@@ -124,7 +124,8 @@ static bool in_container(void)
 bool aj_host_in_jail(void)
 {
 	char name[65];
-	return getenv(AJ_JAIL_VARIABLE) || (geteuid() == 1000 && gethostname(name, sizeof name) == 0 && strcmp(name, "jail") == 0);
+	const char *hint = getenv(AJ_JAIL_VARIABLE); /* clients name the program by the same variable */
+	return (hint && strcmp(hint, "1") == 0) || (geteuid() == 1000 && gethostname(name, sizeof name) == 0 && strcmp(name, "jail") == 0);
 }
 
 void aj_host_advise(struct aj_error *err)

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "home/imports.h"
+#include "home/kept.h"
+#include "home/toolchains.h"
 #include "host/paths.h"
 #include "jail/host_ids.h"
 #include "result/result.h"
@@ -33,6 +36,11 @@ static int build_plan(struct aj_policy_args *args, struct aj_explained *e, struc
 	if (request->workspace && aj_places_check(request, &e->loaded, &args->options.site, args->arena, err) < 0)
 		return -1;
 	if (aj_worktree_find(request, &e->loaded, &args->options.site, args->arena, err) < 0)
+		return -1;
+	/* They decide which paths are there. */
+	if (!request->snippet && (aj_kept_choose(request, &e->loaded.policy, args->arena, err) < 0 ||
+	                          aj_imports_read(request, &e->loaded.policy, args->arena, err) < 0 ||
+	                          aj_toolchains_find(request, &e->loaded.policy, args->arena, err) < 0))
 		return -1;
 	if (aj_host_gather(&host, args->arena, NULL, err) < 0)
 		return -1;
