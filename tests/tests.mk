@@ -106,8 +106,11 @@ CODING_AGENTS := build/agents
 check-agents: all $(CODING_AGENTS)/made
 	$Q $(JAILS) AGENTS=$(abspath $(CODING_AGENTS))/node_modules sh tests/agents/run.sh
 
+# Scripts of npm's packages are not run: the link is the one that Claude Code's makes.
+CLAUDE := $(CODING_AGENTS)/node_modules/@anthropic-ai/claude-code
 $(CODING_AGENTS)/made: tests/agents/package.json
-	$(call say,NPM)rm -rf $(@D) && mkdir -p $(@D) && cp $< $(@D) && npm install -s --prefix $(@D) --ignore-scripts --no-audit --no-fund && touch $@
+	$(call say,NPM)rm -rf $(@D) && mkdir -p $(@D) && cp $< $(@D) && npm install -s --prefix $(@D) --ignore-scripts --no-audit --no-fund
+	$Q ln -f $(CLAUDE)-linux-x64/claude $(CLAUDE)/bin/claude.exe && touch $@
 
 # make check-trees build the Python tree of data-analysis and run the programs of data agents in it (minutes); make trees: build it alone
 # DATA_FROM=packages or host: as rootfs/build.sh --from.

@@ -139,7 +139,7 @@ if [ "$(id -u)" = 0 ]; then
 	is "overlay: changed files belong to the folder's owner" "4242 4242" "$(stat -c '%u %g' "$kept/$(id)/upper/one")"
 	discard
 fi
-if [ -n "$apart" ]; then
+if [ -n "$apart" ] && [ "$(id -u)" = 0 ]; then # mounts are made
 	mkdir "$ws/mounted" "$T/full" "$T/plain"
 	mount -t tmpfs -o size=300k none "$T/full"
 	head -c 800000 /dev/urandom >"$ws/large"
