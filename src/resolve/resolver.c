@@ -185,12 +185,12 @@ static void on_addresses(void *data, int status, int timeouts, struct ares_addri
 	if (found)
 		ares_freeaddrinfo(found);
 	name->failed = name->count                 ? NULL
-	             : status == ARES_SUCCESS      ? "has no address"
-	             : status == ARES_ENODATA      ? "has no address"
-	             : status == ARES_ENOTFOUND    ? "does not exist, say the host's name servers"
-	             : status == ARES_ECONNREFUSED ? "could not be resolved: no name server answers"
-	             : status == ARES_ETIMEOUT     ? "could not be resolved: no name server answered in time"
-	                                           : "could not be resolved";
+	             : status == ARES_SUCCESS      ? "the name has no address"
+	             : status == ARES_ENODATA      ? "the name has no address"
+	             : status == ARES_ENOTFOUND    ? "the name does not exist, as the host's name servers say"
+	             : status == ARES_ECONNREFUSED ? "the name could not be resolved: no name server answers"
+	             : status == ARES_ETIMEOUT     ? "the name could not be resolved: no name server answered in time"
+	                                           : "the name could not be resolved";
 	name->state = AJ_RESOLVED;
 	name->until_us = aj_now_us() + (name->failed ? FAILED_US : ttl_us < LEAST_US ? LEAST_US : ttl_us);
 	tell_waiters(name);
@@ -215,7 +215,7 @@ static void start_query(struct aj_resolver *r, struct aj_name *name)
 	struct query *q = have_channel(r) ? malloc(sizeof *q) : NULL;
 	if (!q) {
 		name->count = 0;
-		name->failed = "could not be resolved: the host's configuration cannot be read";
+		name->failed = "the name could not be resolved: the host's configuration cannot be read";
 		name->state = AJ_RESOLVED;
 		name->until_us = aj_now_us() + FAILED_US;
 		return;
