@@ -29,7 +29,9 @@ static bool unescape(const char *from, size_t bytes, char *to)
 			return false;
 		if (c == '\\' && *from != '\\' && *from != 'n')
 			return false;
-		*to++ = c != '\\' ? c : *from == 'n' ? '\n' : '\\';
+		if (c == '\\' && *from == 'n')
+			c = '\n';
+		*to++ = c;
 	}
 	*to = '\0';
 	return true;
