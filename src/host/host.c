@@ -125,7 +125,8 @@ bool aj_host_in_jail(void)
 {
 	char name[65];
 	const char *hint = getenv(AJ_JAIL_VARIABLE); /* clients name the program by the same variable */
-	return (hint && strcmp(hint, "1") == 0) || (geteuid() == 1000 && gethostname(name, sizeof name) == 0 && strcmp(name, "jail") == 0);
+	return (hint && strcmp(hint, "1") == 0) ||
+	       (geteuid() == 1000 && gethostname(name, sizeof name) == 0 && strcmp(name, "jail") == 0);
 }
 
 void aj_host_advise(struct aj_error *err)

@@ -46,7 +46,7 @@ int aj_host_controllers(const char *dir, unsigned *ret);
 
 /* Does this process seem to be in a jail of agentjail's? A hint for people: the variable, which commands get, proves nothing. */
 #define AJ_JAIL_VARIABLE "AGENTJAIL"
-#define AJ_JAIL_SETTING  AJ_JAIL_VARIABLE "=1"
+#define AJ_JAIL_SETTING "AGENTJAIL=1"
 bool aj_host_in_jail(void);
 /* Sets err's advice, by its reason and errno, from sysctls, AppArmor and container hints. */
 void aj_host_advise(struct aj_error *err);

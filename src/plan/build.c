@@ -131,9 +131,13 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		                                  "OPENBLAS_NUM_THREADS=1",
 		                                  "OMP_NUM_THREADS=1",
 		                                  NULL };
-	static const char *const command_env[] = {
-		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "USER=agent", "LANG=C.UTF-8", "TMPDIR=/tmp", AJ_JAIL_SETTING, NULL
-	};
+	static const char *const command_env[] = { "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		                                   "HOME=/tmp",
+		                                   "USER=agent",
+		                                   "LANG=C.UTF-8",
+		                                   "TMPDIR=/tmp",
+		                                   AJ_JAIL_SETTING,
+		                                   NULL };
 	static char *python_argv[] = { "/usr/bin/python3", NULL }, *any_argv[] = { "COMMAND", NULL };
 	plan->argv = request->snippet ? python_argv : request->argv ? request->argv : any_argv;
 	AJ_LIST(const char *) asked = { 0 }; /* the caller's after the policy's: the last one wins */
