@@ -132,7 +132,8 @@ static int write_file(const struct aj_ask_save *save, const char *text, mode_t m
 int aj_ask_save_add(struct aj_ask_save *save, const char *name, uint16_t port, struct aj_error *err)
 {
 	mode_t mode;
-	if (flock(save->folder, LOCK_EX) < 0) /* another run may add to it */
+	/* Another run may add to it. Not waited for: a jail that may read the folder can lock it, and this is the loop of the supervisor. */
+	if (flock(save->folder, LOCK_EX | LOCK_NB) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "ask", errno, "lock the folder of `%s`", save->path);
 	char *text = read_file(save, &mode, err), *more = text ? aj_ask_save_insert(text, name, port) : NULL;
 	int r = -1;

@@ -139,6 +139,8 @@ static int escape_kind(const char *held, size_t bytes)
 		return AJ_ESCAPE_ANSWER;
 	if (held[1] == '\\') /* ends a string of which nothing passed */
 		return AJ_ESCAPE_STRING;
+	if (held[1] == 'k' || held[1] == '!' || held[1] == '"') /* screen and tmux: begins a string, which would hide what follows */
+		return AJ_ESCAPE_STRING;
 	return bytes > 8 ? AJ_ESCAPE_OTHER : PASSES;
 }
 

@@ -147,6 +147,10 @@ static const char *own_within(const struct asked *a, const char *folder)
 	path_list own = { 0 };
 	if (state && aj_source_within(folder, state, a->arena))
 		return state;
+	/* A state folder that is not there yet could be made from inside, with homes and changes that the host then believes. */
+	const char *found = real(folder, a->arena);
+	if (state && found && aj_path_within(state, found))
+		return state;
 	own_paths(a, &own);
 	for (size_t i = 0; i < own.count; i++)
 		if (aj_source_within(own.items[i], folder, a->arena))

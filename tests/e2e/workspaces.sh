@@ -89,7 +89,7 @@ for mode in overlay copy; do
 	discard
 	text "$mode: locks are the jail's own" 0 '^locked$' run --policy offline-build --workspace "$ws" --workspace-mode $mode -- sh -c 'flock one echo locked'
 	discard
-	XDG_STATE_HOME=$ws/state run "the state directory may not be in the workspace" 2 'state directory lies in' $mode -- true
+	XDG_STATE_HOME=$ws/state run "the state directory may not be in the workspace" 2 'contains agentjail.s configuration' $mode -- true
 	rm -rf "$ws/state"
 	HOME= XDG_STATE_HOME= run "no home and no state directory" 125 'set HOME or XDG_STATE_HOME' $mode -- true
 done

@@ -253,6 +253,9 @@ homely "home-kept: and for no other" "$T/ws/sub" '^none$' 'cat ~/.left 2>/dev/nu
 check "home-kept: nor in the caller's own home" test ! -e "$HOME/.left"
 refused "home-kept: a bind of it is refused" 'agentjail.s configuration' --bind "$XDG_STATE_HOME/agentjail/homes:/x:rw"
 refused "home-kept: and a workspace that holds it" 'agentjail.s configuration' --policy-file "$T/p/anywhere.toml" --workspace "$XDG_STATE_HOME/agentjail"
+mkdir -p "$T/no-state/a"
+XDG_STATE_HOME=$T/no-state/a/state refused "state: a workspace in which it would be made" 'agentjail.s configuration' --policy-file "$T/p/anywhere.toml" --workspace "$T/no-state"
+XDG_STATE_HOME=$T/no-state/a/state refused "state: a bind in which it would be made" 'agentjail.s configuration' --bind "$T/no-state:/x:rw"
 homely "home-import: a copy" "$T/ws" '^imported$' 'cat ~/.imported; echo changed >~/.imported'
 is "home-import: the caller's file stays" imported "$(cat "$HOME/.imported")"
 homely "home-import: a link is not followed" "$T/ws" 'linked. is behind a symlink' 'ls ~/.linked; true'

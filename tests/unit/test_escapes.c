@@ -41,6 +41,9 @@ static const struct {
 	{ "\033[20t", "", AJ_ESCAPE_ANSWER },
 	{ "\033[1;1;1;1;10;10*y", "", AJ_ESCAPE_ANSWER },
 	{ "\005", "", AJ_ESCAPE_ANSWER },
+	{ "\033kq", "q", AJ_ESCAPE_STRING },
+	{ "\033!xq", "q", AJ_ESCAPE_STRING },
+	{ "\033\"xq", "q", AJ_ESCAPE_STRING },
 	{ "\033GQ", "Q", AJ_ESCAPE_ANSWER }, /* once answered with a line feed at its end */
 	{ "\033[1$w", "", AJ_ESCAPE_ANSWER },
 	{ "\033[7n", "", AJ_ESCAPE_ANSWER },
