@@ -8,6 +8,8 @@ cd "$(dirname "$0")/.."
 rules=$(cat <<'RULES'
 # layer: room, what it may include: rooms of rows above its own alone, so that there is no circle
 layer base
+# One event loop: the supervisor's, the service's and the relay's.
+layer loop       base
 layer json       base
 layer toml       base
 layer policy     base toml
@@ -15,7 +17,7 @@ layer policyload base toml policy
 # Bytes of the network, judged: this room opens no socket and allocates nothing.
 layer inspect    base
 # The caller's terminal, and what may be written to it: this room knows no jail but as a terminal's other side.
-layer pty        base policy
+layer pty        base loop policy
 layer seccomp    base policy
 # The machine as it is found: plan/ gets these facts, and asks the machine nothing itself.
 layer host       base policy
@@ -27,15 +29,15 @@ layer netns      base plan
 layer sandbox    base seccomp plan cgroup mounts netns
 layer mediate    base seccomp plan cgroup mounts sandbox
 # Names and what they resolve to: this room knows no list of names, and takes nothing from a jail.
-layer resolve    base inspect
+layer resolve    base loop inspect
 # Processes beside the supervisor that move bytes between sockets: this room parses none of these bytes.
 layer helper     base
 # The relay of a jail's network: a process of its own, which reads what the jail and the network send.
-layer egress     base policy inspect seccomp sandbox resolve helper
+layer egress     base loop policy inspect seccomp sandbox resolve helper
 # A person is asked about hosts: this room talks to the caller, a command of the caller's or a terminal, and not to the jail.
-layer ask        base json policy plan egress
+layer ask        base loop json policy plan egress
 # Ports of the host that lead into a jail: one more process of its own, which moves bytes as the relay does.
-layer publish    base policy seccomp plan sandbox helper
+layer publish    base loop policy seccomp plan sandbox helper
 layer result     base json plan cgroup mediate pty
 # Files that cross between a jail's scratch space and the host: this room reads hostile trees and writes none.
 layer files      base json policy plan
@@ -48,21 +50,21 @@ layer view       base plan mounts result changes
 layer workspace  base toml policy policyload host plan mounts result git
 # The command's home and tools: this room reads the caller's home and writes below the state folder.
 layer home       base json policy host plan
-layer jail       base json policy policyload seccomp host plan cgroup sandbox helper egress ask publish mediate result files view workspace pty
+layer jail       base loop json policy policyload seccomp host plan cgroup sandbox helper egress ask publish mediate result files view workspace pty
 layer fork       base plan mounts sandbox mediate jail
-layer pool       base host plan cgroup sandbox jail fork
+layer pool       base loop host plan cgroup sandbox jail fork
 layer audit      base policyload plan result
 layer jsonschema base
 # Declarations and calls as data: this room runs no tool and knows no jail.
 layer tools      base json jsonschema
-layer session    base json toml policyload host plan result files workspace jail pool audit tools
+layer session    base loop json toml policyload host plan result files workspace jail pool audit tools
 layer lib        base json policy host plan mediate result tools session
 # The sockets that a service listens on, and what is sent by them.
-layer sockets    base
-layer metrics    base result sockets
+layer sockets    base loop
+layer metrics    base loop result sockets
 # Requests, faults and output as data: this room knows no session and no socket.
 layer protocol   base json
-layer serve      base json policyload result session sockets metrics protocol
+layer serve      base loop json policyload result session sockets metrics protocol
 layer terminal   base toml pty plan result
 layer cli        base json policy policyload host plan files workspace home jail audit serve terminal
 layer policycmd  base policy policyload seccomp host plan result workspace home jail terminal cli
@@ -124,7 +126,7 @@ owner sys/mount.h       mounts/mount.c mounts/mask.c mounts/overlay.c mounts/sou
 owner sys/statvfs.h     mounts/mask.c mounts/overlay.c jail/usage.c
 owner sys/vfs.h         sandbox/init.c base/beneath.c
 owner linux/magic.h     base/beneath.c
-owner sys/epoll.h       base/loop.c lib/handle.c serve/server.c serve/client.c metrics/http.c sockets/accept.c pty/relay.c jail/events.c jail/once.c fork/group.c pool/zygote.c
+owner sys/epoll.h       loop/loop.c lib/handle.c serve/server.c serve/client.c metrics/http.c sockets/accept.c pty/relay.c jail/events.c jail/once.c fork/group.c pool/zygote.c
 owner sys/sysmacros.h   mounts/mount.c mediate/lockable.c
 owner linux/openat2.h   toml/source.c fork/copy_tree.c base/beneath.c mounts/named_sockets.c mounts/sources.c
 owner sys/xattr.h       view/view.c

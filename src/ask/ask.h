@@ -5,8 +5,8 @@
  * Few questions are open at a time, and few come in a minute, whatever the jail does: else it could ask until somebody says yes by mistake.
  * A question that nobody answers is denied, and each name that was denied is denied for a while without a question. */
 #pragma once
-#include "base/loop.h"
 #include "egress/egress.h"
+#include "loop/loop.h"
 #include "plan/plan.h"
 
 struct aj_asker;

@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/loop.h"
 #include "egress/relay.h"
+#include "loop/loop.h"
 #include "sandbox/caps.h"
 #include "sandbox/landlock.h"
 #include "seccomp/compile.h"

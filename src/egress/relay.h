@@ -1,12 +1,12 @@
 /* The relay from the inside: one loop, the table of names, the resolver, the connections, the reports. This header is for this room. */
 #pragma once
-#include "base/loop.h"
 #include "egress/egress.h"
 #include "egress/proxy.h"
 #include "egress/rules.h"
 #include "egress/turned_away.h"
 #include "helper/flow.h"
 #include "inspect/dns.h"
+#include "loop/loop.h"
 #include "resolve/names.h"
 
 enum {

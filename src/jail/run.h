@@ -4,11 +4,11 @@
 #include <sys/queue.h>
 
 #include "ask/ask.h"
-#include "base/loop.h"
 #include "egress/egress.h"
 #include "files/collect.h"
 #include "jail/channel.h"
 #include "jail/pump.h"
+#include "loop/loop.h"
 #include "mediate/locks.h"
 #include "mediate/mediate.h"
 #include "result/verdict.h"

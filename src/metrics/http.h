@@ -2,7 +2,7 @@
 #pragma once
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/loop.h"
+#include "loop/loop.h"
 #include "sockets/listen.h"
 
 enum { AJ_HTTP_CLIENTS = 8, AJ_HTTP_REQUEST_BYTES = 8192, AJ_HTTP_LIMIT_MS = 5000 };

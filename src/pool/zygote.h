@@ -3,7 +3,7 @@
 #pragma once
 #include "base/buffer.h"
 #include "base/frame.h"
-#include "base/loop.h"
+#include "loop/loop.h"
 #include "sandbox/birth_protocol.h"
 #include "sandbox/launch.h"
 

@@ -2,7 +2,7 @@
  * follows. The jail holds one side of a pseudoterminal of its own devpts, and no descriptor of the caller's terminal. */
 #pragma once
 #include "base/buffer.h"
-#include "base/loop.h"
+#include "loop/loop.h"
 #include "pty/caller.h"
 #include "pty/escapes.h"
 

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/loop.h"
 #include "base/sockaddr.h"
 #include "helper/flow.h"
+#include "loop/loop.h"
 #include "publish/publish.h"
 
 enum {

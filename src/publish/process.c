@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/loop.h"
+#include "loop/loop.h"
 #include "publish/publish.h"
 #include "sandbox/caps.h"
 #include "sandbox/landlock.h"

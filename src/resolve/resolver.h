@@ -1,7 +1,7 @@
 /* The relay's own resolution of names, by c-ares in the relay's loop: once for a name and its time to live, as the host resolves it
  * (/etc/hosts, search domains, the name servers of resolv.conf). Each address is judged when it arrives. */
 #pragma once
-#include "base/loop.h"
+#include "loop/loop.h"
 #include "resolve/names.h"
 
 struct aj_waiter {

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/frame.h"
-#include "base/loop.h"
+#include "loop/loop.h"
 #include "metrics/http.h"
 #include "metrics/metrics.h"
 #include "protocol/piece.h"

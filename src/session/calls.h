@@ -1,6 +1,6 @@
 /* A session's tools, and the tool calls that wait for an answer. */
 #pragma once
-#include "base/loop.h"
+#include "loop/loop.h"
 #include "session/call_log.h"
 #include "tools/tools.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <jansson.h>
 
-#include "base/loop.h"
+#include "loop/loop.h"
 #include "policyload/for_request.h"
 
 struct aj_manager;

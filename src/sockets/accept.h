@@ -1,6 +1,6 @@
 /* A listening socket in the loop: connections are accepted as they arrive. */
 #pragma once
-#include "base/loop.h"
+#include "loop/loop.h"
 #include "sockets/listen.h"
 
 enum { AJ_ACCEPT_AGAIN_US = 100000 }; /* pause after accept4 failed for lack of descriptors or memory */

@@ -1,4 +1,4 @@
-/* Tests of base/loop: what is called back, in which order, and what is not once it was taken out.
+/* Tests of loop/loop: what is called back, in which order, and what is not once it was taken out.
  * Pipes and short timers; nothing here depends on how long something takes. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/loop.h"
+#include "loop/loop.h"
 
 static struct aj_loop *loop;
 static char log_text[64];

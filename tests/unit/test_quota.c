@@ -1,8 +1,8 @@
-/* Tests of base/quota: who is throttled, when, and what is given back; the clocks are numbers here. That the loop holds back whom it should is
+/* Tests of loop/quota: who is throttled, when, and what is given back; the clocks are numbers here. That the loop holds back whom it should is
  * in test_loop.c. */
 #include <criterion/criterion.h>
 
-#include "base/quota.h"
+#include "loop/quota.h"
 
 enum { MS = 1000, AHEAD_MS = AJ_QUOTA_AHEAD_US / MS };
 static struct aj_quotas all;

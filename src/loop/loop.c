@@ -2,8 +2,8 @@
  * It calls back ready descriptors in the order of their quotas' use, least first, then timers; it never calls back a descriptor that was
  * removed meanwhile.
  * Busy parties together get a small part of each turn, which bounds the wait of all others; a party that uses too much is throttled, see
- * base/quota.h. */
-#include "base/loop.h"
+ * loop/quota.h. */
+#include "loop/loop.h"
 
 #include <errno.h>
 #include <stdlib.h>

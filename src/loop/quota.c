@@ -1,7 +1,7 @@
 /* The arithmetic of quotas: use, refill, and which parties are throttled.
  * The refill is divided evenly among the throttled parties, so a crowd of busy parties gets no more than one; a party that uses little
  * is not affected by their number. */
-#include "base/quota.h"
+#include "loop/quota.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* The heap of timers: each timer knows its place, so that it is moved and removed without a search.
  * It keeps no order among timers of the same time. */
-#include "base/timers.h"
+#include "loop/timers.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* One-shot timers in a binary heap, the earliest first. It reads no clock and calls no timer: base/loop does. */
+/* One-shot timers in a binary heap, the earliest first. It reads no clock and calls no timer: loop/loop does. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/quota.h"
-#include "base/timers.h"
+#include "loop/quota.h"
+#include "loop/timers.h"
 
 struct aj_loop;
 
