@@ -142,7 +142,7 @@ owner sys/single_threaded.h sandbox/launch.c
 owner sys/socket.h      mounts/idmap.c inspect/address.c sandbox/launch.c sandbox/handshake.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c pool/zygote_messages.c guest/birth.c sockets/send.c serve/client.c metrics/http.c sockets/listen.c sockets/connection.c sockets/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
 owner sys/un.h          audit/datagram.c sockets/listen.c sockets/sd_notify.c mediate/connector_process.c mediate/endpoint.c mediate/socket_holders.c
 owner arpa/inet.h       sockets/listen.c inspect/http_head.c policy/hosts.c
-owner fnmatch.h         home/toolchains.c
+owner fnmatch.h         home/toolchains.c home/tokens.c
 owner sys/file.h        home/kept.c home/list.c mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c changes/state.c view/view.c
 owner sys/signalfd.h    jail/once.c serve/server.c
 owner grp.h             sandbox/launch.c

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "home/tokens.h"
 #include "host/home.h"
 #include "policy/bind.h"
 #include "policy/toolchains.h"
@@ -18,8 +19,9 @@ struct search {
 	struct aj_request *request;
 	const struct aj_policy *policy;
 	struct aj_arena *arena;
-	const char *homes[2];       /* as $HOME has it, and without symlinks */
-	AJ_LIST(const char *) path; /* the jail's */
+	const char *homes[2];          /* as $HOME has it, and without symlinks */
+	AJ_LIST(const char *) path;    /* the jail's */
+	AJ_LIST(struct aj_bind) shown; /* the request's `tools`, and those that lie within these */
 };
 
 static bool is_folder(const char *path)
@@ -74,16 +76,15 @@ static void show(struct search *s, const char *folder)
 	bool same = workspace && s->policy->workspace_at == AJ_AT_SAME;
 	if (!source || (same && aj_path_within(folder, workspace)) || (workspace && aj_path_within(source, workspace)))
 		return;
+	struct aj_bind bind = { .source = source, .target = folder };
+	for (size_t i = 0; i < s->shown.count; i++)
+		if (strcmp(source, s->shown.items[i].source) == 0 && strcmp(folder, s->shown.items[i].target) == 0)
+			return;
+	*AJ_PUSH(s->arena, &s->shown) = bind;
 	for (size_t i = 0; i < s->request->tools.count; i++)
 		if (aj_path_within(folder, s->request->tools.items[i].target))
 			return;
-	*AJ_PUSH(s->arena, &s->request->tools) = (struct aj_bind){ .source = source, .target = folder };
-	for (size_t i = 0; aj_toolchain_secrets[i]; i++) {
-		struct stat st;
-		const char *secret = aj_printf(s->arena, "/%s", aj_toolchain_secrets[i]);
-		if (lstat(aj_printf(s->arena, "%s%s", source, secret), &st) == 0 && !S_ISLNK(st.st_mode))
-			*AJ_PUSH(s->arena, &s->request->hidden) = aj_printf(s->arena, "%s%s", folder, secret);
-	}
+	*AJ_PUSH(s->arena, &s->request->tools) = bind;
 }
 
 static void take(struct search *s, const struct aj_toolchain *tool, const char *entry, const char *home)
@@ -201,6 +202,8 @@ int aj_toolchains_find(struct aj_request *request, const struct aj_policy *polic
 	}
 	for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
 		add_to_path(&s, standard[i]);
+	for (size_t i = 0; i < s.shown.count; i++)
+		aj_tokens_hide(request, policy, s.shown.items[i].source, s.shown.items[i].target, arena);
 	const char *list = s.path.items[0];
 	for (size_t i = 1; i < s.path.count; i++)
 		list = aj_printf(arena, "%s:%s", list, s.path.items[i]);

@@ -116,8 +116,8 @@ static int absent(int root, int dir, const struct task *task, const char *target
 	return -1;
 }
 
-/* Walk to `target` and pin_folder every folder above it. Returns the target itself and its kind; -1 with err; or -1 without err where the
- * target does not exist and the jail cannot create it, or with `if_present`. */
+/* Walk to `target` and pin_folder every folder above it. Returns the target itself and its kind; with `if_present` also a folder above it that
+ * is closed to the jail; -1 with err; or -1 without err where the target does not exist and the jail cannot create it, or with `if_present`. */
 static int walk_to(int root, const struct task *task, const char *target, bool if_present, bool *ret_folder, struct aj_error *err)
 {
 	cleanup_fd int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
@@ -134,9 +134,11 @@ static int walk_to(int root, const struct task *task, const char *target, bool i
 		if (next < 0 && errno == ENOENT)
 			return if_present ? -1 : absent(root, dir, task, target, above_bytes, err) - 1;
 		/* The jail's id may not search this folder and does not own it: that holds the target well enough. A mask must be
-		 * mounted all the same. */
-		if (next < 0 && errno == EACCES && task->holds && fstat(dir, &st) == 0 && st.st_uid != geteuid())
-			return -1;
+		 * mounted all the same, over the folder if need be. */
+		if (next < 0 && errno == EACCES && (task->holds || if_present) && fstat(dir, &st) == 0 && st.st_uid != geteuid()) {
+			*ret_folder = true;
+			return task->holds ? -1 : aj_steal(&dir);
+		}
 		if (next < 0 || fstat(next, &st) < 0)
 			return aj_fail_because(err, task->reason, AJ_EXIT_SETUP, task->step, errno, "open `%.*s`",
 			                       above_bytes + 1 + (int)bytes, target);

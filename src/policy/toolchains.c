@@ -34,8 +34,39 @@ const struct aj_toolchain aj_toolchains[] = {
 };
 /* clang-format on */
 
-const char *const aj_toolchain_secrets[] = { "etc/npmrc", ".npmrc",           "pip.conf", "etc/pip.conf",
-	                                     ".condarc",  "credentials.toml", NULL };
+/* clang-format off */
+/* No pattern begins with `*`, which would be tried in every folder. */
+const char *const aj_toolchain_prefixes[] = {
+	"installs/*/*/", "installs/*/*/envs/*/", "installs/*/*/*/", /* asdf, mise */
+	"versions/*/", "versions/*/envs/*/", "plugins/*/",          /* pyenv, rbenv */
+	"envs/*/",                                                  /* conda */
+	"python/*/", "tools/*/", "venvs/*/",                        /* uv, pipx */
+	"tools/image/*/*/", "tools/image/packages/*/*/",            /* volta */
+	"nodejs/*/", "global/*/",                                   /* pnpm */
+	"n/versions/node/*/",                                       /* n */
+	"candidates/*/*/",                                          /* sdkman */
+	"toolchains/*/",                                            /* rustup */
+	"Cellar/python@*/*/", "Cellar/node*/*/",                    /* brew */
+	NULL,
+};
+
+const char *const aj_toolchain_secrets[] = {
+	/* npm, yarn, bun: an installation's own npmrc files */
+	".npmrc", "npmrc", "etc/npmrc", "lib/node_modules/npm/npmrc", "lib/node_modules/npm/.npmrc", "node_modules/npm/npmrc", "node_modules/npm/.npmrc",
+	".yarnrc", ".yarnrc.yml", "bunfig.toml", ".bunfig.toml",
+	/* pip, distutils, uv, pipx: indexes are named with their passwords; the last two are the notes of `uv tool` and pipx */
+	"pip.conf", "etc/pip.conf", "etc/xdg/pip", ".pypirc", "lib/python*/distutils/distutils.cfg", "uv.toml", "etc/uv", "uv-receipt.toml", "pipx_metadata.json",
+	/* conda: channels are named with tokens, also in its list and its cache of them; `state` is what `conda env config vars` sets */
+	".condarc", "condarc", "condarc.d", ".mambarc", "conda-meta/state", "pkgs/urls.txt", "pkgs/cache",
+	/* cargo where an installation is its CARGO_HOME, gems, Gradle */
+	"credentials.toml", "credentials", "etc/gemrc", ".gemrc", ".gem/credentials", ".bundle/config", "gradle.properties",
+	/* brew: the services' passwords and data */
+	"etc/my.cnf", "etc/redis.conf", "var/postgresql*", "var/mysql", "var/db", "var/mongodb",
+	/* any program */
+	".netrc", "_netrc", ".git-credentials", ".git/config", "etc/gitconfig", ".env",
+	NULL,
+};
+/* clang-format on */
 
 bool aj_toolchain_word_valid(const char *word)
 {

@@ -15,8 +15,9 @@ struct aj_toolchain {
 };
 
 extern const struct aj_toolchain aj_toolchains[]; /* ends with a NULL name */
-/* Files of such folders that may hold a token; hidden where they exist. Ends with NULL. */
-extern const char *const aj_toolchain_secrets[];
+/* Where such a folder may hold installations (the first part of a pattern may also be the folder's own name), and which files and folders
+ * of it and of each installation may hold a token: these are hidden where they exist. `*` as above. Both end with NULL. */
+extern const char *const aj_toolchain_prefixes[], *const aj_toolchain_secrets[];
 
 /* Words of filesystem.toolchains besides names. */
 #define AJ_TOOLCHAINS_AUTO "auto"

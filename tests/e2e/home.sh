@@ -124,4 +124,51 @@ text "the caller's own links lead there" 0 '^tool-of-cargo runs$' run --policy c
 rm "$H/.cargo" && ln -s . "$H/.cargo" && mv "$H/elsewhere/cargo/bin" "$H/elsewhere/bin"
 CARGO_HOME=$H/.nvm/../.. RUSTUP_HOME=$H text "no variable shows a home" 0 '^end$' run --policy coding-agent -- sh -c "ls -d '$H/.ssh' 2>/dev/null; echo end"
 
+# --- what may hold a token, in the layout of each manager ---
+unset PYENV_ROOT CARGO_HOME RUSTUP_HOME ASDF_DATA_DIR GOROOT GOPATH GOBIN NVM_DIR PNPM_HOME RBENV_ROOT
+rm -rf "$H/.cargo" "$H/.rustup" "$H/.nvm"
+planted=0
+plant() { # FOLDER FILE...: a token in each
+	local file folder=$1
+	shift
+	for file; do
+		mkdir -p "$H/$folder/${file%/*}" && echo SECRET >"$H/$folder/$file" && planted=$((planted + 1))
+	done
+}
+npm='lib/node_modules/npm/npmrc etc/npmrc'
+plant .cargo ./credentials.toml ./config.toml registry/index
+plant .rustup toolchains/stable/etc/gitconfig
+plant .nvm/versions/node/v1 $npm
+plant .npm-global $npm
+plant .volta tools/image/node/20.1.0/etc/npmrc tools/image/node/20.1.0/lib/node_modules/npm/npmrc tools/image/npm/10.1.0/npmrc tools/image/packages/@scope/name/etc/npmrc
+plant .local/share/pnpm nodejs/20.1.0/etc/npmrc global/5/.npmrc
+plant .pyenv versions/3.12/pip.conf versions/3.12/envs/own/pip.conf versions/3.12/lib/python3.12/distutils/distutils.cfg versions/miniconda3/.condarc .git/config plugins/virtualenv/.git/config
+plant miniconda3 ./.condarc condarc.d/channels.yml envs/own/pip.conf envs/own/.condarc conda-meta/state pkgs/urls.txt pkgs/cache/1.json
+plant .local/share/uv credentials/pypi.toml python/cpython-3.12/pip.conf tools/black/uv-receipt.toml tools/black/pip.conf
+plant .local lib/node_modules/npm/npmrc share/pipx/venvs/black/pip.conf share/pipx/venvs/black/pipx_metadata.json share/claude/token
+plant .asdf installs/nodejs/20/etc/npmrc installs/nodejs/20/lib/node_modules/npm/npmrc installs/python/3.12/pip.conf installs/python/miniconda3/envs/own/.condarc installs/rust/1.75/credentials.toml plugins/java/.git/config .git/config
+plant .local/share/mise installs/node/20/etc/npmrc installs/python/3.12/pip.conf installs/pipx-black/24.1/black/pip.conf
+plant .rbenv versions/3.3/etc/gemrc versions/3.3/.gem/credentials
+plant .sdkman/candidates gradle/8.5/gradle.properties
+plant .config uv/uv.toml pip/pip.conf git/credentials
+plant . .docker/config.json ./.npmrc ./.netrc ./.pypirc
+ln -s elsewhere/linked "$H/.asdf/installs/nodejs/20/.netrc" # of what is shown, by another name
+plant .asdf installs/nodejs/20/elsewhere/linked
+mkdir "$H/apart" && echo SECRET >"$H/apart/npmrc" && mkdir -p "$H/.asdf/installs/nodejs/18" && ln -s ../../../../apart "$H/.asdf/installs/nodejs/18/etc" # of what is not
+mkdir -p "$H/.volta/bin" "$H/.cargo/bin" "$H/.npm-global/bin" "$H/.pyenv/shims" "$H/miniconda3/bin" "$H/.local/bin" "$H/.asdf/shims" "$H/.local/share/mise/shims" "$H/.rbenv/shims" "$H/.sdkman/candidates/gradle/current/bin"
+echo shown >"$H/.asdf/installs/nodejs/20/etc/profile"
+echo shown >"$H/.pyenv/versions/3.12/lib/python3.12/os.py"
+chmod -R a+rX "$H"
+PATH="$H/.volta/bin:$H/.cargo/bin:$H/.npm-global/bin:$H/.nvm/versions/node/v1/bin:$H/.local/share/pnpm:$H/.pyenv/shims:$H/miniconda3/bin:$H/.local/bin:$H/.asdf/shims:$H/.local/share/mise/shims:$H/.rbenv/shims:$H/.sdkman/candidates/gradle/current/bin:/usr/bin:/bin"
+check "the tokens are there outside" test "$(grep -rlx SECRET "$H" | wc -l)" -gt $planted -a $planted -gt 40
+text "no manager's token is shown" 0 '^end$' run --policy coding-agent -- sh -c "grep -rx SECRET '$H'; echo end"
+silent "really" SECRET
+text "nor by its name" 0 '^end$' run --policy coding-agent -- sh -c "cat '$H/.asdf/installs/nodejs/20/.netrc' '$H/.asdf/installs/nodejs/18/etc/npmrc' 2>/dev/null; echo end"
+silent "really, too" SECRET
+text "what is beside them is" 0 '^2$' run --policy coding-agent -- sh -c "grep -rlx shown '$H' | wc -l"
+text "in a workspace everything is shown" 0 '^SECRET$' run --policy coding-agent --workspace "$H/.asdf/plugins/java" -- cat .git/config
+chmod 700 "$H/.asdf/installs"
+text "a folder that is closed to others is no error" 0 '^end$' run --policy coding-agent -- sh -c "chmod 755 '$H/.asdf/installs' 2>/dev/null; grep -rx SECRET '$H' 2>/dev/null; echo end"
+silent "and not opened" SECRET
+
 finish
