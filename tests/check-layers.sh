@@ -10,6 +10,8 @@ rules=$(cat <<'RULES'
 layer base
 # One event loop: the supervisor's, the service's and the relay's.
 layer loop       base
+# Trees that a jail has made, on the host: this room knows what no tree can do to its reader.
+layer tree       base
 layer json       base
 layer toml       base
 layer policy     base toml
@@ -43,13 +45,13 @@ layer result     base json plan cgroup mediate pty
 layer files      base json policy plan
 layer git        base plan mounts result
 # Trees that a jail has made, beside the host's: this room writes to no workspace; the next one does.
-layer changes    base json policy git
+layer changes    base tree json policy git
 layer apply      base changes
 # The private view of a workspace that a jail changes: this room makes it, and mounts nothing.
 layer view       base plan mounts result changes
 layer workspace  base toml policy policyload host plan mounts result git
 # The command's home and tools: this room reads the caller's home and writes below the state folder.
-layer home       base json policy host plan
+layer home       base tree json policy host plan
 layer jail       base loop json policy policyload seccomp host plan cgroup sandbox helper egress ask publish mediate result files view workspace pty
 layer fork       base plan mounts sandbox mediate jail
 layer pool       base loop host plan cgroup sandbox jail fork

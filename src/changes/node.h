@@ -43,6 +43,3 @@ static inline long long aj_node_mtime_ns(const struct stat *st)
 {
 	return (long long)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
-
-/* Remove `name` and everything below it, whatever that is and however deep. -1 with errno. */
-int aj_node_remove(int dir, const char *name);

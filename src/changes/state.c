@@ -16,6 +16,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "changes/node.h"
+#include "tree/remove.h"
 
 #define REMOVED ".removed-" /* and the id: a state folder that is being removed */
 
@@ -219,7 +220,7 @@ int aj_change_state_remove(int all, struct aj_change_state *s, struct aj_error *
 		return fail(err, errno, "list the runs, to remove", s->id);
 	int result = 0;
 	for (size_t i = 0; i < names.count; i++)
-		if (strncmp(names.items[i], REMOVED, strlen(REMOVED)) == 0 && aj_node_remove(all, names.items[i]) < 0)
+		if (strncmp(names.items[i], REMOVED, strlen(REMOVED)) == 0 && aj_tree_remove(all, names.items[i]) < 0)
 			result = fail(err, errno, "remove the files of", s->id);
 	aj_entries_free(&names);
 	return result;

@@ -1,5 +1,5 @@
 /* Lists the homes that are kept, and removes one with all that jails left in it.
- * It follows no symlink, opens no file of a home, and needs no stack for folders however deep they lie in one another. */
+ * It follows no symlink, and opens no file of a home. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include "home/folders.h"
 #include "home/kept.h"
 #include "json/json.h"
+#include "tree/remove.h"
 
 enum { RECORD_BYTES = 16384 };
 
@@ -76,65 +77,6 @@ int aj_kept_list_all(aj_kept_list *ret, struct aj_arena *arena, struct aj_error 
 	return err->exit_code ? -1 : 0;
 }
 
-/* A folder of a jail's may deny its owner everything; moving it changes its entry `..`, and needs the right to write. */
-static int open_fully(int dir, const char *name)
-{
-	char path[64];
-	cleanup_fd int look = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (look < 0)
-		return -1;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", look);
-	chmod(path, 0700);
-	return aj_beneath_open(look, ".", O_RDONLY | O_DIRECTORY);
-}
-
-/* Remove the entries of folder `name`, or move those that are no empty folders up into `top`, and then the folder. */
-static int flatten(int top, const char *name, unsigned long *moved)
-{
-	cleanup_fd int dir = open_fully(top, name);
-	DIR *entries = dir < 0 ? NULL : aj_beneath_list(dir, ".");
-	if (!entries)
-		return -1;
-	int code = 0;
-	for (const struct dirent *e; code == 0 && (e = readdir(entries));) {
-		char to[32];
-		if (aj_path_is_dots(e->d_name) || unlinkat(dir, e->d_name, 0) == 0 || unlinkat(dir, e->d_name, AT_REMOVEDIR) == 0)
-			continue;
-		cleanup_fd int child = open_fully(dir, e->d_name);
-		do
-			snprintf(to, sizeof to, ".removed-%lu", (*moved)++);
-		while (aj_beneath_has(top, to));
-		code = child < 0 ? -1 : renameat(dir, e->d_name, top, to);
-	}
-	closedir(entries);
-	return code < 0 ? -1 : unlinkat(top, name, AT_REMOVEDIR);
-}
-
-static int remove_contents(int top)
-{
-	unsigned long moved = 0;
-	for (bool found = true; found;) {
-		DIR *entries = aj_beneath_list(top, ".");
-		found = false;
-		if (!entries)
-			return -1;
-		for (const struct dirent *e; (e = readdir(entries));) {
-			if (aj_path_is_dots(e->d_name))
-				continue;
-			found = true;
-			if (unlinkat(top, e->d_name, 0) < 0 && unlinkat(top, e->d_name, AT_REMOVEDIR) < 0 &&
-			    flatten(top, e->d_name, &moved) < 0 && errno != ENOENT) {
-				int errnum = errno;
-				closedir(entries);
-				errno = errnum;
-				return -1;
-			}
-		}
-		closedir(entries);
-	}
-	return 0;
-}
-
 int aj_kept_remove(const char *name, struct aj_arena *arena, struct aj_error *err)
 {
 	const char *root;
@@ -153,7 +95,7 @@ int aj_kept_remove(const char *name, struct aj_arena *arena, struct aj_error *er
 		aj_advise(err, "end that run first");
 		return -1;
 	}
-	if (remove_contents(folder) < 0 || unlinkat(dir, name, AT_REMOVEDIR) < 0)
+	if (aj_tree_remove(dir, name) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "home", errno, "remove `%s/%s`", root, name);
 	return 0;
 }

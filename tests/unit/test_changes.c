@@ -19,6 +19,7 @@
 #include "changes/node.h"
 #include "changes/walk.h"
 #include "policy/protect.h"
+#include "tree/remove.h"
 
 /* --- texts --- */
 
@@ -203,7 +204,7 @@ static void make_root(void)
 static void drop_root(void)
 {
 	int tmp = open("/tmp", O_RDONLY | O_DIRECTORY);
-	cr_expect_eq(aj_node_remove(tmp, root + 5), 0, "%s", strerror(errno));
+	cr_expect_eq(aj_tree_remove(tmp, root + 5), 0, "%s", strerror(errno));
 	cr_expect(access(root, F_OK) < 0);
 	close(tmp);
 }
