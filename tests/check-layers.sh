@@ -46,14 +46,14 @@ layer files      base json policy plan
 layer git        base plan mounts result
 # Trees that a jail has made, beside the host's: this room writes to no workspace; the next one does.
 layer changes    base tree json policy git
-layer apply      base changes
+layer apply      base tree changes
 # The private view of a workspace that a jail changes: this room makes it, and mounts nothing.
-layer view       base plan mounts result changes
+layer view       base tree plan mounts result changes
 layer workspace  base toml policy policyload host plan mounts result git
 # The command's home and tools: this room reads the caller's home and writes below the state folder.
 layer home       base tree json policy host plan
 layer jail       base loop json policy policyload seccomp host plan cgroup sandbox helper egress ask publish mediate result files view workspace pty
-layer fork       base plan mounts sandbox mediate jail
+layer fork       base tree plan mounts sandbox mediate jail
 layer pool       base loop host plan cgroup sandbox jail fork
 layer audit      base policyload plan result
 layer jsonschema base
@@ -132,11 +132,11 @@ owner sys/epoll.h       loop/loop.c lib/handle.c serve/server.c serve/client.c m
 owner sys/sysmacros.h   mounts/mount.c mediate/lockable.c
 owner linux/openat2.h   toml/source.c fork/copy_tree.c base/beneath.c mounts/named_sockets.c mounts/sources.c
 owner sys/xattr.h       view/view.c
-owner linux/fs.h        view/copy.c
+owner linux/fs.h        tree/content.c
 owner linux/sched.h     sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c mediate/connector_process.c
 owner linux/seccomp.h   seccomp/install.c seccomp/combine.c seccomp/notify.c
 owner linux/futex.h     guest/birth.c
-owner sys/ioctl.h       seccomp/notify.c mediate/endpoint.c mediate/socket_holders.c pty/caller.h sandbox/terminal.c sandbox/init.c changes/node.c view/copy.c
+owner sys/ioctl.h       seccomp/notify.c mediate/endpoint.c mediate/socket_holders.c pty/caller.h sandbox/terminal.c sandbox/init.c tree/content.c
 owner linux/filter.h    seccomp/compile.h
 owner sys/mman.h        seccomp/compile.c guest/huge.c guest/birth.c guest/prefault.c
 owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
@@ -165,7 +165,6 @@ owner pwd.h             host/home.c
 owner jansson.h         files/collect.h files/look.h lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h json/json.h audit/chain.h audit/composer.h audit/datagram.h audit/audit.h workspace/protect.h git/repo.h cli/cmd_exec.c cli/mcp.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h protocol/query.h
 owner linux/capability.h host/host.c guest/birth.c guest/branch.c mediate/endpoint.c
 owner sys/xattr.h changes/walk.c
-owner linux/fs.h changes/node.c
 owner math.h            jsonschema/value.c
 owner float.h           jsonschema/value.c
 owner systemd/          scope/agentjail-scope.c

@@ -11,6 +11,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "changes/node.h"
+#include "tree/content.h"
 
 static int keep(struct aj_applying *a, const char *name)
 {
@@ -50,7 +51,7 @@ static bool is_ours(const struct aj_applying *a)
 		       strcmp(one, two) == 0;
 	cleanup_fd int from = aj_node_open_place(place, true, &st);
 	cleanup_fd int to = aj_node_open_place(there, true, &now);
-	return from >= 0 && to >= 0 && st.st_size == now.st_size && aj_node_same_content(from, to, st.st_size) == 1;
+	return from >= 0 && to >= 0 && st.st_size == now.st_size && aj_content_same(from, to, st.st_size) == 1;
 }
 
 static int unswap_put(struct aj_applying *a)

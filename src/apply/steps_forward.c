@@ -11,6 +11,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "changes/node.h"
+#include "tree/content.h"
 
 enum { FSYNC_EACH = 500 };
 
@@ -37,7 +38,10 @@ static int stage_file(struct aj_applying *a, int place)
 	cleanup_fd int to = openat(a->parent, a->fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to >= 0)
 		give_owner(a, to);
-	if (to < 0 || aj_node_copy(from, to) < 0 || fchmod(to, a->step.mode & 0777) < 0 || (a->j.count <= FSYNC_EACH && fsync(to) < 0))
+	int copied = to < 0 ? -1 : aj_content_copy(from, to, st.st_size, NULL);
+	if (copied > 0)
+		errno = EIO;
+	if (copied != 0 || fchmod(to, a->step.mode & 0777) < 0 || (a->j.count <= FSYNC_EACH && fsync(to) < 0))
 		return aj_step_fail(a, errno, "write the new content of");
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* Opens, lists, compares and copies single files of two trees, one of which a jail has made.
+/* Opens, lists and compares single files of two trees, one of which a jail has made.
  * It opens no FIFO, socket or device, follows no link, and enters no other file system. */
 #include "changes/node.h"
 
@@ -6,19 +6,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/path.h"
-
-enum { CHUNK = 64 << 10 };
+#include "tree/content.h"
 
 /* The mode of the file behind an O_PATH descriptor: fchmod() refuses one. */
 static int chmod_path(int fd, mode_t mode)
@@ -148,41 +145,6 @@ void aj_entries_free(struct aj_entries *names)
 
 /* --- content --- */
 
-/* Where the next data begins at or after `at`; `bytes` where only a hole follows. */
-static off_t next_data(int fd, off_t at, off_t bytes)
-{
-	off_t data = lseek(fd, at, SEEK_DATA);
-	return data >= 0 ? data : errno == ENXIO ? bytes : at;
-}
-
-static ssize_t read_chunk(int fd, char *buffer, off_t at, off_t bytes)
-{
-	off_t left = bytes - at;
-	return pread(fd, buffer, left < CHUNK ? (size_t)left : CHUNK, at);
-}
-
-int aj_node_same_content(int a, int b, off_t bytes)
-{
-	char *one = malloc(2 * (size_t)CHUNK), *two = one + CHUNK;
-	int same = 1;
-	if (!one)
-		abort();
-	for (off_t at = 0; at < bytes && same == 1;) {
-		off_t data_a = next_data(a, at, bytes), data_b = next_data(b, at, bytes);
-		at = data_a < data_b ? data_a : data_b;
-		if (at >= bytes)
-			break;
-		ssize_t n = read_chunk(a, one, at, bytes), m = read_chunk(b, two, at, bytes);
-		if (n < 0 || m < 0)
-			same = -1;
-		else if (n != m || n == 0 || memcmp(one, two, (size_t)n) != 0)
-			same = 0;
-		at += n;
-	}
-	free(one);
-	return same;
-}
-
 static int same_link(int dir_a, int dir_b, const char *name)
 {
 	char one[PATH_MAX], two[PATH_MAX];
@@ -205,27 +167,5 @@ int aj_node_same(int dir_a, bool force, int dir_b, const char *name)
 	cleanup_fd int fd_b = fd_a < 0 ? -1 : aj_node_open_file(dir_b, name, false, &st_b);
 	if (fd_b < 0)
 		return -1;
-	return st_a.st_size == st_b.st_size ? aj_node_same_content(fd_a, fd_b, st_a.st_size) : 0;
-}
-
-int aj_node_copy(int from, int to)
-{
-	struct stat st;
-	if (fstat(from, &st) < 0)
-		return -1;
-	if (ioctl(to, FICLONE, from) == 0)
-		return 0;
-	char *buffer = malloc(CHUNK);
-	if (!buffer)
-		abort();
-	int error = ftruncate(to, st.st_size) < 0 ? errno : 0;
-	for (off_t at = next_data(from, 0, st.st_size); at < st.st_size && !error; at = next_data(from, at, st.st_size)) {
-		ssize_t n = read_chunk(from, buffer, at, st.st_size), done = n > 0 ? pwrite(to, buffer, (size_t)n, at) : n;
-		if (done <= 0)
-			error = done < 0 ? errno : EIO; /* it has become shorter, or the disk is full */
-		at += done;
-	}
-	free(buffer);
-	errno = error;
-	return error ? -1 : 0;
+	return st_a.st_size == st_b.st_size ? aj_content_same(fd_a, fd_b, st_a.st_size) : 0;
 }

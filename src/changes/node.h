@@ -28,12 +28,8 @@ struct aj_entries {
 int aj_entries_read(int dir, struct aj_entries *ret); /* -1 with errno */
 void aj_entries_free(struct aj_entries *names);
 
-/* Have both regular files of `bytes` the same content? Holes of both are skipped. -1 with errno. */
-int aj_node_same_content(int a, int b, off_t bytes);
 /* Are the two files or links, of one type, alike but for their modes? -1 with errno. `force`: see above, for the first one. */
 int aj_node_same(int dir_a, bool force, int dir_b, const char *name);
-/* Copy `from` into the empty file `to`: shared blocks where the file system has them, and holes stay holes. -1 with errno. */
-int aj_node_copy(int from, int to);
 /* The time of change that no program sets. */
 static inline long long aj_node_ctime_ns(const struct stat *st)
 {

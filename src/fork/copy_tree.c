@@ -15,40 +15,9 @@
 #include "base/dirent64.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "tree/content.h"
 
-enum { CHUNK = 128 << 10, LIST_BYTES = 2048, MODE = 01777 };
-
-static char chunk[CHUNK];
-
-/* Copy the data from `at` to `end`. */
-static int copy_data(int from, int to, off_t at, off_t end)
-{
-	while (at < end) {
-		ssize_t n = pread(from, chunk, end - at < CHUNK ? (size_t)(end - at) : CHUNK, at);
-		if (n <= 0)
-			return (int)n; /* the file was truncated meanwhile */
-		for (ssize_t done = 0; done < n;) {
-			ssize_t w = pwrite(to, chunk + done, (size_t)(n - done), at + done);
-			if (w < 0)
-				return -1;
-			done += w;
-		}
-		at += n;
-	}
-	return 0;
-}
-
-static int copy_content(int from, int to, off_t bytes)
-{
-	off_t data = 0;
-	while (data < bytes && (data = lseek(from, data, SEEK_DATA)) >= 0 && data < bytes) {
-		off_t hole = lseek(from, data, SEEK_HOLE);
-		if (hole < 0 || copy_data(from, to, data, hole < bytes ? hole : bytes) < 0)
-			return -1;
-		data = hole;
-	}
-	return data < 0 && errno != ENXIO ? -1 : ftruncate(to, bytes);
-}
+enum { LIST_BYTES = 2048, MODE = 01777 };
 
 static const char *copy_file(int from_dir, int to_dir, const char *name, const struct stat *seen)
 {
@@ -63,7 +32,7 @@ static const char *copy_file(int from_dir, int to_dir, const char *name, const s
 	cleanup_fd int to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
 		return "make a file";
-	if (copy_content(from, to, st.st_size) < 0 || fchmod(to, st.st_mode & MODE) < 0 ||
+	if (aj_content_copy(from, to, st.st_size, NULL) < 0 || fchmod(to, st.st_mode & MODE) < 0 ||
 	    futimens(to, (struct timespec[]){ st.st_atim, st.st_mtim }) < 0)
 		return "copy a file";
 	return NULL;
@@ -166,8 +135,9 @@ int aj_copy_unnamed(int fds, const char *number, const char *folder, int flags)
 {
 	struct stat st;
 	cleanup_fd int from = openat(fds, number, O_RDONLY | O_CLOEXEC);
-	cleanup_fd int to = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | (flags & O_APPEND), 0600);
-	if (from < 0 || to < 0 || fstat(from, &st) < 0 || copy_content(from, to, st.st_size) < 0)
+	cleanup_fd int to = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (from < 0 || to < 0 || fstat(from, &st) < 0 || aj_content_copy(from, to, st.st_size, NULL) < 0 ||
+	    fcntl(to, F_SETFL, flags & O_APPEND) < 0) /* with it, every write would have gone to the end */
 		return -1;
 	return aj_steal(&to);
 }

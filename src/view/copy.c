@@ -5,13 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/fs.h>
 #include <search.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,16 +17,9 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "tree/content.h"
 
-enum {
-	LEVELS_MAX = 200,
-	CHUNK = 128 << 10,
-	LIST_FLUSH = 1 << 16,
-	PER_LOOK = 64,
-	FILES_MAX = 2000000,
-	TIME_MAX_MS = 600000,
-	PROGRESS_US = 3000000
-};
+enum { LEVELS_MAX = 200, LIST_FLUSH = 1 << 16, PER_LOOK = 64, FILES_MAX = 2000000, TIME_MAX_MS = 600000, PROGRESS_US = 3000000 };
 static const uint64_t BYTES_MAX = 64ULL << 30;
 enum { MODE = 01777 }; /* no set-id bits */
 
@@ -117,8 +108,6 @@ static int keep_limits(struct copy *c)
 	char text[120];
 	if (c->done->files > c->files_max)
 		return refuse(c, "it has too many files");
-	if (c->done->bytes > c->bytes_max)
-		return refuse(c, "its files are too large");
 	if (++c->looked % PER_LOOK)
 		return 0;
 	int64_t now_us = aj_now_us();
@@ -142,45 +131,13 @@ static int give_away(const struct copy *c, int fd)
 	return c->job->give ? fchown(fd, c->job->uid, c->job->gid) : 0;
 }
 
-/* Data from `at` to `end`. */
-static int copy_range(struct copy *c, int from, int to, off_t at, off_t end)
-{
-	static char chunk[CHUNK];
-	off_t out = at;
-	while (at < end) {
-		ssize_t n = copy_file_range(from, &at, to, &out, (size_t)(end - at), 0);
-		if (n < 0 && (errno == EXDEV || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS)) {
-			n = pread(from, chunk, end - at < CHUNK ? (size_t)(end - at) : CHUNK, at);
-			for (ssize_t put = 0; put < n;) {
-				ssize_t w = pwrite(to, chunk + put, (size_t)(n - put), at + put);
-				if (w < 0)
-					return -1;
-				put += w;
-			}
-			at += n > 0 ? n : 0;
-			out = at;
-		}
-		if (n <= 0)
-			return (int)n; /* 0: the file was truncated meanwhile */
-		c->done->bytes += (uint64_t)n;
-		if (c->done->bytes > c->bytes_max)
-			return 0;
-	}
-	return 0;
-}
-
 static int copy_data(struct copy *c, int from, int to, off_t bytes)
 {
-	off_t data = 0;
-	if (bytes == 0 || ioctl(to, FICLONE, from) == 0)
-		return 0;
-	while (data < bytes && (data = lseek(from, data, SEEK_DATA)) >= 0 && data < bytes) {
-		off_t hole = lseek(from, data, SEEK_HOLE);
-		if (hole < 0 || copy_range(c, from, to, data, hole < bytes ? hole : bytes) < 0)
-			return -1;
-		data = hole;
-	}
-	return data < 0 && errno != ENXIO ? -1 : ftruncate(to, bytes);
+	uint64_t most = c->bytes_max - c->done->bytes, left = most;
+	int ended = aj_content_copy(from, to, bytes, &left);
+	c->done->bytes += most - left;
+	/* A file that became shorter meanwhile ends with zeros. */
+	return ended > 0 && left == 0 ? refuse(c, "its files are too large") : ended < 0 ? fail(c, errno, "copy") : 0;
 }
 
 static int by_inode(const void *a, const void *b)
@@ -225,8 +182,12 @@ static int copy_file(struct copy *c, int from_dir, int to_dir, const char *name)
 		return fail(c, errno, "link");
 	if (!linked) {
 		cleanup_fd int to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (to < 0 || copy_data(c, from, to, st.st_size) < 0 || give_away(c, to) < 0 ||
-		    fchmod(to, st.st_mode & MODE) < 0 || futimens(to, (struct timespec[]){ st.st_atim, st.st_mtim }) < 0)
+		if (to < 0)
+			return fail(c, errno, "make the copy of");
+		if (copy_data(c, from, to, st.st_size) < 0)
+			return -1;
+		if (give_away(c, to) < 0 || fchmod(to, st.st_mode & MODE) < 0 ||
+		    futimens(to, (struct timespec[]){ st.st_atim, st.st_mtim }) < 0)
 			return fail(c, errno, "copy");
 	}
 	c->done->files++;

@@ -277,21 +277,6 @@ Test(trees, types_are_known_before_a_file_is_opened)
 	cr_expect_str_eq(walk(), "T! f\nT g\nA! h\nA l\nT loop\n"); /* and no FIFO was waited for */
 }
 
-Test(trees, holes_stay_holes)
-{
-	struct stat st;
-	int from = open("from", O_RDWR | O_CREAT, 0600), to = open("to", O_RDWR | O_CREAT, 0600);
-	cr_assert(ftruncate(from, 1LL << 40) == 0 && pwrite(from, "x", 1, 1LL << 39) == 1);
-	cr_assert_eq(aj_node_copy(from, to), 0);
-	cr_assert_eq(fstat(to, &st), 0);
-	cr_expect(st.st_size == 1LL << 40 && st.st_blocks < 1000);
-	cr_expect_eq(aj_node_same_content(from, to, st.st_size), 1);
-	cr_assert_eq(pwrite(to, "y", 1, (1LL << 39) + 1), 1);
-	cr_expect_eq(aj_node_same_content(from, to, st.st_size), 0);
-	close(from);
-	close(to);
-}
-
 Test(trees, a_deep_tree_is_refused_and_removed)
 {
 	cr_assert_eq(chdir("upper"), 0);

@@ -148,10 +148,15 @@ Test(copy, without_a_name, .init = prepare, .fini = tidy)
 	int fd = openat(from, "f", O_RDWR), fds = open("/proc/self/fd", O_RDONLY | O_DIRECTORY);
 	cr_assert(unlinkat(from, "f", 0) == 0);
 	snprintf(number, sizeof number, "%d", fd);
-	int copy = aj_copy_unnamed(fds, number, folder, 0);
+	int copy = aj_copy_unnamed(fds, number, folder, O_APPEND);
 	cr_assert(copy >= 0, "%s", strerror(errno));
 	cr_expect(pwrite(fd, "TEXT", 4, 0) == 4 && pread(copy, text, 4, 0) == 4);
 	cr_expect_str_eq(text, "text");
+	cr_expect(fcntl(copy, F_GETFL) & O_APPEND);
+	close(copy);
+	cr_expect(ftruncate(fd, 0) == 0 && pwrite(fd, "end", 3, 1 << 20) == 3);
+	copy = aj_copy_unnamed(fds, number, folder, O_APPEND);
+	cr_expect(pread(copy, text, 4, 1 << 20) == 3 && strncmp(text, "end", 3) == 0, "behind a hole, though all is written to the end");
 	close(copy);
 	close(fds);
 	close(fd);

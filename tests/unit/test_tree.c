@@ -1,15 +1,21 @@
-/* Tests of tree/: removal of trees that a hostile program has made. */
+/* Tests of tree/: removal of trees that a hostile program has made, and copies of files with holes. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "tree/content.h"
 #include "tree/remove.h"
+
+/* So long that nothing could read it, with two pieces of data that are longer than a chunk. */
+static const off_t BYTES = 1LL << 40, FIRST = 1 << 20, SECOND = 1LL << 39;
+enum { DATA = 200000 };
 
 static char folder[] = "/tmp/aj-tree-XXXXXX";
 static int top;
@@ -82,4 +88,72 @@ Test(remove, not_allowed)
 	cr_expect_lt(aj_tree_remove(proc, "ns"), 0, "a file system that removes nothing");
 	close(proc);
 	cr_expect_eq(aj_tree_remove(top, "t"), 0);
+}
+
+/* --- content --- */
+
+static int make(const char *name)
+{
+	int fd = openat(top, name, O_RDWR | O_CREAT | O_EXCL, 0600);
+	cr_assert(fd >= 0 && unlinkat(top, name, 0) == 0);
+	return fd;
+}
+
+static int make_sparse(void)
+{
+	static char data[DATA];
+	int fd = make("sparse");
+	for (size_t i = 0; i < DATA; i++)
+		data[i] = (char)(i * 31 + i / 4096 + 1);
+	cr_assert(pwrite(fd, data, DATA, FIRST) == DATA && pwrite(fd, data, DATA, SECOND) == DATA && ftruncate(fd, BYTES) == 0);
+	return fd;
+}
+
+static off_t size_of(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 ? st.st_size : -1;
+}
+
+TestSuite(content, .init = prepare, .fini = tidy);
+
+Test(content, holes)
+{
+	struct stat st;
+	cleanup_fd int from = make_sparse(), to = make("to"), empty = make("empty"), none = make("none");
+	cr_assert_eq(aj_content_copy(from, to, BYTES, NULL), 0, "%s", strerror(errno));
+	cr_expect(fstat(to, &st) == 0 && st.st_size == BYTES && st.st_blocks < 2000, "holes stay holes");
+	cr_expect_eq(aj_content_same(from, to, BYTES), 1);
+	cr_expect(pwrite(to, "", 1, SECOND + DATA - 1) == 1);
+	cr_expect_eq(aj_content_same(from, to, BYTES), 0, "the last byte of data");
+	cr_expect(pwrite(to, "x", 1, BYTES - 1) == 1);
+	cr_expect(aj_content_copy(empty, none, 0, NULL) == 0 && size_of(none) == 0);
+	cr_expect_eq(aj_content_copy(to, empty, FIRST, NULL), 0, "a hole alone");
+	cr_expect(fstat(empty, &st) == 0 && st.st_size == FIRST && st.st_blocks == 0);
+	cr_expect_eq(aj_content_same(empty, to, FIRST), 1);
+}
+
+/* To another file system the kernel copies no range, so this program does. */
+Test(content, by_hand)
+{
+	cleanup_fd int from = make_sparse(), to = memfd_create("to", MFD_CLOEXEC);
+	cr_assert_eq(aj_content_copy(from, to, BYTES, NULL), 0, "%s", strerror(errno));
+	cr_expect(size_of(to) == BYTES && aj_content_same(from, to, BYTES) == 1);
+}
+
+Test(content, bounds)
+{
+	uint64_t left = 2 * (uint64_t)DATA + (1 << 20);
+	cleanup_fd int from = make_sparse(), to = memfd_create("to", MFD_CLOEXEC), shorter = make("short"), some = make("some");
+	cr_expect_eq(aj_content_copy(from, to, BYTES, &left), 0);
+	uint64_t used = 2 * (uint64_t)DATA + (1 << 20) - left;
+	cr_expect(used >= 2 * (uint64_t)DATA && used < 2 * (uint64_t)DATA + (1 << 17), "%llu", (unsigned long long)used);
+	cr_assert_eq(ftruncate(to, 0), 0);
+	left = DATA + 5;
+	cr_expect(aj_content_copy(from, to, BYTES, &left) == 1 && left == 0, "no more than that");
+	cr_expect_eq(write(shorter, "abc", 3), 3);
+	cr_expect(aj_content_copy(shorter, some, 10, NULL) == 1 && size_of(some) == 10, "it has become shorter");
+	cr_expect_eq(aj_content_same(shorter, some, 10), 0);
+	cleanup_fd int sealed = open("/proc/self/exe", O_RDONLY);
+	cr_expect_eq(aj_content_copy(from, sealed, BYTES, NULL), -1);
 }
