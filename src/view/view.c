@@ -28,6 +28,8 @@
 
 /* The look at the changes of a run that has ended; there may be more. */
 enum { COUNT_MAX = 1000000, COUNT_US = 2000000 };
+/* Readers of a record take so much from its start (changes/walk.c). */
+enum { TICK_NS = 10000000 };
 
 struct aj_view {
 	struct aj_arena arena;
@@ -59,6 +61,15 @@ static int64_t clock_ns(clockid_t clock)
 	struct timespec now;
 	clock_gettime(clock, &now);
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* File systems stamp changes with the coarse clock of the tick, or with a finer one in between. When the coarse one is later than `since`,
+ * every change from then on is stamped later, and every change of before was stamped earlier. */
+static void pass_tick(int64_t since)
+{
+	enum { TRIES = 100 }; /* the clock may be set back */
+	for (int i = 0; i < TRIES && clock_ns(CLOCK_REALTIME_COARSE) <= since; i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
 }
 
 /* The caller's id where it can be a folder's name, else one that is made from it. */
@@ -235,6 +246,7 @@ static int make_layers(struct aj_view *a, const struct aj_request *request, stru
 	char path[PATH_MAX];
 	struct aj_mount *row = row_of(a);
 	bool mapped = a->plan.host_uid != geteuid();
+	int64_t began = clock_ns(CLOCK_REALTIME);
 	const char *below = aj_view_mount_below(&a->arena, a->plan.apart);
 	if (below) {
 		aj_fail(err, AJ_EXIT_SETUP, "changes", 0,
@@ -261,7 +273,10 @@ static int make_layers(struct aj_view *a, const struct aj_request *request, stru
 	row->mapped = mapped ? a->mapped : 0;
 	row->mapped_layers = mapped ? a->mapped_layers : 0;
 	a->plan.changes = aj_printf(&a->arena, "%s/upper", path);
-	a->record.started_ns = a->resumed ? a->record.started_ns : clock_ns(CLOCK_REALTIME);
+	if (!a->resumed) {
+		pass_tick(began);
+		a->record.started_ns = began + TICK_NS;
+	}
 	return 0;
 }
 
@@ -304,9 +319,9 @@ static int make_tree(struct aj_view *a, const struct aj_request *request, struct
 	row->source = a->plan.changes = aj_printf(&a->arena, "%s/copy", path);
 	if (a->resumed)
 		return 0;
-	/* Clocks of file systems are coarse: every change of the jail's gets a later ctime than every file of the copy has now. */
-	nanosleep(&(struct timespec){ .tv_nsec = 25000000 }, NULL);
-	a->record.started_ns = clock_ns(CLOCK_REALTIME_COARSE);
+	int64_t copied = clock_ns(CLOCK_REALTIME); /* every change of the jail's gets a later ctime than every file of the copy has now */
+	pass_tick(copied);
+	a->record.started_ns = copied + TICK_NS;
 	return 0;
 }
 

@@ -94,6 +94,16 @@ for mode in overlay copy; do
 	HOME= XDG_STATE_HOME= run "no home and no state directory" 125 'set HOME or XDG_STATE_HOME' $mode -- true
 done
 
+# --- a change of the host's just before a run is none since it ---
+for mode in overlay copy; do
+	for i in 1 2 3; do
+		echo "$i" >"$ws/one"
+		run "a change right before the run, $i" 0 '' $mode --id "before-$i" -- sh -c 'echo more >>one'
+		text "$mode: is no conflict, $i" 0 '' changes apply "before-$i"
+	done
+	discard
+done
+
 # --- what an overlay and a copy are told apart by ---
 fresh
 mkfifo "$ws/fifo"
