@@ -143,7 +143,7 @@ _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 	--report) echo files ;;
 	--allow-import) echo text ;;
 	--imports-checked) echo 'words before run' ;;
-	--builtins) echo 'words minimal standard full' ;;
+	--builtins) echo 'words minimal static standard full' ;;
 	--clock) echo text ;;
 	--sleep-max) echo text ;;
 	--layer) echo 'words on off' ;;

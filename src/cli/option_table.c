@@ -331,7 +331,7 @@ const struct aj_option aj_option_table[] = {
 	  "allow one more module, `package.*` with its submodules, or `*` (repeatable)" },
 	{ "--imports-checked", "WHEN", AJ_FOR_SNIPPETS, NULL, "python.imports_checked",
 	  "before (default): a refused import is told before any code runs; run: where the import stands" },
-	{ "--builtins", "SET", AJ_FOR_SNIPPETS, NULL, "python.builtins", "minimal, standard (default) or full" },
+	{ "--builtins", "SET", AJ_FOR_SNIPPETS, NULL, "python.builtins", "minimal, static, standard (default) or full" },
 	{ "--clock", "TIME", AJ_FOR_SNIPPETS, NULL, "python.clock",
 	  "what time and datetime show: real (default), 2026-01-01T00:00:00Z (fixed), +24h or -90s (shifted)" },
 	{ "--sleep-max", "TIME", AJ_FOR_SNIPPETS, NULL, "python.sleep_max", "longest time that one call of time.sleep() takes (default: any)" },

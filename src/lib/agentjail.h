@@ -91,7 +91,7 @@ struct agentjail_python {
 	size_t size;
 	const char *const *imports; /* "json", "numpy.*" with its submodules, "*"; ends with NULL, and an empty list allows no import */
 	const char *imports_checked; /* "before" or "run" */
-	const char *builtins;        /* "minimal", "standard" or "full" */
+	const char *builtins;        /* "minimal", "static", "standard" or "full" */
 	const char *layer;           /* "on" or "off" */
 	const char *clock;           /* of time and datetime: "real", "2026-01-01T00:00:00Z", "+24h" or "-90s" */
 	const char *sleep_max;       /* longest time.sleep(): "100ms" */

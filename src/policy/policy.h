@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 
-enum aj_builtins { AJ_BUILTINS_MINIMAL, AJ_BUILTINS_STANDARD, AJ_BUILTINS_FULL };
+enum aj_builtins { AJ_BUILTINS_MINIMAL, AJ_BUILTINS_STATIC, AJ_BUILTINS_STANDARD, AJ_BUILTINS_FULL };
 /* The values of every enum are ordered from tight to loose: this order defines "looser". */
 enum aj_imports_checked { AJ_CHECKED_BEFORE, AJ_CHECKED_AT_RUN };
 enum aj_network { AJ_NET_NONE, AJ_NET_LOOPBACK, AJ_NET_ALLOW, AJ_NET_HOST };

@@ -3,7 +3,7 @@
 #include "policy/schema.h"
 
 static const char *const checked_names[] = { "before", "run", NULL };
-static const char *const builtins_names[] = { "minimal", "standard", "full", NULL };
+static const char *const builtins_names[] = { "minimal", "static", "standard", "full", NULL };
 static const char *const network_names[] = { "none", "loopback", "allow", "host", NULL };
 static const char *const publish_names[] = { "loopback", "any", NULL };
 static const char *const workspace_names[] = { "none", "read-only", "overlay", "copy", "read-write", NULL };
@@ -37,7 +37,7 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "modules of the Python tree that libraries import while they run, as [WORD:]MODULE: they are loaded ahead of a snippet in which WORD occurs (without it: "
 	          "the module's top name), because no extension module can be mapped later. A snippet may not import them by this" },
 	{ "python.builtins", AJ_KEY_ENUM, AT(builtins), .names = builtins_names, .fallback = "standard", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
-	  .help = "built-in functions of a snippet: minimal (21 names), standard (all without I/O or reflection; eval, exec and compile check their text) or full" },
+	  .help = "built-in functions of a snippet: minimal (21 names), static (standard without eval, exec, compile, globals, locals and vars), standard (all without I/O or reflection; eval, exec and compile check their text) or full" },
 	{ "python.files", AJ_KEY_LIST, AT(reached), .max = 100, .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL, .items = &aj_item_reached,
 	  .help = "folders of the jail that open(), os, pathlib and other modules for files reach, beside /tmp, /output and the caller's files: /data, or `/` for all that the "
 	          "jail's mounts show; the mounts say what is writable" },

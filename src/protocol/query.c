@@ -38,7 +38,7 @@ static const struct {
 	[AJ_M_TOOLS] = { "tools", ARRAY, 0, "declarations of tools, see docs/tools.md" },
 	[AJ_M_IMPORTS] = { "imports", STRINGS, 0, "modules that the code may import, in place of python.imports of the policy: `json`, `numpy.*` with its submodules, `*`. See below" },
 	[AJ_M_IMPORTS_CHECKED] = { "imports_checked", NAME, 32, "`before` or `run`, in place of python.imports_checked of the policy" },
-	[AJ_M_BUILTINS] = { "builtins", NAME, 32, "`minimal`, `standard` or `full`, in place of python.builtins of the policy. See below" },
+	[AJ_M_BUILTINS] = { "builtins", NAME, 32, "`minimal`, `static`, `standard` or `full`, in place of python.builtins of the policy. See below" },
 	[AJ_M_LAYER] = { "layer", SWITCH, 0, "whether the Python layer is on, in place of python.layer of the policy. See below" },
 	[AJ_M_CLOCK] = { "clock", NAME, 64, "the time that time and datetime show, in place of python.clock of the policy: `real`, a fixed time in UTC (`2026-01-01T00:00:00Z`), or a shift (`+24h`, `-90s`)" },
 	[AJ_M_SLEEP_MAX] = { "sleep_max", NAME, 32, "longest time that one call of time.sleep() takes (`100ms`), in place of python.sleep_max of the policy, and no longer than that" },

@@ -318,6 +318,15 @@ def policies(score):
     case("full-import-checked", "exec('import o' + 's')", lambda c: c["error"].get("rule") == "PY-IMPORT", builtins="full")
     case("full-exec-builtins", "exec('__imp' + 'ort__(\"os\")', {'__builtins__': {}})", lambda c: c["error"]["rule"] == "PY-IMPORT", builtins="full")
     case("full-globals", "x = 1\nglobals()['x'], vars()['x'], sorted(locals())[:1] != []", fine, builtins="full")
+    for name in "eval exec compile globals locals vars".split():
+        case("static-absent-" + name, name, lambda c: c["error"]["type"] == "NameError" and "static set" in c["error"]["hint"], builtins="static")
+    case("static-has", "open, getattr, dir, id, type", fine, builtins="static")
+    case("static-runs-text", "import builtins, doctest\ndef f():\n    \"\"\"\n    >>> f()\n    1\n    \"\"\"\n    return 1\n"
+         "print(hasattr(builtins, 'eval'), doctest.testmod())", lambda c: c["status"] == "ok", builtins="static", imports=["builtins", "doctest"])
+    case("static-names", "id = 1\ndef f(sum):\n    max = sum\n    return max\nf(id)", lambda c: c["value"] == 1, builtins="static")
+    for code in ("sum = 1", "for max in [1]: pass", "def print(): pass", "import math as list", "del len", "x = (any := 1)"):
+        case("static-assigned " + code, code, lambda c: c["status"] == "rejected" and c["error"]["rule"] == "PY-TOOL"
+             and "built-in function" in c["error"]["message"], builtins="static", imports=["math"])
     case("minimal-absent", "getattr(1, 'real')", lambda c: c["error"]["type"] == "NameError", builtins="minimal")
     case("layer-off", "import os\nos.getpid() > 0, ().__class__.__base__, eval('2')", fine, layer=False)
     case("layer-off-final", "final_answer(3)", lambda c: c["final_answer"] == 3 and c["is_final"], layer=False)

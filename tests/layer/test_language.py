@@ -44,6 +44,8 @@ PROGRAMS = [
     ("contextlib", "from contextlib import contextmanager, suppress\n@contextmanager\ndef m():\n    yield 5\nwith m() as x, suppress(KeyError): {}['a']\nx", "5"),
     ("redirect-stdout", "import io, contextlib\nb = io.StringIO()\nwith contextlib.redirect_stdout(b): print('hi')\nb.getvalue()", "'hi\\n'"),
     ("decorator-wraps", "import functools\ndef deco(f):\n    @functools.wraps(f)\n    def w(*a, **k): return f(*a, **k) + 1\n    return w\n@deco\ndef g(x):\n    'doc'\n    return x\n(g(1), g.__name__, g.__doc__, g.__wrapped__(1))", "(2, 'g', 'doc', 1)"),
+    ("function-source", "import functools\nclass A:\n    @functools.lru_cache  # kept\n    def m(self): return 'a'\ndef f(x,\n      y=1):\n    # a comment\n    return x\n(f.__source__, A.m.__wrapped__.__source__)", "('def f(x, y=1):\\n    return x', \"@functools.lru_cache\\ndef m(self):\\n    return 'a'\")"),
+    ("function-without-source", "import json\n[hasattr(f, '__source__') for f in (lambda: 1, json.dumps, print, eval('lambda: 2'), int, 3)]", "[False, False, False, False, False, False]"),
     ("decorator-by-hand", "def deco(f):\n    def w(*a): return f(*a)\n    w.__name__ = f.__name__\n    w.__doc__ = f.__doc__\n    return w\n@deco\ndef g(): pass\ng.__name__", "'g'"),
     ("decorator-class", "class Count:\n    def __init__(self, f): self.f, self.n = f, 0\n    def __call__(self, *a):\n        self.n += 1\n        return self.f(*a)\n@Count\ndef f(): pass\nf(); f()\nf.n", "2"),
     ("try-finally", "log = []\ntry:\n    try: raise KeyError('k')\n    except ValueError: pass\n    finally: log.append('f')\nexcept (KeyError, TypeError) as e: log.append(str(e))\nelse: log.append('no')\nlog", "['f', \"'k'\"]"),

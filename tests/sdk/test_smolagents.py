@@ -304,7 +304,7 @@ class TestSmolagents(unittest.TestCase):
                              (AttributeError, lambda: getattr(box, "size; import os"))):
             with self.assertRaises(error):
                 wrong()
-        self.assertEqual(executor("sorted(n for n in globals() if 'agentjail' in n)").output, [])
+        self.assertEqual(executor("sorted(n for n in dir() if 'agentjail' in n)").output, [])
         self.assertEqual((box, copy.deepcopy(box)), (executor.state["box"], box))
         self.assertEqual(pickle.loads(pickle.dumps(box)), object.__getattribute__(box, "_handle"))
         executor.send_variables({"again": [box]})
@@ -314,6 +314,49 @@ class TestSmolagents(unittest.TestCase):
         self.assertEqual((str(box), "Box object" in repr(box)), ("box of 11", True))
         with self.assertRaises(agentjail.SessionEnded):
             box.size
+
+    def test_functions_have_their_source(self):
+        """As in LocalPythonExecutor, so that the caller can make a tool of one."""
+        code = "def twice(n: int) -> int:\n    'Doubles.'  # a comment\n    return n * 2\ntwice"
+        local = LocalPythonExecutor([])
+        local.send_tools({})
+        executor = self.executor()
+        function = executor(code).output
+        executor("x = 1")
+        self.assertEqual(function.__source__, local(code).output.__source__)
+        self.assertEqual(smolagents.utils.get_source(function), function.__source__)
+        for other in ("lambda: 1", "import math\nmath.sin"):
+            with self.assertRaises(AttributeError):
+                executor(other).output.__source__
+
+    def test_pythons_own_functions(self):
+        """Those that run text are there for who gives them, and no step gives the commonest functions another meaning."""
+        executor = self.executor(["builtins"])
+        for name in ("eval", "exec", "compile", "globals", "locals"):
+            for code in (name, f"import builtins\nbuiltins.{name}"):
+                with self.subTest(code=code), self.assertRaises(InterpreterError):
+                    executor(code)
+        for code in ("print = 3", "for list in [1]: pass", "sum = 0"):
+            with self.subTest(code=code), self.assertRaisesRegex(InterpreterError, "Cannot assign to .* built-in function"):
+                executor(code)
+        self.assertEqual(executor("id, input = 1, 2\nsum([id, input])").output, 3)
+        self.assertEqual(self.executor(additional_functions={"eval": eval})("eval('1 + 1')").output, 2)
+        executor = self.executor()
+        executor.send_tools({"exec": exec})
+        self.assertEqual(executor("exec('x = 5')\nx").output, 5)
+        self.assertEqual(self.executor(builtins="standard")("max = 3\neval('max')").output, 3)
+
+    def test_packages_that_the_first_step_imports(self):
+        """Beside `*` these are named to the session, which loads their C code ahead."""
+        from agentjail.smolagents import packages_imported
+        code = "import numpy as np, json\nfrom scipy.stats import norm; import pandas\n  import os.path\nx = 'import'\nimport é, a..b, -x\nfrom . import y"
+        self.assertEqual(packages_imported(code) - {"np"}, {"numpy", "scipy.stats", "pandas"})
+        self.assertLessEqual(len(packages_imported("\n".join(f"import m{n}" for n in range(5000)))), 100)
+        for imports, want in ((["*"], True), (["json"], False)):
+            with mock.patch("agentjail.smolagents.Session", side_effect=agentjail.SetupError("asked", "")) as session:
+                with self.assertRaises(InterpreterError):
+                    self.executor(imports)("import not_a_package")
+            self.assertEqual("not_a_package" in session.call_args.kwargs["imports"], want)
 
     def test_tools_fail_in_every_way(self):
         class Odd(Exception):

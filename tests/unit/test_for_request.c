@@ -150,6 +150,8 @@ Test(for_request, other_keys)
 		const char *member;
 	} rows[] = {
 		{ AJ_BUILTINS_STANDARD, AJ_BUILTINS_MINIMAL, true, true, "minimal", NULL, AJ_REASON_NONE, "" },
+		{ AJ_BUILTINS_STANDARD, AJ_BUILTINS_MINIMAL, true, true, "static", NULL, AJ_REASON_NONE, "" },
+		{ AJ_BUILTINS_STATIC, AJ_BUILTINS_MINIMAL, true, true, "standard", NULL, AJ_REASON_DENIED, "builtins" },
 		{ AJ_BUILTINS_STANDARD, AJ_BUILTINS_MINIMAL, true, true, "standard", "true", AJ_REASON_NONE, "" },
 		{ AJ_BUILTINS_STANDARD, AJ_BUILTINS_MINIMAL, true, true, "full", NULL, AJ_REASON_DENIED, "builtins" },
 		{ AJ_BUILTINS_MINIMAL, AJ_BUILTINS_STANDARD, true, true, "standard", NULL, AJ_REASON_NONE, "" },

@@ -48,7 +48,7 @@ static const struct {
 	{ "--imports-checked", EXEC, { "before", "run" }, { "", "never", "Run" } },
 	{ "--clock", EXEC, { "real", "2026-01-01T00:00:00Z", "+24h" }, { "", "now", "2026-01-01" } },
 	{ "--sleep-max", EXEC, { "10ms", "1s", "none" }, { "", "0", "-1s", "x" } },
-	{ "--builtins", EXEC, { "minimal", "standard", "full" }, { "", "all", "Full" } },
+	{ "--builtins", EXEC, { "minimal", "static", "standard", "full" }, { "", "all", "Full" } },
 	{ "--layer", EXEC, { "on", "off" }, { "", "true", "ON" } },
 	{ "--input", EXEC, { "a=1", "a=", "a==" }, { "", "a", "=1" } },
 	{ "--file", EXEC, { "/etc/hosts", "data.csv", "x:/input/y", "x:/tmp/y:ro" }, { "", ":/x", "x:y", "x:/y:rw", "x:", "/a/", ".." } },

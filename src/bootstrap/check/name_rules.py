@@ -75,7 +75,7 @@ FRAME_ATTRIBUTES = frozenset((
 # Attributes that are read of the code's own objects alone, by a guard at run time (own_objects.py): of other objects they
 # lead to real functions, modules and frames. Every other way to them (formats, patterns, libraries) is as closed as ever.
 OWN_ONLY = frozenset("__dict__ __mro__ __bases__ __base__ __subclasses__ __defaults__ __kwdefaults__ __traceback__ "
-                     "__self__ __func__".split())
+                     "__self__ __func__ __source__".split())
 # The facts that may be read of x.__code__, in one step: the code object itself is never handed out.
 CODE_FACTS = frozenset((
     "co_name co_qualname co_varnames co_names co_freevars co_cellvars co_argcount co_posonlyargcount co_kwonlyargcount co_nlocals co_flags "

@@ -39,7 +39,7 @@ ABSENT = {
     "license": "", "copyright": "", "credits": "",
 }
 FULL_NATIVE = "open globals locals vars"  # unchecked
-NAMESPACES = ("globals", "locals", "vars")  # of the set standard: they show the names and attributes of agent code alone
+NAMESPACES = ("globals", "locals", "vars")  # of the set standard: these show the names and attributes of agent code alone
 DYNAMIC = ("eval", "exec", "compile")  # of the sets standard and full: the text is checked, see dynamic_code.py
 
 BY_NAME = ("getattr", "setattr", "delattr", "hasattr")    # the guarded functions that take an attribute by its name
@@ -52,7 +52,7 @@ class Guards:
 
     def __init__(self, imports, builtin_set, module_hooks, files=(), folders=()):
         self.imports = imports              # AllowedImports
-        self.builtin_set = builtin_set      # minimal, standard, full
+        self.builtin_set = builtin_set      # one of request.BUILTIN_SETS
         self.files = files                  # paths that the caller shows, for open()
         self.folders = folders              # those of the policy's python.files
         self.module_hooks = module_hooks    # module name -> function to call once after that module was loaded
@@ -60,10 +60,11 @@ class Guards:
         self.refused = {}                   # (module, line) of the imports that were tried and refused, in order
         self.proxies = None                 # module_proxy.ModuleProxies, from the first import on
         self.opens_files = builtin_set == "full" or "/" in folders  # every path that the jail shows
-        self.code_files = ()                # file names of the agent's own code
+        self.code_files = {}                # file name of the agent's own code -> its text
         self.held = None                    # files/file_modules.HeldFiles, from the first open() on
         self.global_view = None             # what globals() returns, from the first call on
         self.dynamic = None                 # dynamic_code.DynamicCode, from the first eval, exec or compile on
+        self.run_text = self.compile_text = None    # exec and compile for doctest and timeit, which run text in every set
         # A module, and not a dict: code can read it (exec() leaves it in a namespace), and the attribute rules keep `__import__`
         # and the like in it as they are.
         self.module = ModuleType("builtins")
@@ -90,12 +91,15 @@ class Guards:
         if self.builtin_set != "minimal":
             for name in BY_NAME:
                 out[name] = guarded[name]
+            out["exit"] = out["quit"] = guarded["exit"]
+        self.run_text, self.compile_text = guarded["exec"], guarded["compile"]
+        if self.builtin_set in ("standard", "full"):
             for name in DYNAMIC:
                 out[name] = guarded[name]
-            out["exit"] = out["quit"] = guarded["exit"]
         if self.builtin_set == "standard":
             for name in NAMESPACES:
                 out[name] = guarded[name]
+        if self.builtin_set in ("static", "standard"):
             out["open"] = builtins.open if self.opens_files else guarded["open"]
         elif self.builtin_set == "minimal" and self.files:
             out["open"] = guarded["open"]
@@ -113,7 +117,7 @@ class Guards:
                 return read_guarded(o, name)
             if name[:1] == "_" and (is_own_only(name) or name[:9] == "__code__."):
                 from agentjail.rail.own_objects import read_own
-                return read_own(o, name)
+                return read_own(o, name, self.code_files)
             return REAL_GETATTR(o, name)
 
         def getattr(o, name, *default):

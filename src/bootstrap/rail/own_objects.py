@@ -21,13 +21,14 @@ NOT_SHOWN = ("__dict__", "__weakref__")     # in the dict of a class: they read 
 HINTS = {
     "__dict__": "`__dict__` is that of this code's own classes and objects alone: name the attributes that you need.",
     "__subclasses__": "`__subclasses__` is that of this code's own classes alone: keep a list of the classes that you need.",
+    "__source__": "`__source__` is that of functions that this session's latest snippets define with `def`.",
     "__traceback__": "This exception was raised by the jail's own functions: use str(e), repr(e) or traceback.format_exc().",
 }
 MARK = "__agentjail_attr__"                 # a name that the built-in functions of agent code alone have
 
 
-def read_own(o, name):
-    """o.name for a name of name_rules.OWN_ONLY, or AttributeError."""
+def read_own(o, name, texts=None):
+    """o.name for a name of name_rules.OWN_ONLY, or AttributeError. texts: those of agent code by file name."""
     kind = REAL_TYPE(o)
     if is_mangled(name):
         if has_own_private(o, kind, name):
@@ -68,6 +69,11 @@ def read_own(o, name):
             o = o.__func__
         if is_own_function(o):
             return REAL_GETATTR(o, name)
+    elif name == "__source__" and texts and is_own_function(o):
+        from agentjail.rail.source_text import source_of
+        found = source_of(o.__code__, texts)
+        if found is not None:
+            return found
     raise refusal(name.partition(".")[0], "read")
 
 

@@ -92,10 +92,10 @@ class NoDebugger:
 
 def patch_doctest(doctest, guards):
     def run(code, globs):
-        guards.builtins["exec"](code, globs)
+        guards.run_text(code, globs)
 
     def compile(source, filename, mode, *_):
-        return guards.builtins["compile"](source, filename, mode)
+        return guards.compile_text(source, filename, mode)
     doctest.__dict__.update(compile=compile, exec=run, _OutputRedirectingPdb=NoDebugger)
 
 
@@ -106,7 +106,7 @@ def patch_timer(timeit, guards):
     def function_of(code, namespace):
         if not isinstance(code, str) or type(code) is str and code == "pass":
             return code
-        run, compiled = guards.builtins["exec"], guards.builtins["compile"](code, "<timeit>", "exec")
+        run, compiled = guards.run_text, guards.compile_text(code, "<timeit>", "exec")
         return lambda: run(compiled, namespace)
 
     def __init__(self, stmt="pass", setup="pass", timer=timeit.default_timer, globals=None):

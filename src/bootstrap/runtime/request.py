@@ -63,7 +63,7 @@ KEYWORDS = ("False", "None", "True", "and", "as", "assert", "async", "await", "b
             "pass", "raise", "return", "try", "while", "with", "yield")
 VALUES_OF = ("expression", "statement")
 NO_CODE = "the request has no code"
-BUILTIN_SETS = ("minimal", "standard", "full")
+BUILTIN_SETS = ("minimal", "static", "standard", "full")
 
 
 class RequestError(Exception):

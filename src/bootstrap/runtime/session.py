@@ -49,7 +49,7 @@ class Session:
         self.name_counts = {}       # file name of the request -> number of snippets with it
         self.tools = None           # channel.Channel, when there are tools
         self.tool_functions = {}    # name -> what tools.py put into the namespace
-        self.reserved_names = ()    # of tools, which no snippet may bind
+        self.reserved_names = ()    # of tools and built-in functions, which no snippet may bind
         self.changed_tools = ()     # names of tools that the last snippet has given another meaning
         self.handle_table = None    # type_tags.Handles, from the first request on that wants handles
         self.handles = None         # the same, where the request under way wants them
@@ -116,6 +116,7 @@ class Session:
             self.guards.imports = AllowedImports(list(imports), imports_checked)
         else:
             self.module = self.guards = self.recorded = None
+            self.reserved_names = ()
             self.open()
 
     def open(self):
@@ -130,12 +131,14 @@ class Session:
             sys.modules["__main__"] = self.module
             if layer:
                 from agentjail.check.allowed_imports import AllowedImports
-                from agentjail.rail.guards import Guards
+                from agentjail.rail.guards import MINIMAL, Guards
                 self.guards = Guards(AllowedImports(list(imports), imports_checked), builtin_set,
                                      {"asyncio": install_event_loop}, files, folders)
                 self.guards.code_files = self.sources
                 self.bindings = new_bindings()
                 self.builtins = self.guards.module
+                if builtin_set == "static":
+                    self.reserved_names = set(MINIMAL.split())
             else:
                 import builtins
                 self.builtins = builtins

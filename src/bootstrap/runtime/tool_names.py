@@ -48,7 +48,8 @@ def reject_bindings(session, tree, claim):
     """True: the text binds a reserved name, and the claim is that of a rejected snippet."""
     found = find_bindings(tree, session.reserved_names)
     if found:
-        reject(session, claim, [("PY-TOOL", "Cannot assign to '%s': it is the name of a tool" % name, other_name(name),
+        reject(session, claim, [("PY-TOOL", "Cannot assign to '%s': it is the name of %s" % (
+                                     name, "a tool" if name in session.tool_functions else "a built-in function"), other_name(name),
                                  node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, {})
                                 for name, node in found[:MAX_LISTED]])
     return bool(found)

@@ -29,7 +29,7 @@ class JailOptions(TypedDict, total=False):
     """Options of a jail or session; the names are the protocol's.
 
     imports: modules that the code may import, in place of the policy's: `["json", "numpy.*"]`.
-    builtins: `minimal`, `standard` or `full`. layer: False switches the Python layer off. imports_checked: `before` or `run`.
+    builtins: `minimal`, `static`, `standard` or `full`. layer: False switches the Python layer off. imports_checked: `before` or `run`.
     workspace: a folder of this host, under a policy that has one. tenant: on whose behalf. seed: for the code's random numbers.
     """
 

@@ -19,7 +19,7 @@ __all__ = ["LiveObject", "live", "plain"]
 IT, KEY, ARGS, NAMED = "agentjail_it", "agentjail_key", "agentjail_args", "agentjail_named"
 PIECE = 100  # items that one request fetches
 # Any other name with an underscore belongs to Python, to numpy or to a notebook, which only ask whether it is there.
-UNDERSCORED = frozenset(("__annotations__", "__name__", "__qualname__", "__module__"))
+UNDERSCORED = frozenset(("__annotations__", "__name__", "__qualname__", "__module__", "__source__"))
 # Classes of Python itself, which a caller compares by `is`. A claim chooses among them and makes none.
 CLASSES = {repr(c): c for c in (object, type, bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range)}
 KINDS: dict[str, type] = {"type": type, "ABCMeta": type, "EnumType": type, "EnumMeta": type, "generator": types.GeneratorType}

@@ -8,6 +8,7 @@ import builtins as python_builtins
 import inspect
 import keyword
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -39,6 +40,9 @@ __all__ = ["AgentjailExecutor", "HostObjects"]
 # smolagents gives its code these functions without an import.
 PREAMBLE = "from math import acos, asin, atan, atan2, ceil, cos, degrees, exp, floor, log, radians, sin, sqrt, tan"
 GONE = "The variables of earlier steps are gone: run again what defines them."
+# Python's functions that run text or show namespaces. LocalPythonExecutor has them for those who give them, and so has this executor.
+DYNAMIC = frozenset(("eval", "exec", "compile", "globals", "locals", "vars"))
+NAMED_MAX = 100  # packages that a step's import lines name
 # A function that imports one module, and returns whether there is none of that name.
 IMPORTED = """def missing_{n}():
     try:
@@ -82,8 +86,10 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
     tells the model. max_print_outputs_length: characters of output that a step keeps. additional_functions: called here, as tools; a
     function of Python's own under its own name is the jail's, but for `input`, which reads here. timeout_seconds: for one step, or None
     for the policy's limit; the session survives it. policy, service: as of Session, the policy is `snippet` without one. builtins:
-    `minimal`, `standard` or `full`. imports_checked: `run` (an import that is not allowed fails where it stands, as in
-    LocalPythonExecutor) or `before` (the whole step is refused, and every such import is named).
+    `minimal`, `static` (without eval, exec, compile, globals, locals and vars; the names of the commonest functions cannot be assigned),
+    `standard` or `full`. Under `static` those six are there if one of them is given as a tool before the first step. imports_checked:
+    `run` (an import that is not allowed fails where it stands, as in LocalPythonExecutor) or `before` (the whole step is refused, and
+    every such import is named).
 
     Threads take turns. InterpreterError: the jail's Python tree lacks a module of additional_authorized_imports.
     """
@@ -97,7 +103,7 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         *,
         policy: PolicyLike | None = None,
         service: Service | None = None,
-        builtins: str = "standard",
+        builtins: str = "static",
         imports_checked: str = "run",
     ) -> None:
         self.session: Session | None = None
@@ -121,7 +127,9 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
 
     def send_tools(self, tools: Mapping[str, Any]) -> None:
         """Tools and managed agents by name, in place of all those of before."""
-        functions = {name: f for name, f in {**tools, **self.additional_functions}.items() if not is_pythons_own(name, f)}
+        given = {**tools, **self.additional_functions}
+        functions = {name: f for name, f in given.items() if not is_pythons_own(name, f)}
+        self._dynamic = any(name in DYNAMIC for name in given.keys() - functions.keys())
         if is_default_final_answer(functions.get("final_answer")):
             del functions["final_answer"]  # the jail's own ends the step, too, and takes any arguments
         made = {name: self._tool(name, function) for name, function in functions.items()}
@@ -169,7 +177,7 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
     def _step(self, code: str) -> CodeOutput:
         self._print("")
         try:
-            session = self._opened()
+            session = self._opened(code)
             result = session.run(code, timeout=self.timeout_seconds, value_of="statement", handles=True)
         except errors.SessionEnded as e:
             self.cleanup()
@@ -187,12 +195,17 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         value = result.final_answer if result.is_final else result.value
         return CodeOutput(output=self.outside(value, session), logs=logs, is_final_answer=result.is_final)
 
-    def _opened(self) -> Session:
+    def _opened(self, code: str) -> Session:
         if self.session is not None:
             if self.session.closed:
                 raise errors.SessionEnded("its service or its jail has ended")
             return self.session
-        session = Session(self._tools, timeout=self.timeout_seconds, **self._options)
+        options = dict(self._options)
+        if self._dynamic and options["builtins"] == "static":
+            options["builtins"] = "standard"
+        if "*" in self.authorized_imports:  # which names no package, and C code is loaded before the session's first step
+            options["imports"] = sorted({*self.authorized_imports, *packages_imported(code)})
+        session = Session(self._tools, timeout=self.timeout_seconds, **options)
         try:
             if not session.run(PREAMBLE).ok:
                 raise errors.SetupError("the session does not run smolagents' preamble", "use a policy whose Python layer allows math")
@@ -256,7 +269,8 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         found = result.errors or ([result.error] if result.error else [])
         lines = [self._line(error) for error in found] or [f"Code execution failed: {result.status}: {result.reason}"]
         if "*" in self.authorized_imports and any("failed to map segment" in error.message for error in found):
-            lines.append("Hint: '*' loads no package with C code ahead: the executor's list names it, too, as in ['*', 'numpy.*'].")
+            lines.append("Hint: beside '*' a package with C code is loaded ahead if the session's first step imports it, or the executor's list "
+                         "names it, as in ['*', 'numpy.*'].")
         if not result.session_alive:
             lines.append(f"The Python session has ended. {GONE}")
         return InterpreterError("\n".join(lines))  # type: ignore[no-any-return]
@@ -267,6 +281,17 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         if error.rule == "PY-IMPORT":
             message = f"{message.partition(' Allowed: ')[0]} Authorized imports are: {self.authorized_imports}"
         return f"Code execution failed {where} due to: {error.type}: {message}" + (f"\nHint: {error.hint}" if error.hint else "")
+
+
+def packages_imported(code: str) -> set[str]:
+    """What the import lines of a text name, but for the standard library. A word that is no module, such as `np` after `as`, does no harm."""
+    found: set[str] = set()
+    for line in code.replace(";", "\n").splitlines():
+        first, *names = line.replace(",", " ").split() or [""]
+        if first in ("import", "from"):
+            found.update(names[:1] if first == "from" else names)
+    modules = {n for n in found if n.isascii() and all(p.isidentifier() and not keyword.iskeyword(p) for p in n.split("."))}
+    return set(sorted(n for n in modules if n.partition(".")[0] not in sys.stdlib_module_names)[:NAMED_MAX])
 
 
 def has_signature(function: Callable[..., Any]) -> bool:
