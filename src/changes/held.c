@@ -11,11 +11,12 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "changes/node.h"
+#include "changes/spelling.h"
 #include "policy/protect.h"
 
 bool aj_is_git_name(const char *name)
 {
-	return strcasecmp(name, ".git") == 0;
+	return aj_spelling_is(name, ".git") || (aj_spelling_short(name) && strncasecmp(name, "git~", 4) == 0);
 }
 
 static bool below_any(const char *path, const char *const *folders, size_t count)
@@ -55,21 +56,21 @@ bool aj_link_leads_out(const char *path, const char *target, const char *workspa
 	return !aj_path_within(target, workspace) && (geteuid() == 0 || !below_any(target, of_root, sizeof of_root / sizeof *of_root));
 }
 
-static void hold(struct aj_change *c, const char *why, size_t bytes)
+/* In the data of this repository itself: a submodule may be called `refs`. */
+static bool is_data(const char *below)
 {
-	c->held = why;
-	c->held_bytes = bytes;
+	static const char *const data[] = { "objects", "refs", "logs" };
+	bool found = false;
+	for (size_t i = 0; i < sizeof data / sizeof *data; i++)
+		found |= strlen(data[i]) == strcspn(below, "/") && strncasecmp(below, data[i], strlen(data[i])) == 0;
+	return found;
 }
 
-/* The end of the first component of `below` that names something by which git runs programs; 0: none. */
-static size_t obeyed_by_git(const char *below)
+size_t aj_git_obeyed(const char *below)
 {
 	static const char *const names[] = { "config",     "config.worktree", "commondir",    "gitdir", "hooks",
 		                             "alternates", "rebase-merge",    "rebase-apply", "info",   "sequencer" };
-	static const char *const data[] = { "objects", "refs", "logs" };
-	bool in_data = false; /* of this repository itself: a submodule may be called `refs` */
-	for (size_t i = 0; i < sizeof data / sizeof *data; i++)
-		in_data |= strlen(data[i]) == strcspn(below, "/") && strncasecmp(below, data[i], strlen(data[i])) == 0;
+	bool in_data = is_data(below);
 	for (const char *at = below; *at; at += strcspn(at, "/"), at += *at == '/') {
 		size_t bytes = strcspn(at, "/");
 		for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -81,41 +82,62 @@ static size_t obeyed_by_git(const char *below)
 	return 0;
 }
 
-static void hold_link(struct aj_change *c, const struct aj_change_state *s)
+static const char *link_held(const struct aj_change *c, const struct aj_change_state *s)
 {
 	char target[PATH_MAX];
 	cleanup_fd int place = aj_node_place(s->view, c->path, !s->running);
 	if (place < 0 || aj_node_link(place, "", target, sizeof target) < 0)
-		hold(c, "a link whose target cannot be read", strlen(c->path));
-	else if (aj_link_leads_out(c->path, target, s->record.workspace))
-		hold(c, "a link that leads out of the workspace", strlen(c->path));
+		return "a link whose target cannot be read";
+	return aj_link_leads_out(c->path, target, s->record.workspace) ? "a link that leads out of the workspace" : NULL;
 }
 
-void aj_change_hold(struct aj_change *c, size_t git_bytes, const struct aj_change_state *s)
+/* The part of the path, whose names are plain, that the policy or its built-in list protects. */
+static size_t protected_place(const char *path, const struct aj_change_record *record)
 {
 	static const char *const defaults[] = { AJ_PROTECT_DEFAULT };
-	const char *slash = strrchr(c->path, '/'), *name = slash ? slash + 1 : c->path;
-	size_t whole = strlen(c->path), bytes;
-	if (git_bytes) {
-		bytes = c->path[git_bytes] ? obeyed_by_git(c->path + git_bytes + 1) : 0;
-		if (bytes)
-			hold(c, "git runs programs by it", git_bytes + 1 + bytes);
-		else if (S_ISLNK(c->is.st_mode))
-			hold(c, "git writes through a link", whole);
-		return;
-	}
-	bytes = aj_protect_obeyed(s->record.protect, s->record.protect_count, c->path);
 	bool all = false;
-	for (size_t i = 0; i < s->record.protect_count && !all; i++)
-		all = strcmp(s->record.protect[i], AJ_PROTECT_DEFAULT) == 0;
-	if (!bytes && !all)
-		bytes = aj_protect_obeyed(defaults, 1, c->path);
-	if (bytes)
-		hold(c, "programs of the host obey it (filesystem.protect)", bytes);
-	else if (aj_is_git_name(name))
-		hold(c, "git takes the folder for a repository by it", whole);
-	else if (strcasecmp(name, "HEAD") == 0 && c->kind != AJ_CHANGE_DELETED)
-		hold(c, "git takes a folder for a repository by a file of that name", whole);
-	else if (S_ISLNK(c->is.st_mode))
-		hold_link(c, s);
+	for (size_t i = 0; i < record->protect_count && !all; i++)
+		all = strcmp(record->protect[i], AJ_PROTECT_DEFAULT) == 0;
+	size_t bytes = aj_protect_obeyed(record->protect, record->protect_count, path);
+	return bytes || all ? bytes : aj_protect_obeyed(defaults, 1, path);
+}
+
+/* Why the change is held, by its path in plain names. `in_git`: what follows in it after a repository's folder; NULL: the change is in none.
+ * `*ret_bytes`: of the part of `path` that is the held place. */
+static const char *reason(const struct aj_change *c, const char *path, const char *in_git, const struct aj_change_state *s, size_t *ret_bytes)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t bytes = in_git ? aj_git_obeyed(in_git) : 0;
+	if (bytes) {
+		*ret_bytes = (size_t)(in_git - path) + bytes;
+		return "git runs programs by it";
+	}
+	if (in_git && S_ISLNK(c->is.st_mode))
+		return "git writes through a link";
+	if ((!in_git || !is_data(in_git)) && (bytes = protected_place(path, &s->record)) > 0) {
+		*ret_bytes = bytes;
+		return "programs of the host obey it (filesystem.protect)";
+	}
+	if (in_git ? !*in_git && c->is.st_mode && !S_ISDIR(c->is.st_mode) : aj_is_git_name(name))
+		return "git takes the folder for a repository by it";
+	if ((bytes = aj_spelling_short(path)) > 0) {
+		*ret_bytes = bytes;
+		return "file systems of DOS take the name for another file's";
+	}
+	if (!in_git && c->kind != AJ_CHANGE_DELETED && strcasecmp(name, "HEAD") == 0)
+		return "git takes a folder for a repository by a file of that name";
+	return S_ISLNK(c->is.st_mode) ? link_held(c, s) : NULL;
+}
+
+void aj_change_hold(struct aj_change *c, const char *below, const struct aj_change_state *s)
+{
+	char room[PATH_MAX];
+	const char *path = aj_spelling_plain(c->path, room), *in_git = NULL;
+	if (below)
+		in_git = path + aj_spelling_bytes(path, aj_spelling_count(c->path, (size_t)(below - c->path)));
+	if (in_git && in_git > path && *in_git == '/')
+		in_git++;
+	size_t bytes = strlen(path);
+	c->held = reason(c, path, in_git, s, &bytes);
+	c->held_bytes = c->held ? aj_spelling_bytes(c->path, aj_spelling_count(path, bytes)) : 0;
 }

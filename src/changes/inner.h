@@ -2,12 +2,15 @@
 #pragma once
 #include <limits.h>
 
+#include "changes/node.h"
 #include "changes/walk.h"
 
-/* A folder `.git` that the walk is in. */
+/* A repository that the walk is in. */
 struct aj_git_unit {
-	size_t bytes;         /* of the path: it ends with `.git` */
+	size_t bytes;         /* of the path: it ends with the folder's name; 0: the workspace itself */
 	bool made;            /* the workspace has none here */
+	bool mixed;           /* its folder is not called `.git`: what does not have one of git's own names is no part of it */
+	bool scanning;        /* this walk only looks for conflicts */
 	bool moved;           /* something in it is no change but that of a held file */
 	const char *conflict; /* for all of it */
 	const char *held;
@@ -33,7 +36,20 @@ struct aj_pair {
 	bool twin;           /* another name in the view differs from it by case alone */
 };
 
+/* A folder that is open in one tree or in both (else -1), and its names. `work` is not listed where `view` is merged with it. */
+struct aj_folder {
+	int view, work;
+	struct aj_entries in_view, in_work;
+};
+
 /* The entry and everything below it: calls w->each. */
 int aj_walk_entry(struct aj_walk *w, const struct aj_pair *p);
-/* The same for an entry `.git`: looked at as a whole first. */
+/* Everything in the folder. 1: something in it has a path that is too long. */
+int aj_walk_names(struct aj_walk *w, const struct aj_folder *folder);
+/* The same for an entry `.git` and for a folder that is a repository by its entries: looked at as a whole first. */
 int aj_walk_git(struct aj_walk *w, const struct aj_pair *p);
+int aj_walk_repository(struct aj_walk *w, struct aj_git_unit *unit, const struct aj_folder *folder);
+/* Would git take the folder at w->path for a repository, after all changes or some? `*ret`: filled in. */
+bool aj_git_unit_found(const struct aj_walk *w, const struct aj_folder *folder, struct aj_git_unit *ret);
+/* Is it one of the names by which git finds its data in a repository? */
+bool aj_git_own(const char *name);

@@ -86,6 +86,27 @@ static const char *never(const struct aj_pair *p)
 	                                      : NULL;
 }
 
+/* Is the change held, and is it a part of a repository that is applied whole? */
+static void judge(const struct aj_walk *w, struct aj_change *c)
+{
+	const struct aj_git_unit *unit = w->unit;
+	const char *below = unit ? c->path + unit->bytes + (c->path[unit->bytes] == '/') : NULL;
+	if (unit && unit->mixed && unit->made && *below) {
+		c->held = "git takes the folder for a repository by it";
+		c->held_bytes = (size_t)(below - c->path) + strcspn(below, "/");
+		return;
+	}
+	aj_change_hold(c, below, w->s);
+	if (!unit || unit->bytes == 0 || (unit->mixed && unit->made) || (!unit->made && c->held))
+		return;
+	c->unit_bytes = unit->bytes;
+	if (unit->scanning)
+		return;
+	c->held = unit->held;
+	c->held_bytes = c->held ? unit->bytes : 0;
+	c->conflict = c->conflict ? c->conflict : unit->conflict;
+}
+
 /* Take the case where more than one is true by its weight. */
 static int tell(struct aj_walk *w, const struct aj_pair *p, enum aj_change_kind kind, const char *conflict, const char *refused)
 {
@@ -93,13 +114,7 @@ static int tell(struct aj_walk *w, const struct aj_pair *p, enum aj_change_kind 
 	c.refused = refused ? refused : kind == AJ_CHANGE_DELETED ? NULL : never(p);
 	if (aj_marks_settled(&w->s->marks, w->path, p->is.st_mode ? aj_node_ctime_ns(&p->is) : 0))
 		return 0;
-	aj_change_hold(&c, w->unit && !w->unit->made ? w->unit->bytes : 0, w->s);
-	if (w->unit && (w->unit->made || !c.held)) {
-		c.unit_bytes = w->unit->bytes;
-		c.held = w->unit->held;
-		c.held_bytes = c.held ? w->unit->bytes : 0;
-		c.conflict = c.conflict ? c.conflict : w->unit->conflict;
-	}
+	judge(w, &c);
 	if (p->is.st_mode & (S_ISUID | S_ISGID) && !S_ISDIR(p->is.st_mode))
 		c.note = "its setuid or setgid bit is not applied";
 	else if (p->twin)
@@ -178,26 +193,27 @@ static int look_at(struct aj_walk *w, struct aj_pair *p, bool in_view, bool mark
 		w->path[w->bytes++] = '/';
 	memcpy(w->path + w->bytes, p->name, name + 1);
 	w->bytes += name;
-	bool git = !w->unit && aj_is_git_name(p->name) && (S_ISDIR(p->is.st_mode) || S_ISDIR(p->was.st_mode));
-	int result = git ? aj_walk_git(w, p) : aj_walk_entry(w, p);
+	struct aj_git_unit *unit = w->unit;
+	bool beside = unit && unit->mixed && before == unit->bytes && !aj_git_own(p->name);
+	w->unit = beside ? NULL : unit;
+	bool git = !w->unit && (S_ISDIR(p->is.st_mode) || S_ISDIR(p->was.st_mode)) && aj_is_git_name(p->name);
+	int result = beside && unit->scanning ? 0 : git ? aj_walk_git(w, p) : aj_walk_entry(w, p);
+	w->unit = unit;
 	w->bytes = before;
 	w->path[before] = '\0';
 	return result;
 }
 
-/* The entries of a folder that is open in one tree or in both. Without `merged` a name that the view lacks is deleted. */
-static int walk_folder(struct aj_walk *w, int view, int work, bool merged)
+int aj_walk_names(struct aj_walk *w, const struct aj_folder *f)
 {
-	struct aj_entries in_view = { 0 }, in_work = { 0 };
-	bool marked = view >= 0 && attribute(view, OVERLAY "opaque") == 'x', too_long = false;
+	const struct aj_entries *is = &f->in_view, *was = &f->in_work;
+	bool marked = f->view >= 0 && attribute(f->view, OVERLAY "opaque") == 'x', too_long = false;
+	char **twins = find_twins(is);
 	int result = 0;
-	if ((view >= 0 && aj_entries_read(view, &in_view) < 0) || (work >= 0 && !merged && aj_entries_read(work, &in_work) < 0))
-		result = aj_fail(w->err, AJ_EXIT_SETUP, "changes", errno, "list the folder `%s`", w->bytes ? w->path : ".");
-	char **twins = find_twins(&in_view);
-	for (size_t i = 0, k = 0; result == 0 && (i < in_view.count || k < in_work.count);) {
-		int order = i == in_view.count ? 1 : k == in_work.count ? -1 : strcmp(in_view.items[i], in_work.items[k]);
-		struct aj_pair p = { .view = view, .work = work, .name = order <= 0 ? in_view.items[i] : in_work.items[k] };
-		p.twin = order <= 0 && is_twin(twins, in_view.count, p.name);
+	for (size_t i = 0, k = 0; result == 0 && (i < is->count || k < was->count);) {
+		int order = i == is->count ? 1 : k == was->count ? -1 : strcmp(is->items[i], was->items[k]);
+		struct aj_pair p = { .view = f->view, .work = f->work, .name = order <= 0 ? is->items[i] : was->items[k] };
+		p.twin = order <= 0 && is_twin(twins, is->count, p.name);
 		result = look_at(w, &p, order <= 0, marked);
 		i += order <= 0;
 		k += order >= 0;
@@ -205,9 +221,24 @@ static int walk_folder(struct aj_walk *w, int view, int work, bool merged)
 		result = result > 0 ? 0 : result;
 	}
 	free(twins);
-	aj_entries_free(&in_view);
-	aj_entries_free(&in_work);
 	return result < 0 ? result : too_long;
+}
+
+/* The entries of a folder that is open in one tree or in both. Without `merged` a name that the view lacks is deleted. */
+static int walk_folder(struct aj_walk *w, int view, int work, bool merged)
+{
+	struct aj_folder f = { .view = view, .work = work };
+	struct aj_git_unit unit;
+	int result = 0;
+	if ((view >= 0 && aj_entries_read(view, &f.in_view) < 0) || (work >= 0 && !merged && aj_entries_read(work, &f.in_work) < 0))
+		result = aj_fail(w->err, AJ_EXIT_SETUP, "changes", errno, "list the folder `%s`", w->bytes ? w->path : ".");
+	else if (!w->unit && aj_git_unit_found(w, &f, &unit))
+		result = aj_walk_repository(w, &unit, &f);
+	else
+		result = aj_walk_names(w, &f);
+	aj_entries_free(&f.in_view);
+	aj_entries_free(&f.in_work);
+	return result;
 }
 
 /* -1: the walk ends. 1: something in it is too deep, or cannot be opened, which `*ret_why` says. */

@@ -201,7 +201,7 @@ echo ref >bare/HEAD; echo gitdir: x >sub/.git; ln -s %s out; ln -s ../../x sub/u
 ln -s here/../../x src/trick; echo 2 >secret/key; echo 1 >sub/.ENVRC""" % outside, protected=["@default", "secret/"])
     rows = run.rows()
     same(sorted(p for p, r in rows.items() if r["held"]),
-         sorted([".envrc", ".vscode", ".vscode/tasks.json", "sub/.vscode", "sub/.vscode/tasks.json", "bare/HEAD", "sub/.git", "out", "sub/up", "src/trick",
+         sorted([".envrc", ".vscode", ".vscode/tasks.json", "sub/.vscode", "sub/.vscode/tasks.json", "bare/HEAD", "bare/objects", "bare/refs", "sub/.git", "out", "sub/up", "src/trick",
                  "secret/key", "sub/.ENVRC"] + ["env"] * ROOT))
     text = run.ask("show").stdout.decode()
     assert "held, and applied only by a PATH of their own:" in text and "!  out  a link that leads out of the workspace" in text, text
@@ -345,6 +345,75 @@ def repositories():
     assert not os.path.exists(run.path("bad/.git")) and os.path.exists(run.path("bad/f"))
     run.ask("apply", "bad/.git")
     assert os.path.exists(run.path("bad/.git/HEAD"))
+
+
+@test
+def repositories_of_other_names():
+    """As git finds them: by HEAD, objects and refs, or by HEAD and commondir."""
+    def make(top):
+        put({"old/HEAD": "ref: refs/heads/main\n", "old/objects/x": "1\n", "old/refs/x": "1\n", "old/config": "[core]\n\tbare = true\n", "old/src/config": "1\n",
+             "old/packed-refs": "1\n", "half/HEAD": "ref: refs/heads/main\n", "half/objects/x": "1\n", "rest/objects/x": "1\n", "rest/refs/x": "1\n",
+             "rest/config": "1\n", "tree/HEAD": "ref: x\n", "tree/commondir": "../old\n", "tree/gitdir": "x\n"})(top)
+    run = Run(make, """
+echo 2 >old/config; mkdir old/hooks; echo 2 >old/hooks/update; echo 2 >old/packed-refs; echo 2 >old/src/config; mkdir old/src/hooks; echo 2 >old/src/hooks/x
+mkdir half/refs; echo 2 >half/refs/x; echo 2 >half/main.c; echo 'ref: x' >rest/HEAD; echo 2 >rest/config; echo 2 >rest/main.c; echo 2 >tree/commondir
+mkdir -p new/deep/objects new/deep/refs new/deep/src; echo 2 >new/deep/HEAD; echo 2 >new/deep/config; echo 2 >new/deep/src/main.c
+mkdir -p new/link; ln -s ../deep/HEAD new/link/HEAD; echo ../../old >new/link/commondir; mkdir -p old/src/in/objects; echo 2 >old/src/in/head; echo 2 >old/src/in/Config""")
+    rows = run.rows()
+    same(sorted(p for p, r in rows.items() if r["held"]), sorted([
+        "old/config", "old/hooks", "old/hooks/update", "half/refs", "half/refs/x", "rest/HEAD", "rest/config", "tree/commondir", "new/deep/objects", "new/deep/refs",
+        "new/deep/HEAD", "new/deep/config", "new/link/HEAD", "new/link/commondir", "old/src/in/objects", "old/src/in/head", "old/src/in/Config"]))
+    same(sorted((p, r["repository"]) for p, r in rows.items() if r["repository"]), [("old/packed-refs", "old")])
+    assert b"applied as a whole" in run.ask("apply", "old/packed-refs", rc=2).stderr
+    answer = run.json("apply", "new", "rest", "half", "old", ".")
+    same(sorted(p for p in rows if not rows[p]["held"]), sorted(r["path"] for r in answer["applied"]))
+    same(sorted(run.kinds()), sorted(p for p in rows if rows[p]["held"]))
+    run.ask("apply", "rest/HEAD", "old/hooks")
+    same((run.read("rest/HEAD"), run.read("old/hooks/update")), (b"ref: x\n", b"2\n"))
+    # The workspace itself.
+    run = Run(put({"HEAD": "ref: x\n", "objects/x": "1", "src/config": "1"}), "mkdir refs; echo 2 >refs/x; echo 2 >config; echo 2 >src/config; echo 2 >hooks")
+    same(sorted(p for p, r in run.rows().items() if r["held"]), ["config", "hooks", "refs", "refs/x"])
+    same([r["path"] for r in run.json("apply", ".")["applied"]], ["src/config"])
+    # The host's repository has gone on.
+    run = Run(make, "echo 2 >old/packed-refs; echo 2 >old/src/config; echo 2 >old/refs/x")
+    run.write("old/HEAD", "ref: refs/heads/host\n")
+    same({p: bool(r["conflict"]) for p, r in run.rows().items()}, {"old/packed-refs": True, "old/refs/x": True, "old/src/config": False})
+
+
+@test
+def spellings_of_names():
+    """As vfat, NTFS, HFS+ and casefolding see them."""
+    git = [".GIT", ".git.", ".git ", ".git. .", "GIT~1", "git~3", ".g\u200cit", ".gi\u00adt", ".git::$INDEX_ALLOCATION", ".git\\x", "\u2060.git"]
+    others = [".ENVRC", ".envrc.", ".envrc:x", "ENVRC~1", "x/.v\u200bscode/tasks.json", "x/.V\u017fcode/tasks.json", "secret. /key", "CONFIG~1.WOR", ".\ufeffenvrc"]
+    plain = ["gitx", ".gitx", "git~", "git~1x", "a.~1~", "x.y~", "verylong~1", "\u00e9", "a: b", ".\u00e9nvrc", "..."]
+    run = Run(put({"a": "1"}), "".join("mkdir '%s'; echo 1 >'%s/HEAD'; " % (n, n) for n in git) +
+              "".join("mkdir -p \"$(dirname '%s')\"; echo 1 >'%s'; " % (n, n) for n in others + plain), protected=["secret"])
+    rows = run.rows()
+    for name in git:
+        assert rows[name]["held"] and rows[name + "/HEAD"]["held"] and rows[name + "/HEAD"]["held_at"] == name, (name, rows[name])
+    for name in others:
+        assert rows[name]["held"], name
+    same([n for n in plain if rows[n]["held"]], [])
+    run.ask("apply")
+    same(sorted(n for n in os.listdir(run.workspace) if os.path.isfile(run.path(n))), sorted(["a"] + plain))
+    same(os.listdir(run.path("x")) if os.path.exists(run.path("x")) else [], [])
+
+
+@test
+def git_folders_that_change_their_type():
+    if not shutil.which("git"):
+        return skip("folders .git of another type", "git is missing")
+    run = Run(put({"sub/.git": "gitdir: ../x\n", "own/.git/HEAD": "ref: x\n"}), "cd sub; rm .git; git init -q .; cd ../own; rm -r .git; echo gitdir: ../y >.git")
+    rows = run.rows()
+    assert all(r["held"] for p, r in rows.items() if p.startswith("sub/.git")) and rows["own/.git"]["held"], rows
+    # A new repository in which git finds programs in a submodule's data, in a name that another file system takes for `config`, or in a hook that is not yet executable.
+    for bad in ("mkdir -p .git/modules/x; echo x >.git/modules/x/config", "mv .git/config .git/Config", "echo x >.git/hooks/pre-commit", "ln -s ../../x .git/refs/x",
+                "mkdir .git/rebase-merge; echo x >.git/rebase-merge/git-rebase-todo", "echo x >.git/objects/info/ALTERN~1"):
+        run = Run(put({"a": "1"}), "git init -q .; " + bad)
+        same([p for p, r in run.rows().items() if not r["held"]], [], bad)
+        run.ask("discard")
+    run = Run(put({"a": "1"}), "git init -q .")
+    same([p for p, r in run.rows().items() if r["held"]], [])
 
 
 @test

@@ -6,6 +6,7 @@
 #include "changes/base.h"
 #include "changes/held.h"
 #include "changes/record.h"
+#include "changes/spelling.h"
 #include "must.h"
 #include "policy/protect.h"
 
@@ -46,6 +47,17 @@ static void line(const char *text, size_t bytes)
 		must_of(strlen(path) < bytes && strchr("fdl", e.type), "a path is a part of its line", path);
 }
 
+static void spelling(const char *path)
+{
+	static char room[1 << 16];
+	if (strlen(path) >= sizeof room)
+		return;
+	const char *same = aj_spelling_plain(path, room);
+	must_of(strlen(same) <= strlen(path), "a plain spelling is not longer", path);
+	must_of(aj_spelling_count(same, strlen(same)) == aj_spelling_count(path, strlen(path)), "and has as many names", path);
+	must_of(aj_spelling_bytes(path, aj_spelling_count(path, strlen(path))) == strlen(path), "which are all of it", path);
+}
+
 static void step(const char *text, size_t bytes)
 {
 	struct aj_step s, again;
@@ -59,6 +71,7 @@ static void step(const char *text, size_t bytes)
 	         again.ino == s.ino && again.bytes == s.bytes && again.mtime_ns == s.mtime_ns && strcmp(again.path, s.path) == 0,
 	     "as the same");
 	aj_link_leads_out(s.path, s.path, "/w");
+	spelling(s.path);
 	aj_buffer_free(&out);
 }
 

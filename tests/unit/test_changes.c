@@ -17,6 +17,7 @@
 #include "changes/base.h"
 #include "changes/held.h"
 #include "changes/node.h"
+#include "changes/spelling.h"
 #include "changes/walk.h"
 #include "policy/protect.h"
 #include "tree/remove.h"
@@ -159,9 +160,52 @@ Test(changes, places_in_a_repository)
 	for (size_t i = 0; i < sizeof held / sizeof *held + sizeof plain / sizeof *plain; i++) {
 		bool wanted = i < sizeof held / sizeof *held;
 		struct aj_change c = { .path = wanted ? held[i] : plain[i - sizeof held / sizeof *held], .is.st_mode = S_IFREG };
-		aj_change_hold(&c, 4, &s);
+		c.is.st_mode = c.path[4] ? S_IFREG : S_IFDIR;
+		aj_change_hold(&c, c.path + 4 + (c.path[4] == '/'), &s);
 		cr_expect_eq(c.held != NULL, wanted, "%s", c.path);
 	}
+}
+
+Test(changes, spellings)
+{
+	static const char *const pairs[] = { "a/.git",
+		                             "a/.git",
+		                             ".GIT./x ",
+		                             ".GIT/x",
+		                             "a:b/c\\d",
+		                             "a/c",
+		                             ".g\xe2\x80\x8cit",
+		                             ".git",
+		                             "hoo\xe2\x84\xaa\xc5\xbf",
+		                             "hooks",
+		                             "\xe2\x80\x8c/...",
+		                             "\xe2\x80\x8c/...",
+		                             ":x/\\y",
+		                             ":x/\\y",
+		                             "\xff.git",
+		                             "\xff.git" };
+	static const char *const shorts[] = { "GIT~1", "x/CONFIG~1.WOR/y", "A~12" };
+	static const size_t bytes[] = { 5, 14, 4 };
+	static const char *const others[] = { "git~", "~1", "a.~1~", "verylong~1", "a~1.long", "a~1b" };
+	char room[40];
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i += 2)
+		cr_expect_str_eq(aj_spelling_plain(pairs[i], room), pairs[i + 1]);
+	for (size_t i = 0; i < sizeof shorts / sizeof *shorts; i++)
+		cr_expect_eq(aj_spelling_short(shorts[i]), bytes[i], "%s", shorts[i]);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		cr_expect_eq(aj_spelling_short(others[i]), 0, "%s", others[i]);
+	cr_expect_eq(aj_spelling_count("a/bc/d", 4), 2);
+	cr_expect_eq(aj_spelling_bytes("a/bc/d", 2), 4);
+}
+
+/* The place is told in the spelling that the change has. */
+Test(changes, the_place_of_another_spelling)
+{
+	struct aj_change_state s = AJ_NO_CHANGE_STATE;
+	struct aj_change c = { .path = "a./.v\xe2\x80\x8cscode /tasks.json", .is.st_mode = S_IFREG };
+	aj_change_hold(&c, NULL, &s);
+	cr_assert_not_null(c.held);
+	cr_expect_eq(c.held_bytes, strlen("a./.v\xe2\x80\x8cscode "));
 }
 
 static enum aj_selected select_one(const char *const *paths, size_t count, const struct aj_change *c)
