@@ -33,7 +33,7 @@ layer mediate    base seccomp plan cgroup mounts sandbox
 # Names and what they resolve to: this room knows no list of names, and takes nothing from a jail.
 layer resolve    base loop inspect
 # Processes beside the supervisor that move bytes between sockets: this room parses none of these bytes.
-layer helper     base
+layer helper     base loop
 # The relay of a jail's network: a process of its own, which reads what the jail and the network send.
 layer egress     base loop policy inspect seccomp sandbox resolve helper
 # A person is asked about hosts: this room talks to the caller, a command of the caller's or a terminal, and not to the jail.
@@ -253,8 +253,8 @@ word unshare()                     sandbox/holder.c
 word prctl()                       sandbox/holder.c
 
 # The relay, beside what is named above.
-owner sys/socket.h      egress/egress.c base/sockaddr.h helper/flow.c resolve/names.c resolve/own_address.c helper/helper.c egress/relay.c egress/reports.c
-owner sys/epoll.h       egress/relay.c egress/reports.c resolve/resolver.c egress/upstream.c egress/connection.c egress/listener.c egress/dns_server.c egress/proxy.c egress/turned_away.c
+owner sys/socket.h      egress/egress.c base/sockaddr.h helper/flow.c helper/side.c resolve/names.c resolve/own_address.c helper/helper.c egress/relay.c egress/reports.c
+owner sys/epoll.h       egress/relay.c egress/reports.c resolve/resolver.c egress/upstream.c helper/side.c egress/listener.c egress/dns_server.c egress/proxy.c egress/turned_away.c
 owner arpa/inet.h       base/sockaddr.h resolve/resolver.c
 owner netinet/          base/sockaddr.h resolve/resolver.c egress/connection.c egress/listener.c egress/upstream.c
 owner netdb.h           resolve/resolver.c

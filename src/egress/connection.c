@@ -7,8 +7,6 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 
@@ -21,15 +19,7 @@ enum {
 	KEEPALIVE_TIMES = 6,
 };
 
-static void on_inside(struct aj_io *io, uint32_t events);
 static void on_outside(struct aj_io *io, uint32_t events);
-
-void aj_connection_reset(int fd)
-{
-	struct linger now = { .l_onoff = 1 };
-	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
-	close(fd);
-}
 
 static struct aj_egress_event end_event(const struct aj_connection *c, enum aj_egress_kind kind, const char *why)
 {
@@ -57,20 +47,17 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 	aj_loop_unset(relay->loop, &c->timer);
 	aj_resolver_forget(&c->waiter);
 	aj_upstream_forget(c);
-	int fds[] = { c->out.from, c->outside.fd >= 0 ? c->outside.fd : c->in.from };
-	aj_loop_unwatch(relay->loop, &c->inside);
-	aj_loop_unwatch(relay->loop, &c->outside);
+	int inside = c->out.from, outside = c->outside.fd >= 0 ? c->outside.fd : c->in.from;
 	/* No byte was exchanged with a host, so an answer of ours is not mistaken for the host's. */
-	if (refusal && !relay->stopping && !c->out.moved && !c->in.moved)
-		aj_turn_away(relay->turned_away, aj_steal(&fds[0]), refusal, c->out.held ? c->out.held + c->out.held_at : NULL,
-		             c->out.held_bytes);
+	bool turn_away = refusal && !relay->stopping && !c->out.moved && !c->in.moved;
+	if (turn_away) {
+		aj_loop_unwatch(relay->loop, &c->inside);
+		aj_turn_away(relay->turned_away, inside, refusal, c->out.held ? c->out.held + c->out.held_at : NULL, c->out.held_bytes);
+	}
 	aj_flow_end(&c->out);
 	aj_flow_end(&c->in);
-	for (int i = 0; i < 2; i++) {
-		if (fds[i] >= 0 && abruptly)
-			aj_connection_reset(aj_steal(&fds[i]));
-		aj_close(&fds[i]);
-	}
+	aj_side_close(relay->loop, &c->inside, turn_away ? -1 : inside, abruptly);
+	aj_side_close(relay->loop, &c->outside, outside, abruptly);
 	if (c->name)
 		c->name->connections--;
 	if ((*c->at = c->next))
@@ -97,24 +84,12 @@ void aj_connections_end(struct aj_relay *relay, const char *why)
 	}
 }
 
-/* Watches what the flows want. A side that has hung up would be reported in every turn: once nothing more is written to a side, it is
- * watched only while its bytes are wanted. */
 static int watch(struct aj_connection *c)
 {
 	struct aj_loop *loop = c->relay->loop;
-	uint32_t inside = (aj_flow_wants_bytes(&c->out) ? EPOLLIN : 0) | (aj_flow_wants_room(&c->in) ? EPOLLOUT : 0);
-	uint32_t outside = (aj_flow_wants_bytes(&c->in) ? EPOLLIN : 0) | (aj_flow_wants_room(&c->out) ? EPOLLOUT : 0);
-	if (!inside && c->in.finished)
-		aj_loop_unwatch(loop, &c->inside);
-	else if (aj_loop_watch(loop, &c->inside, c->out.from, inside) < 0)
+	if (aj_side_watch(loop, &c->inside, &c->out, &c->in) < 0)
 		return -1;
-	if (c->upstream != AJ_UPSTREAM_OPEN)
-		return 0;
-	if (!outside && c->out.finished)
-		aj_loop_unwatch(loop, &c->outside);
-	else if (aj_loop_watch(loop, &c->outside, c->in.from, outside) < 0)
-		return -1;
-	return 0;
+	return c->upstream == AJ_UPSTREAM_OPEN ? aj_side_watch(loop, &c->outside, &c->in, &c->out) : 0;
 }
 
 static void set_option(int fd, int level, int option, int value)
@@ -211,30 +186,18 @@ void aj_connection_settle(struct aj_connection *c)
 		aj_upstream_start(c); /* settles again, unless the connection is gone */
 }
 
-static void on_events(struct aj_connection *c, uint32_t events, struct aj_flow *from, struct aj_flow *to)
-{
-	if ((events & EPOLLOUT) && aj_flow_wants_room(to))
-		aj_flow_pump(to);
-	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-		aj_flow_pump(from);
-	if ((events & EPOLLERR) && !from->error) {
-		socklen_t bytes = sizeof from->error;
-		if (getsockopt(from->from, SOL_SOCKET, SO_ERROR, &from->error, &bytes) < 0 || !from->error)
-			from->error = ECONNRESET;
-	}
-	aj_connection_settle(c);
-}
-
 static void on_inside(struct aj_io *io, uint32_t events)
 {
 	struct aj_connection *c = io->arg;
-	on_events(c, events, &c->out, &c->in);
+	aj_side_pump(events, &c->out, &c->in);
+	aj_connection_settle(c);
 }
 
 static void on_outside(struct aj_io *io, uint32_t events)
 {
 	struct aj_connection *c = io->arg;
-	on_events(c, events, &c->in, &c->out);
+	aj_side_pump(events, &c->in, &c->out);
+	aj_connection_settle(c);
 }
 
 static void on_turned(struct aj_flow *flow)
@@ -246,7 +209,7 @@ void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, c
 {
 	struct aj_connection *c = calloc(1, sizeof *c);
 	if (!c) {
-		aj_connection_reset(fd);
+		aj_side_reset(fd);
 		return;
 	}
 	*c = (struct aj_connection){ .relay = relay, .name = name, .port = port, .opened_us = aj_now_us(), .at = &relay->connections };
@@ -259,6 +222,8 @@ void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, c
 	c->timer = (struct aj_timer){ .fn = on_idle, .arg = c };
 	c->out = (struct aj_flow){ .from = fd, .to = -1, .bulk = &relay->bulk, .arg = c, .turned = on_turned, .total = &relay->bytes_out };
 	c->in = (struct aj_flow){ .from = -1, .to = fd, .bulk = &relay->bulk, .arg = c, .turned = on_turned, .total = &relay->bytes_in };
+	c->out.back = &c->in;
+	c->in.back = &c->out;
 	c->out.gate = name ? aj_first_bytes : NULL;
 	if ((c->next = relay->connections))
 		c->next->at = &c->next;

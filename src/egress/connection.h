@@ -2,6 +2,7 @@
 #pragma once
 #include "base/sockaddr.h"
 #include "egress/relay.h"
+#include "helper/side.h"
 #include "inspect/http_head.h"
 #include "resolve/resolver.h"
 
@@ -35,8 +36,6 @@ struct aj_connection {
 
 /* Takes `fd`, a connection that the policy allows, to a name or (NULL) to an address. */
 void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, const struct aj_resolved *target, uint16_t port);
-/* Close a socket so that its peer gets a reset: after the report of why, since the program notices it. */
-void aj_connection_reset(int fd);
 void aj_connections_end(struct aj_relay *relay, const char *why);
 
 /* --- egress/first_bytes.c --- */

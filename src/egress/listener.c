@@ -98,7 +98,7 @@ static void judge(struct aj_relay *relay, int fd, int family)
 	if (why) {
 		event = aj_refusal(name ? name->text : "", name ? "" : address, port, "%s", why);
 		aj_report(relay, &event);
-		aj_connection_reset(fd);
+		aj_side_reset(fd);
 	} else
 		aj_connection_begin(relay, fd, name, name ? NULL : &target, port);
 }

@@ -47,7 +47,7 @@ static void end(struct turned_away *t)
 	if (t->answered)
 		close(fd);
 	else
-		aj_connection_reset(fd);
+		aj_side_reset(fd);
 }
 
 static void on_slow(struct aj_timer *timer)
@@ -105,7 +105,7 @@ void aj_turn_away(struct aj_turned_away *all, int fd, const struct aj_egress_eve
 		memcpy(t->first, data, t->bytes);
 	aj_egress_sentence(refusal, t->sentence, sizeof t->sentence);
 	if (aj_loop_watch(all->loop, &t->io, fd, EPOLLIN) < 0) {
-		aj_connection_reset(fd);
+		aj_side_reset(fd);
 		return;
 	}
 	aj_loop_set(all->loop, &t->timer, aj_now_us() + (aj_first_bytes_awaited(t->port) ? AWAITED_US : SILENT_US));

@@ -278,7 +278,8 @@ void aj_flow_pump(struct aj_flow *flow)
 			write_held(flow);
 	}
 	if (flow->ended && !flow->piped && !flow->held && flow->to >= 0 && !flow->error && !flow->finished) {
-		shutdown(flow->to, SHUT_WR);
+		if (!flow->back || !flow->back->finished) /* else the sockets are closed next, which says the same */
+			shutdown(flow->to, SHUT_WR);
 		flow->finished = true;
 	}
 	if (!flow->queued && !flow->piped)

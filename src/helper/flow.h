@@ -39,6 +39,7 @@ struct aj_flow {
 	aj_gate *gate;
 	void *arg;                            /* of the gate and of `turned` */
 	void (*turned)(struct aj_flow *flow); /* after a turn of bulk */
+	const struct aj_flow *back; /* the other direction, whose owner closes both sockets once both flows have finished; NULL: none */
 	uint64_t moved, *total;
 	/* Bytes that were read and not written: `passed` of `held_bytes`, from `held_at` on, may be written. */
 	uint8_t *held;

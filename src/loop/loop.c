@@ -201,6 +201,13 @@ void aj_loop_forget(struct aj_loop *loop, struct aj_quota *quota)
 	aj_quota_leave(&loop->quotas, quota);
 }
 
+static void forget_io(struct aj_loop *loop, struct aj_io *io)
+{
+	io->fd = -1;
+	io->events = 0;
+	release_slot(loop, io->slot);
+}
+
 void aj_loop_unwatch(struct aj_loop *loop, struct aj_io *io)
 {
 	if (io->fd < 0)
@@ -209,9 +216,18 @@ void aj_loop_unwatch(struct aj_loop *loop, struct aj_io *io)
 		unlink_paused(io);
 	else
 		epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, io->fd, NULL);
-	io->fd = -1;
-	io->events = 0;
-	release_slot(loop, io->slot);
+	forget_io(loop, io);
+}
+
+/* epoll forgets a descriptor whose last duplicate is closed. */
+void aj_loop_close(struct aj_loop *loop, struct aj_io *io)
+{
+	if (io->fd < 0)
+		return;
+	if (io->paused)
+		unlink_paused(io);
+	close(io->fd);
+	forget_io(loop, io);
 }
 
 static struct aj_io *io_of_ticket(const struct aj_loop *loop, uint64_t number)

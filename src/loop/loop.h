@@ -34,6 +34,8 @@ void aj_loop_free(struct aj_loop *loop);
 int aj_loop_watch(struct aj_loop *loop, struct aj_io *io, int fd, uint32_t events);
 /* Stop watching: no callback follows, not even for an event that is pending. Call it before closing the fd. */
 void aj_loop_unwatch(struct aj_loop *loop, struct aj_io *io);
+/* Stop watching a descriptor and close it, by one system call: it must have no duplicate, in this process or another. */
+void aj_loop_close(struct aj_loop *loop, struct aj_io *io);
 
 /* Call before freeing a quota; its descriptors must be unwatched already. */
 void aj_loop_forget(struct aj_loop *loop, struct aj_quota *quota);

@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 #include "base/sockaddr.h"
-#include "helper/flow.h"
+#include "helper/side.h"
 #include "loop/loop.h"
 #include "publish/publish.h"
 
@@ -78,34 +78,17 @@ static void on_full(struct aj_timer *timer)
 static void end_passage(struct passage *c, bool abruptly)
 {
 	struct aj_publisher *p = c->publisher;
-	const struct linger now = { .l_onoff = 1 };
-	int fds[] = { c->in.from, c->out.from };
 	aj_loop_unset(p->loop, &c->timer);
 	aj_flow_end(&c->in);
 	aj_flow_end(&c->out);
-	aj_loop_unwatch(p->loop, &c->client);
-	aj_loop_unwatch(p->loop, &c->server);
-	for (int i = 0; i < 2; i++) {
-		if (fds[i] >= 0 && abruptly)
-			setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &now, sizeof now);
-		aj_close(&fds[i]);
-	}
+	aj_side_close(p->loop, &c->client, c->in.from, abruptly);
+	aj_side_close(p->loop, &c->server, c->out.from, abruptly);
 	if ((*c->at = c->next))
 		c->next->at = c->at;
 	p->count--;
 	free(c);
 	if (p->parked)
 		watch_ports(p, true);
-}
-
-/* As the relay's connections: a side that has ended is watched only while it is needed, since its end would be reported in every turn. */
-static int watch_side(struct passage *c, struct aj_io *io, const struct aj_flow *from, const struct aj_flow *to)
-{
-	uint32_t events = (aj_flow_wants_bytes(from) ? EPOLLIN : 0) | (aj_flow_wants_room(to) ? EPOLLOUT : 0);
-	if (events || !to->finished)
-		return aj_loop_watch(c->publisher->loop, io, from->from, events);
-	aj_loop_unwatch(c->publisher->loop, io);
-	return 0;
 }
 
 static void settle(struct passage *c)
@@ -120,34 +103,23 @@ static void settle(struct passage *c)
 	}
 	if (c->in.ended || c->out.ended)
 		aj_loop_set(c->publisher->loop, &c->timer, aj_now_us() + HALF_US);
-	if (watch_side(c, &c->client, &c->in, &c->out) < 0 || watch_side(c, &c->server, &c->out, &c->in) < 0)
+	if (aj_side_watch(c->publisher->loop, &c->client, &c->in, &c->out) < 0 ||
+	    aj_side_watch(c->publisher->loop, &c->server, &c->out, &c->in) < 0)
 		end_passage(c, true);
-}
-
-static void on_events(struct passage *c, uint32_t events, struct aj_flow *from, struct aj_flow *to)
-{
-	if ((events & EPOLLOUT) && aj_flow_wants_room(to))
-		aj_flow_pump(to);
-	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-		aj_flow_pump(from);
-	if ((events & EPOLLERR) && !from->error) {
-		socklen_t bytes = sizeof from->error;
-		if (getsockopt(from->from, SOL_SOCKET, SO_ERROR, &from->error, &bytes) < 0 || !from->error)
-			from->error = ECONNRESET;
-	}
-	settle(c);
 }
 
 static void on_client(struct aj_io *io, uint32_t events)
 {
 	struct passage *c = io->arg;
-	on_events(c, events, &c->in, &c->out);
+	aj_side_pump(events, &c->in, &c->out);
+	settle(c);
 }
 
 static void on_server(struct aj_io *io, uint32_t events)
 {
 	struct passage *c = io->arg;
-	on_events(c, events, &c->out, &c->in);
+	aj_side_pump(events, &c->out, &c->in);
+	settle(c);
 }
 
 static void on_turned(struct aj_flow *flow)
@@ -234,6 +206,8 @@ static void begin_passage(struct port *port, int fd)
 	c->timer = (struct aj_timer){ .fn = on_timer, .arg = c };
 	c->in = (struct aj_flow){ .from = fd, .to = -1, .bulk = &p->bulk, .arg = c, .turned = on_turned, .total = &p->moved };
 	c->out = (struct aj_flow){ .from = -1, .to = fd, .bulk = &p->bulk, .arg = c, .turned = on_turned, .total = &p->moved };
+	c->in.back = &c->out;
+	c->out.back = &c->in;
 	if ((c->next = p->passages))
 		c->next->at = &c->next;
 	p->passages = c;
