@@ -83,9 +83,8 @@ static void make_network(void)
 	}
 	close(inet);
 	close(netlink);
-	cleanup_fd int reuse = open("/proc/sys/net/ipv4/tcp_tw_reuse", O_WRONLY | O_CLOEXEC);
-	if (reuse >= 0 && write(reuse, "1", 1) < 0)
-		perror("tcp_tw_reuse");
+	aj_write_text(AT_FDCWD, "/proc/sys/net/ipv4/tcp_tw_reuse", "1");
+	aj_write_text(AT_FDCWD, "/proc/sys/net/ipv4/tcp_congestion_control", "reno");
 	struct aj_error err = { 0 };
 	if (aj_redirect_tcp(&err) < 0) {
 		fprintf(stderr, "%s\n", err.cause);
