@@ -45,7 +45,7 @@ layer result     base json plan cgroup mediate pty
 layer files      base json policy plan
 layer git        base plan mounts result
 # Trees that a jail has made, beside the host's: this room writes to no workspace; the next one does.
-layer changes    base tree json policy git
+layer changes    base tree json policy host git
 layer apply      base tree changes
 # The private view of a workspace that a jail changes: this room makes it, and mounts nothing.
 layer view       base tree plan mounts result changes
@@ -71,7 +71,7 @@ layer terminal   base toml pty plan result
 layer cli        base json policy policyload host plan files workspace home jail audit serve terminal
 layer policycmd  base policy policyload seccomp host plan result workspace home jail terminal cli
 layer changescmd base json terminal changes apply cli
-layer shell      base lib terminal cli
+layer shell      base host lib terminal cli
 # The guest is linked into the jail's Python: it gets as little of us as can be; the doors below are for it.
 layer guest      base
 # A program of its own, which nothing of ours goes into.

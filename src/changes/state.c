@@ -1,4 +1,4 @@
-/* Finds and opens state folders, all beneath one descriptor. A folder of another user, or one that others may write, is refused.
+/* Finds and opens the state folders of runs, all beneath one descriptor. A folder of another user, or one that others may write, is refused.
  * It makes no view of a workspace and reads none. */
 #include "changes/state.h"
 
@@ -16,6 +16,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "changes/node.h"
+#include "host/state.h"
 #include "tree/remove.h"
 
 #define REMOVED ".removed-" /* and the id: a state folder that is being removed */
@@ -25,50 +26,9 @@ static int fail(struct aj_error *err, int errnum, const char *what, const char *
 	return aj_fail(err, errnum ? AJ_EXIT_SETUP : AJ_EXIT_USAGE, "changes", errnum, "%s `%s`", what, id);
 }
 
-static bool is_ours(int fd)
-{
-	struct stat st;
-	errno = EPERM;
-	return fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022);
-}
-
-/* One folder further down, through no link, which no other user may own or write. */
-static int go_down(int *dir, const char *name, bool make)
-{
-	if (make && mkdirat(*dir, name, 0700) < 0 && errno != EEXIST)
-		return -1;
-	int next = aj_beneath_open(*dir, name, O_RDONLY | O_DIRECTORY);
-	aj_close(dir);
-	*dir = next;
-	return next < 0 || !is_ours(next) ? -1 : 0;
-}
-
-/* The caller's own folder, which may be a link: the caller's environment names it. */
-static int open_state_home(bool make)
-{
-	const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
-	char path[PATH_MAX];
-	errno = ENOENT;
-	if (state && state[0] == '/')
-		return make && mkdir(state, 0700) < 0 && errno != EEXIST ? -1 : open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (!home || home[0] != '/' || (size_t)snprintf(path, sizeof path, "%s/.local/state", home) >= sizeof path)
-		return -1;
-	char *last = strrchr(path, '/');
-	*last = '\0';
-	if (make)
-		mkdir(path, 0700);
-	*last = '/';
-	if (make)
-		mkdir(path, 0700);
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
 int aj_changes_folder(bool make)
 {
-	cleanup_fd int dir = open_state_home(make);
-	if (dir < 0 || go_down(&dir, "agentjail", make) < 0 || go_down(&dir, "changes", make) < 0)
-		return -1;
-	return aj_steal(&dir);
+	return aj_state_folder("changes", make);
 }
 
 /* The one id that begins with `begin`, in `ret`. -1 with err. */
@@ -145,7 +105,7 @@ int aj_change_state_open(int all, const char *id, struct aj_change_state *ret, s
 	if (find_id(all, id, ret->id, err) < 0)
 		return -1;
 	ret->dir = aj_beneath_open(all, ret->id, O_RDONLY | O_DIRECTORY);
-	if (ret->dir < 0 || !is_ours(ret->dir))
+	if (ret->dir < 0 || !aj_state_is_ours(ret->dir))
 		return fail(err, errno, "open the changes of", ret->id);
 	if (open_lock(ret, err) < 0 || read_record(ret, err) < 0)
 		return -1;

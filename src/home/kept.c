@@ -18,6 +18,7 @@
 #include "base/sha256.h"
 #include "home/folders.h"
 #include "host/home.h"
+#include "host/state.h"
 #include "policy/item_types.h"
 #include "json/json.h"
 
@@ -25,27 +26,22 @@ enum { HASH_CHARS = 12 };
 
 const char *aj_kept_root(struct aj_arena *arena, struct aj_error *err)
 {
-	const char *state = aj_home_state(arena);
-	if (state)
-		return aj_printf(arena, "%s/%s", state, AJ_KEPT_FOLDERS);
+	const char *ours = aj_state_path(arena);
+	if (ours)
+		return aj_printf(arena, "%s/" AJ_KEPT_FOLDER, ours);
 	aj_fail(err, AJ_EXIT_SETUP, "home", 0,
 	        "there is no place for homes that are kept: neither HOME nor /etc/passwd names a home of this user");
 	aj_advise(err, "set HOME or XDG_STATE_HOME, or use --home empty");
 	return NULL;
 }
 
-int aj_kept_folder(int dir, const char *name, bool make, struct aj_error *err)
+int aj_kept_go_down(int *dir, const char *name, bool make, struct aj_error *err)
 {
-	struct stat st;
-	if (make && mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
-		return aj_fail(err, AJ_EXIT_SETUP, "home", errno, "make the folder `%s` for homes that are kept", name);
-	cleanup_fd int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT && !make)
-		return -1;
-	if (fd < 0 || fstat(fd, &st) < 0)
+	int code = aj_state_go_down(dir, name, make);
+	if (code == 0 || (errno == ENOENT && !make))
+		return code;
+	if (errno != EPERM)
 		return aj_fail(err, AJ_EXIT_SETUP, "home", errno, "open the folder `%s` for homes that are kept", name);
-	if (st.st_uid == geteuid() && !(st.st_mode & 022))
-		return aj_steal(&fd);
 	aj_fail(err, AJ_EXIT_SETUP, "home", 0,
 	        "the folder `%s` for homes that are kept belongs to another user, or others may write it", name);
 	aj_advise(err, "`chmod go-w` that folder, or remove it");
@@ -130,26 +126,19 @@ static int make_home(int folder, const struct aj_plan *plan, struct aj_error *er
 	return -1;
 }
 
-/* The folder of this home, made where it is missing. Those from `agentjail` on are ours; those above are the caller's own. */
+/* The folder of this home, made where it is missing. */
 static int open_kept(const char *kept, struct aj_error *err)
 {
 	struct aj_arena arena = { 0 };
-	const char *homes = aj_path_folder(kept, &arena), *ours = aj_path_folder(homes, &arena), *state = aj_path_folder(ours, &arena);
+	const char *homes = aj_path_folder(kept, &arena), *ours = aj_path_folder(homes, &arena);
 	const char *const names[] = { strrchr(ours, '/') + 1, strrchr(homes, '/') + 1, strrchr(kept, '/') + 1 };
-	for (const char *at = state + 1; *at; at += *at == '/') {
-		at += strcspn(at, "/");
-		mkdir(aj_strndup(&arena, state, (size_t)(at - state)), 0700);
-	}
-	int dir = aj_beneath_open(AT_FDCWD, state, O_PATH | O_DIRECTORY);
+	cleanup_fd int dir = aj_state_open_above(ours, true);
 	if (dir < 0)
-		aj_fail(err, AJ_EXIT_SETUP, "home", errno, "open `%s`, for homes that are kept", state);
-	for (size_t i = 0; i < sizeof names / sizeof *names && dir >= 0; i++) {
-		int next = aj_kept_folder(dir, names[i], true, err);
-		close(dir);
-		dir = next;
-	}
+		aj_fail(err, AJ_EXIT_SETUP, "home", errno, "open the folder around `%s`, for homes that are kept", ours);
+	for (size_t i = 0; i < sizeof names / sizeof *names && dir >= 0; i++)
+		aj_kept_go_down(&dir, names[i], true, err);
 	aj_arena_free(&arena);
-	return dir;
+	return aj_steal(&dir);
 }
 
 int aj_kept_open(const struct aj_plan *plan, const struct aj_request *request, struct aj_error *err)

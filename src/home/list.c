@@ -15,8 +15,8 @@
 #include "base/path.h"
 #include "home/folders.h"
 #include "home/kept.h"
-#include "json/json.h"
 #include "tree/remove.h"
+#include "json/json.h"
 
 enum { RECORD_BYTES = 16384 };
 
@@ -83,8 +83,9 @@ int aj_kept_remove(const char *name, struct aj_arena *arena, struct aj_error *er
 	cleanup_fd int dir = open_root(&root, arena, err);
 	if (err->exit_code)
 		return -1;
-	cleanup_fd int folder = dir < 0 || strchr(name, '/') || aj_path_is_dots(name) ? -1 : aj_kept_folder(dir, name, false, err);
-	if (folder < 0) {
+	bool plain = dir >= 0 && *name && !strchr(name, '/') && !aj_path_is_dots(name);
+	cleanup_fd int folder = plain ? fcntl(dir, F_DUPFD_CLOEXEC, 0) : -1;
+	if (folder < 0 || aj_kept_go_down(&folder, name, false, err) < 0) {
 		aj_fail(err, AJ_EXIT_USAGE, "home", 0, "no home of the name `%s` is kept", name);
 		aj_advise(err, "`agentjail homes list` lists those that are");
 		return -1;

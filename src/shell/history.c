@@ -10,45 +10,20 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "host/state.h"
 
 enum { MOST_BYTES = 1 << 20, CUT_BYTES = 256 << 10 };
 
-/* $XDG_STATE_HOME, or ~/.local/state, which is created if needed; NULL without a home. */
-static const char *state_folder(struct aj_arena *arena)
-{
-	const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
-	if (state && state[0] == '/')
-		return state;
-	if (!home || home[0] != '/')
-		return NULL;
-	mkdir(aj_printf(arena, "%s/.local", home), 0700);
-	state = aj_printf(arena, "%s/.local/state", home);
-	mkdir(state, 0700);
-	return state;
-}
-
-static int open_ours(const char *path)
+int aj_history_open(void)
 {
 	struct stat st;
-	cleanup_fd int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	cleanup_fd int folder = aj_state_folder(NULL, true);
+	cleanup_fd int fd = openat(folder, "history", O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1)
 		return -1;
 	if ((st.st_mode & 077) && fchmod(fd, 0600) < 0)
 		return -1;
 	return aj_steal(&fd);
-}
-
-int aj_history_open(void)
-{
-	struct aj_arena arena = { 0 };
-	const char *state = state_folder(&arena);
-	int fd = -1;
-	if (state) {
-		mkdir(aj_printf(&arena, "%s/agentjail", state), 0700);
-		fd = open_ours(aj_printf(&arena, "%s/agentjail/history", state));
-	}
-	aj_arena_free(&arena);
-	return fd;
 }
 
 char **aj_history_read(int fd, struct aj_arena *arena)

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "host/home.h"
 #include "host/paths.h"
+#include "host/state.h"
 #include "mounts/mount.h"
 #include "policy/bind.h"
 #include "toml/source.h"
@@ -117,13 +118,6 @@ static void add_trail(path_list *list, const char *destination, struct aj_arena 
 	add_path(list, path, arena);
 }
 
-/* Holds what other jails write and later runs show: homes that are kept. */
-static const char *state_of(const struct asked *a)
-{
-	const char *state = aj_home_state(a->arena);
-	return state ? aj_printf(a->arena, "%s/agentjail", state) : NULL;
-}
-
 static void own_paths(const struct asked *a, path_list *ret)
 {
 	const struct aj_policy *p = &a->loaded->policy;
@@ -137,13 +131,13 @@ static void own_paths(const struct asked *a, path_list *ret)
 	add_trail(ret, a->site->audit, a->arena);
 	add_path(ret, a->request->rootfs, a->arena);
 	add_path(ret, aj_own_path(a->arena), a->arena);
-	add_path(ret, state_of(a), a->arena);
+	add_path(ret, aj_state_path(a->arena), a->arena);
 }
 
 /* The first of agentjail's own paths at or below this folder, or its state folder around it; NULL for none. */
 static const char *own_within(const struct asked *a, const char *folder)
 {
-	const char *state = state_of(a);
+	const char *state = aj_state_path(a->arena);
 	path_list own = { 0 };
 	if (state && aj_source_within(folder, state, a->arena))
 		return state;
