@@ -1,5 +1,5 @@
 /* Questions by a command of the host's shell, one process for each: the question on its standard input, the answer as its first line of output.
- * No part of a question is in the command's text. A process that is late is killed, with its process group. */
+ * No part of a question is in the command's text. A command that is late, or whose supervisor is gone, is killed with its process group. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,6 +12,8 @@
 #include "ask/ask.h"
 #include "base/fd.h"
 #include "base/pidfd.h"
+
+enum { SUPERVISOR_ENDED = SIGUSR1 };
 
 static const char no_answer[] = "this name and port are not on the jail's list, and the command that is asked gave no answer";
 
@@ -35,20 +37,43 @@ static void on_output(struct aj_io *io, uint32_t events)
 	             good ? "this name and port are not on the jail's list, and the answer was no" : no_answer);
 }
 
-_Noreturn static void run_command(const char *command, int in, int out, pid_t parent)
+_Noreturn static void run_command(const char *command, int in, int out)
 {
 	sigset_t none;
-	const int keep[] = { in, out };
 	sigemptyset(&none);
-	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
-	setpgid(0, 0);
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent || aj_fd_close_others(3, keep, 2) < 0 ||
-	    dup2(in, 0) < 0 || dup2(out, 1) < 0)
+	if (dup2(in, 0) < 0 || dup2(out, 1) < 0)
 		_exit(126);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 	_exit(127);
+}
+
+/* The leader of the command's process group, which outlives the command: the supervisor kills the group, or the kernel tells the leader
+ * that the supervisor is gone, however it ended. */
+_Noreturn static void lead_group(const char *command, int in, int out, pid_t parent)
+{
+	sigset_t all;
+	const int keep[] = { in, out };
+	int sig;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	setpgid(0, 0);
+	if (prctl(PR_SET_PDEATHSIG, SUPERVISOR_ENDED, 0, 0, 0) < 0 || getppid() != parent || aj_fd_close_others(3, keep, 2) < 0)
+		_exit(126);
+	pid_t pid = fork();
+	if (pid == 0)
+		run_command(command, in, out);
+	/* The end of the output is the command's. */
+	close(in);
+	close(out);
+	sigemptyset(&all);
+	sigaddset(&all, SUPERVISOR_ENDED);
+	if (pid > 0)
+		sigwait(&all, &sig);
+	kill(0, SIGKILL);
+	_exit(126);
 }
 
 static bool put(struct aj_asked *q)
@@ -69,7 +94,7 @@ static bool put(struct aj_asked *q)
 		return false;
 	pid_t us = getpid(), pid = fork();
 	if (pid == 0)
-		run_command(q->asker->whom.command, in, out, us);
+		lead_group(q->asker->whom.command, in, out, us);
 	if (pid < 0)
 		return false;
 	setpgid(pid, pid); /* or it has done so itself */

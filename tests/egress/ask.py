@@ -183,6 +183,15 @@ def ends():
         group = int(f.read())
     check("a run that ends does not wait for an answer", run.result.get("status") == "timeout", run)
     check("and ends the command", until(lambda: not group_lives(group)), group)
+    os.unlink(mark)
+    words = W.words("run", "--policy-file", W.policy(("listed.test:80",)), "--network-ask-command", "sleep 600 & echo $! $(cut -d' ' -f5 /proc/$$/stat) >%s.new; mv %s.new %s; sleep 600" % (mark, mark, mark),
+                    "--", world.PYTHON, "-I", "-S", "-c", GET + "get('api.allowed.test')")
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as supervisor:
+        check("control: the command was started", until(lambda: os.path.exists(mark)))
+        supervisor.kill()
+    with open(mark, encoding="ascii") as f:
+        background, group = map(int, f.read().split())
+    check("a supervisor that is killed leaves no process of the command", until(lambda: not group_lives(group) and not os.path.exists("/proc/%d" % background)), (background, group))
     asked = Asked(say("run"))
     run = asked.run("import os; print(sorted(os.listdir('/proc/self/fd')))")
     check("the jail has no descriptor of the questions'", run.stdout == "['0', '1', '2', '3']\n", run)
