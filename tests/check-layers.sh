@@ -145,7 +145,7 @@ owner sys/socket.h      mounts/idmap.c inspect/address.c sandbox/launch.c sandbo
 owner sys/un.h          audit/datagram.c sockets/listen.c sockets/sd_notify.c mediate/connector_process.c mediate/endpoint.c mediate/socket_holders.c
 owner arpa/inet.h       sockets/listen.c inspect/http_head.c policy/hosts.c
 owner fnmatch.h         home/toolchains.c home/tokens.c
-owner sys/file.h        home/kept.c home/list.c mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c changes/state.c view/view.c
+owner sys/file.h        mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c
 owner sys/signalfd.h    jail/once.c serve/server.c
 owner grp.h             sandbox/launch.c
 owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c host/host.c guest/huge.c toml/source.c base/syscall.h guest/branch.c fork/copier.c fork/copy_tree.c seccomp/notify.c base/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c base/pidfd.c

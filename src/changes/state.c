@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "changes/node.h"
 #include "host/state.h"
 #include "tree/remove.h"
@@ -91,9 +91,7 @@ static int open_lock(struct aj_change_state *s, struct aj_error *err)
 	s->lock = aj_beneath_open_here(s->dir, "lock", O_RDWR | O_CREAT);
 	if (s->lock < 0)
 		return fail(err, errno, "open the lock of", s->id);
-	s->running = flock(s->lock, LOCK_SH | LOCK_NB) < 0;
-	if (!s->running)
-		flock(s->lock, LOCK_UN);
+	s->running = aj_lock_is_held(s->lock);
 	return 0;
 }
 
@@ -145,11 +143,11 @@ int aj_change_state_trees(struct aj_change_state *s, struct aj_error *err)
 
 int aj_change_state_lock(struct aj_change_state *s, struct aj_error *err)
 {
-	if (flock(s->lock, LOCK_EX | LOCK_NB) == 0) {
+	if (aj_lock_take(s->lock, true) == 0) {
 		s->interrupted = aj_change_state_interrupted(s->dir); /* of an apply that was killed since the state was opened */
 		return 0;
 	}
-	if (errno != EWOULDBLOCK)
+	if (errno != EAGAIN)
 		return fail(err, errno, "lock the changes of", s->id);
 	aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "changes", 0,
 	                "the run `%s` is still running, or its changes are being applied", s->id);

@@ -7,13 +7,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/sha256.h"
 #include "home/folders.h"
@@ -151,7 +151,7 @@ int aj_kept_open(const struct aj_plan *plan, const struct aj_request *request, s
 	if (folder < 0)
 		return -1;
 	cleanup_fd int lock = openat(folder, AJ_KEPT_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (lock < 0 || flock(lock, LOCK_SH | LOCK_NB) < 0) {
+	if (lock < 0 || aj_lock_take(lock, false) < 0) {
 		aj_fail(err, AJ_EXIT_SETUP, "home", errno, "hold `%s`", plan->home_source);
 		aj_advise(err, "another program removes it: try again");
 		return -1;

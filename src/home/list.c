@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "home/folders.h"
 #include "home/kept.h"
@@ -38,7 +38,7 @@ static void read_record(struct aj_kept *kept, int folder, struct aj_arena *arena
 	if (lock < 0 || fstat(lock, &st) < 0)
 		return;
 	kept->used_s = st.st_mtim.tv_sec;
-	kept->in_use = flock(lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	kept->in_use = aj_lock_is_held(lock);
 }
 
 static int by_name(const void *a, const void *b)
@@ -91,7 +91,7 @@ int aj_kept_remove(const char *name, struct aj_arena *arena, struct aj_error *er
 		return -1;
 	}
 	cleanup_fd int lock = openat(folder, AJ_KEPT_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0) {
+	if (lock < 0 || aj_lock_take(lock, true) < 0) {
 		aj_fail(err, AJ_EXIT_SETUP, "home", lock < 0 ? errno : 0, "a run has the home `%s`", name);
 		aj_advise(err, "end that run first");
 		return -1;

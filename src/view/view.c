@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -16,6 +15,7 @@
 
 #include "base/beneath.h"
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/sha256.h"
 #include "changes/walk.h"
@@ -114,7 +114,7 @@ static int make_state(struct aj_view *a, struct aj_error *err)
 	}
 	a->dir = aj_beneath_open(a->all, a->id, O_RDONLY | O_DIRECTORY);
 	a->lock = a->dir < 0 ? -1 : aj_beneath_open_here(a->dir, "lock", O_RDWR | O_CREAT | O_EXCL);
-	if (a->lock >= 0 && flock(a->lock, LOCK_EX | LOCK_NB) == 0)
+	if (a->lock >= 0 && aj_lock_take(a->lock, true) == 0)
 		return 0;
 	return fail(err, errno, "lock the folder for the changes of the run");
 }

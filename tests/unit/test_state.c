@@ -1,15 +1,18 @@
-/* Tests of host/state: whose folders are used, and that homes, changes and the history lie in the one that workspaces may not reach. */
+/* Tests of host/state and of the locks in state folders: whose folders are used, and that homes, changes and the history lie in the one that workspaces may not reach. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "changes/state.h"
 #include "home/kept.h"
@@ -157,4 +160,55 @@ Test(state, nowhere)
 	const char *ours = aj_state_path(&arena);
 	cr_assert(seteuid(0) == 0);
 	cr_expect(changes < 0 && history < 0 && !ours, "not in another user's home");
+}
+
+/* --- locks --- */
+
+Test(state, a_lock_is_seen)
+{
+	const char *path = in("lock");
+	cleanup_fd int one = open(path, O_RDWR | O_CREAT, 0600), two = open(path, O_RDWR), look = open(path, O_RDONLY);
+	cr_expect_not(aj_lock_is_held(look));
+	cr_expect(aj_lock_take(one, false) == 0 && aj_lock_is_held(look) && aj_lock_take(two, false) == 0, "shared");
+	cr_expect(aj_lock_take(one, true) < 0 && errno == EAGAIN, "the other one is still there");
+	aj_close(&two);
+	cr_expect(aj_lock_take(one, true) == 0 && aj_lock_is_held(look));
+	cr_expect_not(aj_lock_is_held(one), "by another");
+	two = open(path, O_RDWR);
+	cr_expect(aj_lock_take(two, false) < 0 && errno == EAGAIN, "exclusive");
+	aj_close(&one);
+	cr_expect_not(aj_lock_is_held(look));
+}
+
+/* Run after run is begun while another program lists the runs, and lists them again. */
+Test(state, a_look_at_runs_refuses_none)
+{
+	static const char record[] = "{\"version\":1,\"id\":\"x\",\"mode\":\"overlay\",\"workspace\":\"/tmp\",\"seen_at\":\"/tmp\",\"policy\":\"p\","
+				     "\"command\":[],\"started_ns\":5,\"ended_ns\":6,\"device\":1,\"inode\":2,\"protected\":[]}";
+	cleanup_fd int all = aj_changes_folder(true);
+	cr_assert(all >= 0 && mkdirat(all, "x", 0700) == 0);
+	cleanup_fd int fd = openat(all, "x/record.json", O_WRONLY | O_CREAT, 0600);
+	cr_assert_eq(aj_write_all(fd, record, strlen(record)), 0);
+	pid_t child = fork();
+	while (child == 0) {
+		struct aj_error err = { 0 };
+		struct aj_change_state s;
+		if (aj_change_state_open(all, "x", &s, &err) < 0)
+			_exit(1);
+		aj_change_state_close(&s);
+	}
+	int refused = 0, seen = 0;
+	for (int i = 0; i < 4000; i++) {
+		struct aj_error err = { 0 };
+		struct aj_change_state s;
+		cr_assert_eq(aj_change_state_open(all, "x", &s, &err), 0, "%s", err.cause);
+		seen += s.running;
+		refused += aj_change_state_lock(&s, &err) < 0;
+		aj_change_state_close(&s);
+	}
+	kill(child, SIGKILL);
+	int status;
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_expect(WIFSIGNALED(status), "the other program listed all the time");
+	cr_expect(refused == 0 && seen == 0, "%d were refused, %d were taken for running", refused, seen);
 }
