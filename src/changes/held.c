@@ -3,14 +3,19 @@
  * It opens no file but links. */
 #include "changes/held.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "changes/node.h"
+#include "changes/reached.h"
 #include "changes/spelling.h"
 #include "policy/protect.h"
 
@@ -82,15 +87,6 @@ size_t aj_git_obeyed(const char *below)
 	return 0;
 }
 
-static const char *link_held(const struct aj_change *c, const struct aj_change_state *s)
-{
-	char target[PATH_MAX];
-	cleanup_fd int place = aj_node_place(s->view, c->path, !s->running);
-	if (place < 0 || aj_node_link(place, "", target, sizeof target) < 0)
-		return "a link whose target cannot be read";
-	return aj_link_leads_out(c->path, target, s->record.workspace) ? "a link that leads out of the workspace" : NULL;
-}
-
 /* The part of the path, whose names are plain, that the policy or its built-in list protects. */
 static size_t protected_place(const char *path, const struct aj_change_record *record)
 {
@@ -101,6 +97,94 @@ static size_t protected_place(const char *path, const struct aj_change_record *r
 	size_t bytes = aj_protect_obeyed(record->protect, record->protect_count, path);
 	return bytes || all ? bytes : aj_protect_obeyed(defaults, 1, path);
 }
+
+/* --- links --- */
+
+/* Is there a repository of the workspace on the way, whatever its folder is called? */
+static bool through_repository(const struct aj_change_state *s, const char *path)
+{
+	static const char *const marks[] = { "HEAD", "refs", "commondir" };
+	for (const char *end = path; *end;) {
+		end += strspn(end, "/");
+		end += strcspn(end, "/");
+		size_t found = 0;
+		for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+			char mark[PATH_MAX + 16];
+			struct stat st;
+			snprintf(mark, sizeof mark, "%.*s/%s", (int)(end - path), path, marks[i]);
+			found += fstatat(s->workspace, mark, &st, AT_SYMLINK_NOFOLLOW) == 0 && (i > 0 || !S_ISDIR(st.st_mode));
+			if (!found)
+				break; /* without a HEAD the others mean nothing */
+		}
+		if (found > 1)
+			return true;
+	}
+	return false;
+}
+
+/* `target`: relative to the workspace. */
+static bool is_held_place(const struct aj_change_state *s, const char *target, struct aj_arena *arena)
+{
+	const char *path = aj_spelling_plain(target, aj_alloc(arena, strlen(target) + 1));
+	if (protected_place(path, &s->record) || aj_change_reached(s, path) || aj_spelling_short(path))
+		return true;
+	for (const char *at = path; *at; at += strcspn(at, "/"), at += *at == '/')
+		if (aj_is_git_name(aj_strndup(arena, at, strcspn(at, "/"))))
+			return true;
+	return through_repository(s, target);
+}
+
+/* Where `target`, relative to the workspace, leads through the links that the workspace has: an absolute path. What is not there yet stays as
+ * it is written. */
+static const char *resolve(const struct aj_change_state *s, const char *target, struct aj_arena *arena)
+{
+	char real[PATH_MAX];
+	const char *top = s->record.workspace, *whole = aj_printf(arena, "%s/%s", top, target);
+	for (size_t bytes = strlen(whole); bytes > strlen(top);) {
+		if (realpath(aj_strndup(arena, whole, bytes), real))
+			return aj_printf(arena, "%s%s", real, whole + bytes);
+		while (bytes > 0 && whole[--bytes] != '/')
+			;
+	}
+	return whole;
+}
+
+static const char *link_reason(const struct aj_change *c, const char *target, const struct aj_change_state *s, struct aj_arena *arena)
+{
+	static const char *const defaults[] = { AJ_PROTECT_DEFAULT };
+	static const char out[] = "a link that leads out of the workspace";
+	const char *path = aj_spelling_plain(c->path, aj_alloc(arena, strlen(c->path) + 1)), *top = s->record.workspace, *rest;
+	if (aj_link_leads_out(c->path, target, top))
+		return out;
+	if (aj_protect_above(s->record.protect, s->record.protect_count, path) || aj_protect_above(defaults, 1, path) ||
+	    aj_change_reached_below(s, path))
+		return "a link in place of a folder with places that programs of the host obey";
+	if (target[0] != '/')
+		target = aj_path_simplify(aj_printf(arena, "/%s/../%s", c->path, target), arena);
+	else if (!(target = aj_path_rest(aj_path_simplify(target, arena), top)))
+		return NULL; /* to where only root writes */
+	const char *real = resolve(s, target + (*target == '/'), arena);
+	if (aj_link_leads_out(c->path, real, top))
+		return out;
+	rest = aj_path_rest(real, top);
+	return is_held_place(s, target + (*target == '/'), arena) || (rest && is_held_place(s, rest + (*rest == '/'), arena))
+	         ? "a link that leads to a held place"
+	         : NULL;
+}
+
+static const char *link_held(const struct aj_change *c, const struct aj_change_state *s)
+{
+	char target[PATH_MAX];
+	struct aj_arena arena = { 0 };
+	cleanup_fd int place = aj_node_place(s->view, c->path, !s->running);
+	if (place < 0 || aj_node_link(place, "", target, sizeof target) < 0)
+		return "a link whose target cannot be read";
+	const char *why = link_reason(c, target, s, &arena);
+	aj_arena_free(&arena);
+	return why;
+}
+
+/* --- all of it --- */
 
 /* Why the change is held, by its path in plain names. `in_git`: what follows in it after a repository's folder; NULL: the change is in none.
  * `*ret_bytes`: of the part of `path` that is the held place. */
@@ -118,6 +202,10 @@ static const char *reason(const struct aj_change *c, const char *path, const cha
 		*ret_bytes = bytes;
 		return "programs of the host obey it (filesystem.protect)";
 	}
+	if ((bytes = aj_change_reached(s, path)) > 0) {
+		*ret_bytes = bytes;
+		return "git of the host reads or runs it, or a link of the host leads to it";
+	}
 	if (in_git ? !*in_git && c->is.st_mode && !S_ISDIR(c->is.st_mode) : aj_is_git_name(name))
 		return "git takes the folder for a repository by it";
 	if ((bytes = aj_spelling_short(path)) > 0) {
@@ -133,10 +221,10 @@ void aj_change_hold(struct aj_change *c, const char *below, const struct aj_chan
 {
 	char room[PATH_MAX];
 	const char *path = aj_spelling_plain(c->path, room), *in_git = NULL;
-	if (below)
+	if (below) {
 		in_git = path + aj_spelling_bytes(path, aj_spelling_count(c->path, (size_t)(below - c->path)));
-	if (in_git && in_git > path && *in_git == '/')
-		in_git++;
+		in_git += in_git > path && *in_git == '/';
+	}
 	size_t bytes = strlen(path);
 	c->held = reason(c, path, in_git, s, &bytes);
 	c->held_bytes = c->held ? aj_spelling_bytes(c->path, aj_spelling_count(path, bytes)) : 0;

@@ -13,7 +13,8 @@ struct aj_change_state {
 	struct aj_arena arena;
 	struct aj_change_record record;
 	struct aj_marks marks;
-	struct aj_base base; /* of a copy */
+	struct aj_base base;                /* of a copy */
+	const struct aj_git_named *reached; /* NULL: not searched, see changes/reached.h */
 };
 
 /* How the names of an apply's own files begin, in a workspace and, for its journal, in the state folder. */

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { AJ_GITCONFIG_NAME_BYTES = 128, AJ_GITCONFIG_VALUE_BYTES = 256 };
+enum { AJ_GITCONFIG_NAME_BYTES = 128, AJ_GITCONFIG_VALUE_BYTES = 1024 };
 
 /* One variable. Names are in lower case, except subsections. A text longer than its buffer is cut; a cut value ends with `...`. A
  * variable without `=` is `true`, as in git. */

@@ -191,6 +191,39 @@ size_t aj_protect_obeyed(const char *const *items, size_t count, const char *pat
 	return 0;
 }
 
+bool aj_protect_begins(const char *const *items, size_t count, const char *name)
+{
+	const char *pattern;
+	for (size_t i = 0; (pattern = aj_protect_next(items, count, &i));)
+		if (part_matches(pattern, strcspn(pattern, "/"), name, strlen(name), strncasecmp))
+			return true;
+	return false;
+}
+
+/* Has the pattern a component left where the path ends? */
+static bool goes_below(const char *pattern, const char *path)
+{
+	for (;;) {
+		size_t a = next_component(&pattern), b = next_component(&path);
+		if (a == 0 || b == 0)
+			return a > 0;
+		if (!part_matches(pattern, a, path, b, strncasecmp))
+			return false;
+		pattern += a;
+		path += b;
+	}
+}
+
+bool aj_protect_above(const char *const *items, size_t count, const char *path)
+{
+	const char *pattern;
+	for (const char *at = path; at; at = next_part(at))
+		for (size_t i = 0; (pattern = aj_protect_next(items, count, &i));)
+			if (goes_below(pattern, at))
+				return true;
+	return false;
+}
+
 static bool covers_handed_over(const char *const *items, size_t count, const char *path)
 {
 	const char *pattern;

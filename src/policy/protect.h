@@ -18,3 +18,7 @@ bool aj_protect_refuses(const char *const *items, size_t count, const char *path
 /* The length of the part of `path` (relative, plain) that a pattern matches, in whichever folder: a place that programs of the host obey.
  * 0: none. Upper and lower case make no difference here either. */
 size_t aj_protect_obeyed(const char *const *items, size_t count, const char *path);
+/* Has the place of a pattern, or a folder above it, this name, in any case of letters? */
+bool aj_protect_begins(const char *const *items, size_t count, const char *name);
+/* Does a pattern match only below `path` (relative, plain), in whichever folder? */
+bool aj_protect_above(const char *const *items, size_t count, const char *path);

@@ -400,6 +400,85 @@ def spellings_of_names():
 
 
 @test
+def places_that_git_names():
+    """By core.hooksPath, included files and commands, in the configurations of the caller and of repositories; and by links of the host."""
+    outside = FOLDER + "/named"
+    os.makedirs(outside + "/home/.config/git")
+    ENV["HOME"] = outside + "/home"
+    def make(top):
+        put({"tools/hooks/pre-commit": "1\n", "x": "1", "linked/hook": "1\n", "conf/vscode/tasks.json": "1\n", ".vscode": "link:conf/vscode", "meta/x": "1",
+             ".github": "link:meta", "sub/.git/HEAD": "x", "sub/.git/config": "[core]\n hooksPath = .././../top-hooks\n", "tools/clean.py": "1\n", "tools/other.py": "1\n",
+             "bare/HEAD": "x", "bare/refs/x": "1", "bare/objects/x": "1", "bare/config": "[include]\n path = ../tools/included\n", "mods/x/HEAD": "x",
+             "mods/x/config": "[core]\n hooksPath = \"over there\"\n", "worktree/.git": "gitdir: ../mods/x\n", "worktree/f": "1"})(top)
+        put({".git/HEAD": "x", ".git/config": "[core]\n hooksPath = ~/hooks\n[filter \"a\"]\n clean = python3 'tools/clean.py' --x=y\n[includeIf \"gitdir:x\"]\n path = more\n",
+             ".git/hooks/commit-msg": "link:../../linked/hook", ".git/more": "[gpg]\n program = %s/tools/gpg\n" % top, "tools/gpg": "1\n"})(top)
+        os.symlink(top + "/tools/hooks", outside + "/home/hooks")
+        with open(outside + "/home/.config/git/config", "w") as f:
+            f.write("[core]\n hooksPath = .common\n[include]\n path = %s/tools/mine\n" % top)
+    run = Run(make, """
+for f in tools/hooks/pre-commit tools/hooks/new x linked/hook conf/vscode/tasks.json conf/x tools/clean.py tools/other.py tools/included tools/mine tools/gpg worktree/f; do echo 2 >$f; done
+mkdir -p top-hooks sub/.common deep/er/.COMMON meta/hooks 'worktree/over there' top; for d in top-hooks sub/.common deep/er/.COMMON meta/hooks 'worktree/over there' top; do echo 2 >"$d/f"; done
+ln -s x .common; ln -s ../x top/.github; ln -s ../x deep/.common""")
+    held = ["tools/hooks/pre-commit", "tools/hooks/new", "linked/hook", "conf/vscode/tasks.json", "tools/clean.py", "tools/included", "tools/mine", "tools/gpg",
+            "top-hooks", "top-hooks/f", "sub/.common", "sub/.common/f", "deep/er/.COMMON", "deep/er/.COMMON/f", "meta/hooks", "meta/hooks/f", "worktree/over there",
+            "worktree/over there/f", ".common", "top/.github", "deep/.common"]
+    rows = run.rows()
+    same(sorted(p for p, r in rows.items() if r["held"]), sorted(held))
+    same(rows["tools/hooks/new"]["held_at"], "tools/hooks")
+    run.ask("apply")
+    run.json("apply", ".", "tools", "sub")
+    same(sorted(run.kinds()), sorted(held))
+    run.ask("apply", "tools/hooks")
+    same(run.read("tools/hooks/new"), b"2\n")
+    # Hooks in the top folder of the repository: each file can be one. A repository above the workspace counts, too.
+    with open(outside + "/home/.config/git/config", "w") as f:
+        f.write("[core]\n hooksPath = .\n")
+    run = Run(put({"a": "1"}), "echo 2 >a; mkdir d; echo 1 >d/f")
+    assert all(r["held"] for r in run.rows().values())
+    with open(outside + "/home/.config/git/config", "w") as f:
+        f.write("[core]\n hooksPath =\n")
+    same([p for p, r in run.rows().items() if r["held"]], [])
+    git = os.path.dirname(run.workspace) + "/.git"
+    put({"HEAD": "x", "config": "[core]\n hooksPath = %s/d\n" % os.path.basename(run.workspace)})(git)
+    same([p for p, r in run.rows().items() if r["held"]], ["d", "d/f"])
+    shutil.rmtree(git)
+    ENV["HOME"] = os.environ.get("HOME", "/")
+
+
+@test
+def links_to_held_places():
+    def make(top):
+        put({".git/HEAD": "x", ".git/hooks/x": "1", "in": "link:.git", "away": "link:/etc", "bare/HEAD": "x", "bare/refs/x": "1", "d/f": "1", "fine": "link:d/f"})(top)
+    bad = {"a": ".git/hooks", "d/b": "../.git", "c": "in/hooks/new", "e": "away/x", "f": "%s/.git/config", "g": ".envrc", "h": "d/.VSCode/new", "i": "bare/hooks/x", "j": "bare",
+           "fine": "in/hooks/x", ".github": "d", ".yarn": "d", "deploy": "d", "d/secret": "../x", "k": "GIT~1/config", "l": ".g\u200cit/config", "x/deploy": "../d"}
+    good = {"m": "d", "n": "d/f", "d/o": "f", "p": "%s/d/f", "q": "nowhere", ".gitx": "d", "r": ".github", "d/s": "./t"}
+    run = Run(make, "mkdir x; " + "".join('ln -sfn "%s" "%s"; ' % (target.replace("%s", "$(dirname $PWD)/WORK"), name) for name, target in {**bad, **good}.items()),
+              protected=["deploy/keys", "secret/"])
+    for name, target in {**bad, **good}.items():  # absolute targets name the host's workspace
+        if "%s" in target:
+            run.run("ln -sfn '%s' %s" % (target % run.workspace, name))
+    rows = run.rows()
+    same(sorted(p for p, r in rows.items() if r["held"]), sorted(bad))
+    run.ask("apply")
+    same(sorted(run.kinds()), sorted(bad))
+    same(os.readlink(run.path("fine")), "d/f")
+
+
+@test
+def protected_places_by_other_ways():
+    """By twins in case, below folders that were renamed, by links in place of folders above them."""
+    files = {"deploy/keys/k": "1\n", "deploy/x": "1\n", "other/x": "1\n", "cfg/y": "1\n"}
+    run = Run(put(files), "mkdir Deploy; mkdir Deploy/KEYS; echo 2 >Deploy/KEYS/k; mkdir new; mv deploy new/deploy; rm -r other; ln -s new other; mkdir -p a/deploy; ln -s ../x a/deploy/keys",
+              protected=["deploy/keys"])
+    rows = run.rows()
+    same(sorted(p for p, r in rows.items() if r["held"]),
+         ["Deploy/KEYS", "Deploy/KEYS/k", "a/deploy/keys", "deploy/keys", "deploy/keys/k", "new/deploy/keys", "new/deploy/keys/k"])
+    run.ask("apply")
+    same((run.read("deploy/keys/k"), os.path.exists(run.path("new/deploy/keys")), run.read("new/deploy/x"), os.path.lexists(run.path("deploy/x"))),
+         (b"1\n", False, b"1\n", False))
+
+
+@test
 def git_folders_that_change_their_type():
     if not shutil.which("git"):
         return skip("folders .git of another type", "git is missing")

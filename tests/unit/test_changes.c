@@ -141,6 +141,16 @@ Test(changes, obeyed_places)
 	cr_expect_eq(aj_protect_obeyed(items, 2, "secret/x/y"), strlen("secret"));
 	cr_expect_eq(aj_protect_obeyed(items, 2, "x/opencode.jsonc"), strlen("x/opencode.jsonc"));
 	cr_expect_eq(aj_protect_obeyed(items, 2, ".envrc2"), 0);
+	static const char *const above[] = { ".github", "a/.YARN", ".jj/repo", ".git/modules/x" }, *const others[] = {
+		"github", ".envrc", "repo", ".jj/x", "a/secret"
+	};
+	for (size_t i = 0; i < sizeof above / sizeof *above; i++)
+		cr_expect(aj_protect_above(items, 2, above[i]), "%s", above[i]);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		cr_expect_not(aj_protect_above(items, 2, others[i]), "%s", others[i]);
+	cr_expect(aj_protect_begins(items, 2, ".JJ") && aj_protect_begins(items, 2, "mise.x.toml") &&
+	          aj_protect_begins(items, 2, "secret"));
+	cr_expect_not(aj_protect_begins(items, 2, "repo"));
 }
 
 Test(changes, places_in_a_repository)
