@@ -1,5 +1,5 @@
 """Changes of runs over overlays: shown, as a patch, applied and discarded; changes.sh runs it and counts."""
-import base64, fcntl, json, os, shutil, stat, subprocess, sys
+import base64, contextlib, fcntl, json, os, shutil, stat, struct, subprocess, sys
 
 from client import AJ, FOLDER, ROOT, main, same, skip, test
 from overlays import CHANGES, ENV, Run, can_overlay, put, settle, tree
@@ -106,6 +106,14 @@ def nothing_is_no_change():
     same(run.json("apply")["sum"]["applied"], 0)
 
 
+@contextlib.contextmanager
+def locked(run):
+    """As a supervisor that lives holds it."""
+    with open(run.state + "/lock", "r+") as lock:
+        fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        yield
+
+
 @test
 def list_and_states():
     run = Run(put({"a": "1"}), "echo 2 >a; echo 3 >b", name="listed")
@@ -116,8 +124,7 @@ def list_and_states():
     run.record["ended_ns"] = None
     run.write_record()
     same(row()["state"], "killed")
-    with open(run.state + "/lock") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(run):
         same(row()["state"], "running")
         same(len(run.kinds()), 2)
         assert b"still running" in run.ask("apply", rc=2).stderr
@@ -553,8 +560,7 @@ def discard_all():
     for name in os.listdir(CHANGES):
         subprocess.run(["chmod", "-R", "u+rwx", CHANGES + "/" + name], check=True)
     first, second = Run(put({"a": "1"}), "echo 2 >a"), Run(put({"a": "1"}), "mkdir -p x/y; chmod 0 x/y; chmod 0 x")
-    with open(first.state + "/lock") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(first):
         answer = json.loads(subprocess.run([AJ, "changes", "discard", "--all", "--json"], env=ENV, stdout=subprocess.PIPE, check=True).stdout)
         same(answer["kept"], 1)
     same(os.listdir(CHANGES), [first.id])
