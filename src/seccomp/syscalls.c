@@ -257,9 +257,11 @@ static const struct aj_syscall families_internet[] = {
 #define CLOCK "host clock", "The clock cannot be set; pass the time that you need as a value."
 #define FIXED "set by the policy", "It cannot be changed from inside; leave this step out."
 #define HANDLES "files by number, past every mount", "Open files by their path."
-#define XATTR "extended attributes leave the jail with the file", "Copy without extended attributes: cp without -a or --preserve=xattr."
+#define XATTR "extended attributes and ACLs leave the jail with the file", "Files are copied without them, with their modes; nothing is to be done where the program goes on."
 #define IDS "there is one id", "Everything runs as one user without privileges; leave this step out."
 #define REFUSE(name_, ...) { name_, .errnum = EPERM, REASON(__VA_ARGS__) }
+/* As of a file system that has none: for cp -p, mv and install a mode is an ACL, and with this errno they set it by chmod(2). */
+#define NO_XATTR(name_) { name_, EOPNOTSUPP, REASON(XATTR) }
 /* A filter can only compare for equality: a row for each flag. */
 #define NAMESPACE_FLAG(flag) { "clone", EPERM, .arg = { ARG(0, flag, flag) }, REASON(NAMESPACES) }
 static const struct aj_syscall refused[] = {
@@ -284,7 +286,7 @@ static const struct aj_syscall refused[] = {
 	REFUSE("settimeofday", CLOCK), REFUSE("clock_settime", CLOCK), REFUSE("adjtimex", CLOCK), REFUSE("clock_adjtime", CLOCK),
 	REFUSE("sethostname", FIXED), REFUSE("setdomainname", FIXED),
 	REFUSE("open_by_handle_at", HANDLES), REFUSE("name_to_handle_at", HANDLES),
-	REFUSE("setxattr", XATTR), REFUSE("lsetxattr", XATTR), REFUSE("fsetxattr", XATTR),
+	NO_XATTR("setxattr"), NO_XATTR("lsetxattr"), NO_XATTR("fsetxattr"),
 	REFUSE("setgroups", IDS), REFUSE("capset", "there are no capabilities", "There is no privilege to gain or drop; leave this step out."),
 	NAMESPACE_FLAG(0x00020000), NAMESPACE_FLAG(0x02000000), NAMESPACE_FLAG(0x04000000), NAMESPACE_FLAG(0x08000000),
 	NAMESPACE_FLAG(0x10000000), NAMESPACE_FLAG(0x20000000), NAMESPACE_FLAG(0x40000000),

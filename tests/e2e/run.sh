@@ -21,6 +21,8 @@ done <<'TABLE'
 139|kill -SEGV $$
 143|kill -TERM $$
 TABLE
+text "cp -p, cp -a, mv and install keep modes without extended attributes" 0 '^640 640 640 750 $' run -- sh -ec '
+	cd /tmp && echo x >a && chmod 640 a && cp -p a b && cp -a a c && mv c /dev/shm/d && install -m 750 a e && stat -c %a a b /dev/shm/d e | tr "\n" " "; echo'
 text "not found" 127 'no-such-command' run -- no-such-command
 text "not executable" 126 'Permission denied|passwd' run -- /etc/passwd
 text "a folder" 126 '' run -- /tmp
