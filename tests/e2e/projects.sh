@@ -1,12 +1,14 @@
 #!/bin/sh
 # Projects of several languages, in place, with one policy name and no further option: what was built outside is used inside, and the other way.
 # It needs no network; `make check-projects` adds packages from registries, with PACKAGES=1.
+real_home=${HOME:-/nonexistent} # the tests have one of their own
 . "$(dirname "$0")/../lib.sh"
 
 : "${PACKAGES:=}"
 H=$T/home
 mkdir -p "$H/work"
 export HOME="$H"
+agents=${PACKAGES:+coding-agent claude} # besides the policy of a language: each knows its registries
 project() { # NAME: an empty folder, which the jail of root may write
 	mkdir -p "$H/work/$1" && cd "$H/work/$1" || exit 1
 }
@@ -47,7 +49,9 @@ if [ -n "$PACKAGES" ]; then
 	.venv/bin/pip install -q --disable-pip-version-check pytest
 	ready
 	text "pip in the environment" 0 '' run --policy python-dev -- .venv/bin/pip install -q --disable-pip-version-check --no-cache-dir six
-	text "pytest" 0 '^1 passed' run --policy python-dev -- .venv/bin/pytest -q test_six.py
+	for policy in python-dev $agents; do
+		text "$policy: pytest" 0 '^1 passed' run --policy $policy -- .venv/bin/pytest -q test_six.py
+	done
 fi
 
 # --- Node ---
@@ -57,8 +61,11 @@ if found npm; then
 	printf '{"name":"x","version":"1.0.0","private":true,"scripts":{"test":"node check.js"},"dependencies":{"nut":"file:nut"%s}}' "${PACKAGES:+,\"left-pad\":\"1.3.0\"}" >package.json
 	echo "console.log(require('nut')); ${PACKAGES:+require('left-pad')}" >check.js
 	ready
-	text "npm" 0 '^fine$' run --policy node-dev -- sh -c 'npm install -s --no-audit --no-fund && npm test -s'
-	check "what it has installed is there outside" test -e node_modules/nut
+	for policy in node-dev $agents; do
+		rm -rf node_modules
+		text "$policy: npm" 0 '^fine$' run --policy $policy -- sh -c 'npm install -s --no-audit --no-fund && npm test -s'
+		check "$policy: what it has installed is there outside" test -e node_modules/nut
+	done
 fi
 
 # --- Go ---
@@ -70,7 +77,29 @@ require golang.org/x/text v0.14.0
 }" >go.mod
 	printf 'package x\n\nimport "testing"\n%s\nfunc TestX(t *testing.T) { %s }\n' "${PACKAGES:+import \"golang.org/x/text/language\"}" "${PACKAGES:+_ = language.English}" >x_test.go
 	ready
-	LIMIT=500 text "go" 0 '^ok .*example.org/x' run --policy go-dev -- sh -c "${PACKAGES:+go mod tidy && }go test -vet=off ./..."
+	for policy in go-dev $agents; do
+		LIMIT=500 text "$policy: go" 0 '^ok .*example.org/x' run --policy $policy -- sh -c "${PACKAGES:+go mod tidy && }go test -vet=off ./..."
+	done
 fi
 
+# --- Rust: of the caller's own home, where rustup puts it ---
+if HOME=$real_home cargo --version >/dev/null 2>&1; then
+	project rust
+	mkdir src
+	printf '[package]\nname = "own"\nversion = "0.1.0"\nedition = "2018"\n[dependencies]\n%s\n' "${PACKAGES:+itoa = \"1\"}" >Cargo.toml
+	printf 'fn main() { println!("{}", %s); }\n#[test]\nfn t() {}\n' "${PACKAGES:+itoa::Buffer::new().format(}42${PACKAGES:+)}" >src/main.rs
+	ready
+	offline=--offline
+	[ -z "$PACKAGES" ] || offline=
+	for policy in rust-dev $agents; do
+		rm -rf target
+		HOME=$real_home text "$policy: cargo" 0 '1 passed' run --policy $policy -- sh -c "cargo build -q $offline && cargo test -q $offline"
+		is "$policy: what it has built runs outside" 42 "$(target/debug/own)"
+	done
+else
+	skip "cargo" "it is not installed"
+fi
+
+# Go closes what it has downloaded to all changes.
+[ ! -e "$XDG_STATE_HOME/agentjail" ] || text "what the agents keep is removed" 0 '' homes remove --all
 finish
