@@ -5,6 +5,7 @@ It knows bytes alone: no socket, and no meaning of a member.
 from __future__ import annotations
 
 import json
+import struct
 from typing import Any
 
 Message = dict[str, Any]
@@ -13,6 +14,7 @@ FRAME_MAX = 1 << 29  # bytes; above what any policy lets a result have, so that 
 
 READ_BYTES = 1 << 16  # of the buffer that frames arrive in; it grows with a longer one, and shrinks after it
 
+_length = struct.Struct(">I").unpack_from
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False).encode
 _decode = json.JSONDecoder().raw_decode
 
@@ -49,12 +51,12 @@ class Frames:
         buffer, start, end = self._buffer, 0, self._end + count
         messages: list[Message] = []
         while end - start >= 4:
-            length = int.from_bytes(buffer[start : start + 4], "big")
+            (length,) = _length(buffer, start)
             if length > FRAME_MAX:
                 raise BrokenStream(f"a frame of {length} bytes")
             if end - start - 4 < length:
                 break
-            messages.append(_message(buffer[start + 4 : start + 4 + length]))
+            messages.append(_message(self._view[start + 4 : start + 4 + length]))
             start += 4 + length
         if start == end:
             self._end = 0
@@ -77,9 +79,9 @@ class Frames:
         self._view = memoryview(self._buffer)
 
 
-def _message(body: bytearray) -> Message:
+def _message(body: memoryview) -> Message:
     try:
-        text = body.decode("utf-8")
+        text = str(body, "utf-8")
         message, end = _decode(text)
     except (ValueError, RecursionError) as e:
         raise BrokenStream(f"a frame that is no JSON ({e})") from None

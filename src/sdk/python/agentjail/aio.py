@@ -283,7 +283,9 @@ class AsyncSession:
 
     async def _ask(self, make: Callable[[str], Request[T]]) -> T:
         """make: the request, from the session's name, which it has once it is open."""
-        link = await self._need()
+        link = self._link if self._state == "open" else None
+        if link is None or link.gone is not None:
+            link = await self._need()
         try:
             return await self.service.ask(make(self.name), link)
         except errors.NoSuchSession as e:

@@ -146,7 +146,8 @@ class Result:
     def value(self) -> Any:
         """The value of the last statement, as a Python object. SnippetError: the snippet failed."""
         self.raise_for_status()
-        return self._value
+        raw = self.raw.get("value")
+        return self._value if isinstance(raw, (dict, list)) else raw  # others are what they are
 
     @cached_property
     def final_answer(self) -> Any:
