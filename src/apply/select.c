@@ -25,6 +25,12 @@ static bool in_unit(const struct aj_change *c, const char *path)
 	return c->unit_bytes && strlen(path) > c->unit_bytes && strncmp(path, c->path, c->unit_bytes) == 0 && path[c->unit_bytes] == '/';
 }
 
+bool aj_select_names(const char *path, const struct aj_change *c)
+{
+	/* `.` is no name of a place, even of one whose name is a single letter. */
+	return covers(path, c->path) && (!c->held || (strcmp(path, ".") != 0 && strlen(path) >= c->held_bytes));
+}
+
 enum aj_selected aj_select(struct aj_selection *s, const struct aj_change *c)
 {
 	enum aj_selected found = s->how->paths_count ? AJ_SELECTED_NOT : c->held ? AJ_SELECTED_BUT_HELD : AJ_SELECTED;
@@ -39,7 +45,7 @@ enum aj_selected aj_select(struct aj_selection *s, const struct aj_change *c)
 		}
 		if (!whole && !needed_for(c, path))
 			continue;
-		if (!c->held || !whole || strlen(path) >= c->held_bytes)
+		if (!whole || aj_select_names(path, c))
 			found = AJ_SELECTED;
 		else if (found == AJ_SELECTED_NOT)
 			found = AJ_SELECTED_BUT_HELD;

@@ -20,7 +20,7 @@ static const struct {
 } subcommands[] = {
 	{ "list", "list [--json]", "runs with changes, the newest first", 0 },
 	{ "show", "show ID [PATH...] [--json]", "what a run changed; held and refused changes apart", WITH_ID | WITH_PATHS },
-	{ "diff", "diff ID [PATH...] [--json]", "the changes as a patch for `git apply` or `patch -p1`", WITH_ID | WITH_PATHS },
+	{ "diff", "diff ID [PATH...] [--json]", "the changes that are not held, as a patch for `git apply`", WITH_ID | WITH_PATHS },
 	{ "apply", "apply ID [PATH...] [--force | --abort] [--json]", "take changes into the workspace, together or not at all",
 	  WITH_ID | WITH_PATHS | WITH_FORCE },
 	{ "discard", "discard ID [PATH...] | --all [--json]", "forget changes, or a run with all of its own",
@@ -34,7 +34,7 @@ static void usage(FILE *out)
 	for (size_t i = 0; i < SUBCOMMANDS; i++)
 		fprintf(out, "  %-50s %s\n", subcommands[i].synopsis, subcommands[i].help);
 	fprintf(out, "\nID: of a run, or its beginning. PATH: in the workspace, a file or a folder with all below it.\n"
-	             "Held changes, by which programs of the host would run code, are applied only by a PATH of their own.\n"
+	             "Held changes, by which programs of the host would run code, are applied, and in a patch, only by a PATH of their own.\n"
 	             "--force: overwrite what the host has changed since; --abort: take an interrupted apply back; --all: every run that has ended.\n"
 	             "Exit status: 0 done, 1 conflicts, 2 wrong use, 125 a system call failed.\n");
 }

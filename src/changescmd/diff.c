@@ -1,9 +1,10 @@
 /* `agentjail changes diff`: the changes as a patch. On a terminal control characters are escaped; in a file or a pipe each byte is as it is.
- * It shows held changes like all others: a patch shows all. */
+ * It leaves out what `git apply` must not bring unseen: held changes that no PATH names, and repositories, which no patch brings whole. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "apply/select.h"
 #include "base/buffer.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -12,13 +13,16 @@
 #include "changescmd/changescmd.h"
 #include "json/tree.h"
 
+enum { LISTED_MAX = 10000 };
+
 struct diff {
 	const struct aj_changes_args *args;
 	struct aj_change_state *state;
 	struct aj_error *err;
 	struct aj_buffer kept; /* a patch for JSON */
+	json_t *held;          /* rows, for JSON */
 	bool terminal;
-	size_t count;
+	size_t count, held_count, repository_count;
 };
 
 static void put(void *arg, const char *data, size_t bytes)
@@ -50,13 +54,33 @@ static void print_json(struct diff *d, const struct aj_change *c)
 	d->kept.bytes = 0;
 }
 
+/* The two reasons to leave a change out of the patch. */
+static bool left_out(struct diff *d, const struct aj_change *c)
+{
+	bool named = false, repository_named = false;
+	for (size_t i = 0; i < d->args->paths_count; i++) {
+		const char *path = d->args->paths[i];
+		named |= aj_select_names(path, c);
+		repository_named |= strcmp(path, ".") != 0 && aj_path_within(c->path, path) && strlen(path) >= c->unit_bytes;
+	}
+	if (c->held && !named) {
+		if (d->held_count++ < LISTED_MAX && d->args->json)
+			json_array_append_new(d->held, aj_change_json(c));
+		return true;
+	}
+	if (!c->unit_bytes || repository_named || d->args->json)
+		return false;
+	d->repository_count++;
+	return true;
+}
+
 static int on_change(void *arg, const struct aj_change *c)
 {
 	struct diff *d = arg;
 	bool wanted = d->args->paths_count == 0;
 	for (size_t i = 0; i < d->args->paths_count && !wanted; i++)
 		wanted = strcmp(d->args->paths[i], ".") == 0 || aj_path_within(c->path, d->args->paths[i]);
-	if (!wanted || c->refused)
+	if (!wanted || c->refused || left_out(d, c))
 		return 0;
 	if (aj_patch(d->state, c, put, d, d->err) < 0)
 		return -1;
@@ -65,14 +89,32 @@ static int on_change(void *arg, const struct aj_change *c)
 	return 0;
 }
 
+static void print_end(const struct diff *d)
+{
+	if (d->args->json) {
+		printf("],\"held\":");
+		json_dumpf(d->held, stdout, JSON_COMPACT);
+		printf(",\"sum\":{\"held\":%zu}}\n", d->held_count);
+		return;
+	}
+	fflush(stdout);
+	if (d->held_count)
+		fprintf(stderr, "%zu held: left out of the patch; name each, or the folder that holds it, to have it there too\n",
+		        d->held_count);
+	if (d->repository_count)
+		fprintf(stderr, "%zu in repositories: left out of the patch, since a repository is applied as a whole; name it to see them\n",
+		        d->repository_count);
+}
+
 int aj_changes_diff(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
 {
-	struct diff d = { .args = args, .state = state, .err = err, .terminal = isatty(STDOUT_FILENO) };
+	struct diff d = { .args = args, .state = state, .err = err, .terminal = isatty(STDOUT_FILENO), .held = json_array() };
 	if (args->json)
 		printf("{\"id\":\"%s\",\"changes\":[", state->id);
 	int result = aj_changes_walk(state, on_change, &d, err);
-	if (args->json && result == 0)
-		printf("]}\n");
+	if (result == 0)
+		print_end(&d);
+	json_decref(d.held);
 	aj_buffer_free(&d.kept);
 	return result;
 }

@@ -295,6 +295,30 @@ printf '1\\n2' >new; : >new-empty; printf '\\0\\2' >bin; echo 1 >"$(printf 'q"\\
     same([base64.b64decode(r["patch_base64"])[-5:] for r in rows if "patch_base64" in r], [b"caf\xe9\n"])
 
 
+@test
+def patches_without_held_changes():
+    run = Run(put({"a": "1\n", "sub/.envrc": "1\n"}), "echo 2 >a; echo 2 >sub/.envrc; echo 1 >.envrc; mkdir .vscode; echo 1 >.vscode/tasks.json; ln -s /etc z; mkfifo f")
+    done = run.ask("diff")
+    same([line for line in done.stdout.decode().split("\n") if line.startswith("diff ")], ["diff --git a/a b/a"])
+    same(done.stderr, b"5 held: left out of the patch; name each, or the folder that holds it, to have it there too\n")
+    for words, want in (([".vscode"], ["b/.vscode/tasks.json"]), (["sub"], []), (["sub/.envrc", ".", "z"], ["b/a", "b/sub/.envrc", "b/z"])):
+        same([line.split()[-1] for line in run.ask("diff", *words).stdout.decode().split("\n") if line.startswith("diff ")], want)
+    answer = run.json("diff")
+    same([r["path"] for r in answer["changes"]], ["a"])
+    same(sorted(r["path"] for r in answer["held"]), [".envrc", ".vscode", ".vscode/tasks.json", "sub/.envrc", "z"])
+    assert answer["sum"]["held"] == 5 and answer["changes"][0]["patch"] and not any("patch" in r for r in answer["held"])
+    same(sorted(r["path"] for r in run.json("diff", ".", "z")["changes"]), ["a", "z"])
+    same(run.json("apply", ".")["sum"]["held"], 5)  # a dot is no name of the link z
+    if not shutil.which("git"):
+        return skip("a patch beside a repository", "git is missing")
+    run = Run(repository, GIT + "echo 2 >a; git add .; git commit -qm two")
+    done = run.ask("diff")
+    assert b".git/" not in done.stdout and b"in repositories: left out" in done.stderr, done
+    subprocess.run(["git", "-c", "safe.directory=*", "apply", "-"], cwd=run.workspace, input=done.stdout, check=True)
+    same(run.read("a"), b"2\n")
+    assert b"b/.git/logs/HEAD" in run.ask("diff", ".git").stdout and b"b/.git/logs/HEAD" in run.ask("diff", ".git/logs").stdout
+
+
 GIT = """export HOME=$PWD/.. GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b\n"""
 
 
