@@ -25,6 +25,7 @@
 #include "view/copy.h"
 #include "view/look.h"
 #include "view/record.h"
+#include "view/waiting.h"
 
 /* The look at the changes of a run that has ended; there may be more. */
 enum { COUNT_MAX = 1000000, COUNT_US = 2000000 };
@@ -330,11 +331,14 @@ static int make_tree(struct aj_view *a, const struct aj_request *request, struct
 static int prepare(struct aj_view *a, const struct aj_request *request, struct aj_error *err)
 {
 	struct stat st;
+	char text[AJ_VIEW_WAITING_TEXT];
 	a->workspace = aj_beneath_open(AT_FDCWD, a->plan.apart, O_RDONLY | O_DIRECTORY);
 	if (a->workspace < 0 || fstat(a->workspace, &st) < 0)
 		return aj_mount_fail_source(a->plan.apart, err);
 	if (open_state(a, request, err) < 0)
 		return -1;
+	if (!a->resumed && request->notice && aj_view_waiting_text(a->all, a->id, &st, a->copy, text))
+		request->notice(text);
 	if ((a->copy ? make_tree(a, request, err) : make_layers(a, request, err)) < 0)
 		return -1;
 	a->record.workspace = a->plan.apart;

@@ -104,6 +104,19 @@ for mode in overlay copy; do
 	discard
 done
 
+# --- a run that does not see what the last one left says so ---
+for mode in overlay copy; do
+	run "changes that are left" 0 '' $mode --id "left-$mode" -- sh -c 'echo more >>one; echo new >new'
+	run "the next run" 0 "the changes of run .left-$mode. wait, and this run does not see them: .--changes left-$mode. goes on" $mode -- sh -c '! test -e new'
+	run "one that goes on with them" 0 '' $mode --changes "left-$mode" -- test -e new
+	silent "$mode: does not say so" 'wait'
+	text "$mode: one of them is applied" 0 '' changes apply "left-$mode" new
+	run "and the person knows" 0 '' $mode -- true
+	silent "$mode: really" 'wait'
+	rm "$ws/new"
+	discard
+done
+
 # --- what an overlay and a copy are told apart by ---
 fresh
 mkfifo "$ws/fifo"
