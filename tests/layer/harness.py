@@ -14,6 +14,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 import result_schema  # noqa: E402
 SOURCE = os.path.join(HERE, "..", "..", "src", "bootstrap")
+# `make check` takes samples of what repeats itself; `make check-whole` all of it.
+WHOLE = bool(os.environ.get("WHOLE"))
 STDLIB = ("math cmath json re datetime time calendar collections.* itertools functools random statistics string decimal "
           "fractions typing dataclasses enum abc operator copy contextlib textwrap heapq bisect uuid hashlib base64 "
           "queue logging asyncio numbers types io unicodedata struct array pprint").split()

@@ -1,5 +1,5 @@
 """The C walk of guest/plain_code.c beside the checker: it may decline what the checker accepts, never the other way.
-Run by test_plain.py in a process of its own, as the runner's library is loaded here. Usage: FOLDER GUEST.SO SECONDS SEED < sources as JSON
+Run by test_plain.py in a process of its own, as the runner's library is loaded here. Usage: FOLDER GUEST.SO MUTANTS SEED < sources as JSON
 """
 
 import ast
@@ -7,7 +7,6 @@ import ctypes
 import json
 import random
 import sys
-import time
 
 MODULES = tuple("math cmath json re datetime time calendar collections collections.abc itertools functools random statistics string decimal fractions typing dataclasses enum abc operator copy contextlib textwrap heapq bisect io".split())
 # Names that the walk and the checker judge: put in place of others, so that most mutants are near an edge.
@@ -19,7 +18,7 @@ ATTRIBUTES = ("format format_map obj raw detach vformat __class__ __dict__ __glo
 
 
 def main():
-    folder, library, seconds, seed = sys.argv[1:]
+    folder, library, mutants, seed = sys.argv[1:]
     sys.path.insert(0, folder)
     load = ctypes.PyDLL(library).aj_plain_code_in_test
     load.restype = ctypes.c_char_p
@@ -33,11 +32,8 @@ def main():
     judge = Judge(plain_code, AllowedImports(list(MODULES) + ["collections.*"]))
     accepted = sum(judge.accepts(source) for source in sources)
     pool = [tree for tree in map(parsed, sources) if tree is not None]
-    end, tried, near = time.monotonic() + float(seconds), 0, 0
-    while time.monotonic() < end:
-        tried += 1
-        near += judge.accepts(mutant(chance, pool))
-    print(json.dumps({"accepted": accepted, "sources": len(sources), "mutants": tried, "mutants_accepted": near, "wrong": judge.wrong[:20]}))
+    near = sum(judge.accepts(mutant(chance, pool)) for _ in range(int(mutants)))
+    print(json.dumps({"accepted": accepted, "sources": len(sources), "mutants": int(mutants), "mutants_accepted": near, "wrong": judge.wrong[:20]}))
 
 
 class Judge:

@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 
+from harness import WHOLE
 from test_language import PROGRAMS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GUEST = os.environ.get("GUEST", os.path.join(HERE, "..", "..", "build", "guest.so"))
-SECONDS = float(os.environ.get("PLAIN_SECONDS", "3"))
+MUTANTS = os.environ.get("PLAIN_MUTANTS", "20000" if WHOLE else "600")
 SEED = os.environ.get("PLAIN_SEED", "1")
 
 
@@ -25,7 +26,7 @@ def test(score):
         attacks = [case["code"] for case in json.load(file)]
     programs = [program[1] for program in PROGRAMS]
     for name, sources, least in (("programs", programs, 0.6), ("attacks", attacks, 0)):
-        done = subprocess.run([sys.executable, "-I", "-B", os.path.join(HERE, "plain_code.py"), sys.path[0], GUEST, str(SECONDS), SEED],
+        done = subprocess.run([sys.executable, "-I", "-B", os.path.join(HERE, "plain_code.py"), sys.path[0], GUEST, MUTANTS, SEED],
                               input=json.dumps(sources), capture_output=True, text=True)
         said = json.loads(done.stdout) if done.returncode == 0 else {"wrong": [done.stderr[-1000:]]}
         score.check("plain/" + name, not said["wrong"], said["wrong"])

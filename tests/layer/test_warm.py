@@ -102,7 +102,12 @@ def late_choice():
 
 
 def claims_of_jails(requests, count=2, entropy=os.urandom, names=NAMES, policy=None, own=None):
-    """What `count` jails of one zygote answer to the requests. `policy`: it is settled in the zygote; `own`: then chosen in each jail."""
+    """What `count` jails of one zygote answer to the requests."""
+    return claims_of_each([(own, requests)] * count, entropy, names, policy)
+
+
+def claims_of_each(jails, entropy=os.urandom, names=NAMES, policy=None):
+    """What jails of one zygote answer, each to requests of its own. `policy`: it is settled in the zygote; `own`: then chosen in that jail."""
     sys.stdout.flush()
     read, write = os.pipe()
     pid = os.fork()
@@ -116,7 +121,7 @@ def claims_of_jails(requests, count=2, entropy=os.urandom, names=NAMES, policy=N
             zygote.prepare(names)
             if policy is not None:
                 zygote.set_policy(policy)
-            for i in range(count):
+            for own, requests in jails:
                 jail = os.fork()
                 if jail == 0:
                     zygote.after_fork(entropy(64))
@@ -219,20 +224,7 @@ def test(score):
             done = alone(STATE, WARM=warm, NAMES=NAMES)
             out.append(done.stdout or done.stderr)
         score.check("warm/state", out[0] == out[1] and "session" in out[0], "\n".join(differences(out)))
-    for imports, code, keys in CLAIMS:
-        name = "warm/claim " + code[-30:]
-        if score.wants(name):
-            r = request(code, imports=imports, **keys)
-            (cold,), _ = run(r)
-            ((claim,),) = claims_of_jails([r], 1)
-            keys = dict(keys, imports=imports)
-            ((settled,),) = claims_of_jails([framed(json.dumps({"code": code}))], 1, policy=json.dumps(keys).encode())
-            # A request that chose another layer than the zygote's policy has.
-            ((chosen,),) = claims_of_jails([framed(json.dumps({"code": code}))], 1, policy=LIKE if len(code) % 2 else OTHER, own=json.dumps(keys).encode())
-            if keys.get("layer") is False:
-                # Cold they are what is new in sys.modules.
-                del cold["imports"], claim["imports"], settled["imports"], chosen["imports"]
-            score.check(name, claim == settled == chosen == cold, (claim, settled, chosen, cold))
+    claims_are_alike(score)
     if score.wants("warm/settled"):
         policy = json.dumps({"imports": "math ", "env": ["A=é"], "limits": {"repr_bytes": 8}}).encode()
         (claims,) = claims_of_jails([request(None, inputs={"s": "x" * 99}, imports=["math"], env=["A=é"], limits={"repr_bytes": 8}), framed('{"code":"s"}'),
@@ -257,6 +249,27 @@ def test(score):
     randomness(score)
     sessions(score)
     size(score)
+
+
+def claims_are_alike(score):
+    """Cold; of a zygote without a policy; of one with the snippet's; of one with another, in which the request chose its own."""
+    cases = [case for case in CLAIMS if score.wants("warm/claim " + case[1][-30:])]
+    found, zygotes = {}, {}     # a zygote is most of what a jail takes here, so one serves all cases that can have it
+    for at, (imports, code, keys) in enumerate(cases):
+        policy, bare = json.dumps(dict(keys, imports=imports)).encode(), framed(json.dumps({"code": code}))
+        for word, zygote, own, asked in (("claim", None, None, request(code, imports=imports, **keys)), ("settled", policy, None, bare),
+                                         ("chosen", LIKE if len(code) % 2 else OTHER, policy, bare)):
+            zygotes.setdefault(zygote, []).append(((at, word), (own, [asked])))
+    for zygote, jails in zygotes.items():
+        for (of, _), claims in zip(jails, claims_of_each([jail for _, jail in jails], policy=zygote), strict=True):
+            found[of] = claims
+    for at, (imports, code, keys) in enumerate(cases):
+        (cold,), _ = run(request(code, imports=imports, **keys))
+        (claim,), (settled,), (chosen,) = (found[at, word] for word in ("claim", "settled", "chosen"))
+        if keys.get("layer") is False:
+            # Cold they are what is new in sys.modules.
+            del cold["imports"], claim["imports"], settled["imports"], chosen["imports"]
+        score.check("warm/claim " + code[-30:], claim == settled == chosen == cold, (claim, settled, chosen, cold))
 
 
 def differences(texts):
