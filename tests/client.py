@@ -69,11 +69,12 @@ def done():
 
 
 def until(condition, seconds=LONG):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    """Whether that comes to be. It looks less and less often: a look at all processes takes a processor longer than what it waits for."""
+    began = time.monotonic()
+    while (took := time.monotonic() - began) < seconds:
         if condition():
             return True
-        time.sleep(0.02)
+        time.sleep(min(0.1, max(0.005, took / 4)))
     return bool(condition())
 
 

@@ -2,7 +2,7 @@
 Each table is a script: a step, and after ` => ` a pattern of what comes of it. Every script has a service of its own, of which nothing is left.
 
 Steps: open A | plain A (not opened for branching) | run A CODE (\\n is a newline) | fork A B | twice A (two forks at once) | checkpoint A | rollback A ID |
-forget A ID | close A. A run says `STATUS SESSION|stdout|reason|violations|message of its error`, the others a word, or `error: ` and why."""
+forget A ID | close A. `soon` is a run with a limit of 300 ms, which is to end at it. A run says `STATUS SESSION|stdout|reason|violations|message of its error`, the others a word, or `error: ` and why."""
 
 import json
 import os
@@ -55,8 +55,8 @@ def take(s, step):
         for to in ("one of two", "two of two"):
             s.send("fork", name, to)
         return ", ".join(sorted(opened(s.wait("opened", to)) for to in ("one of two", "two of two")))
-    if verb == "run":
-        s.start(name, rest.replace("\\n", "\n"))
+    if verb in ("run", "soon"):
+        s.start(name, rest.replace("\\n", "\n"), **({"timeout_ms": 300} if verb == "soon" else {}))
         return ran(s.wait("answered error", name))
     s.send(verb, name, **({"checkpoint": int(rest)} if rest else {}))
     event = s.wait("done error", name, about=verb)
@@ -115,8 +115,8 @@ rollback A 1 => rolled back$
 run A print(x, os.listdir('.'), open('f').read()); x = 3 => \|1 \['f'\] 1
 rollback A 1 => rolled back$
 run A print(x) => \|1
-run A while True: pass => timeout alive
-run A import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass => timeout ended
+soon A while True: pass => timeout alive
+soon A import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass => timeout ended
 rollback A 1 => rolled back$
 run A print(x) => ok alive\|1
 checkpoint A => checkpoint 2$
@@ -140,7 +140,7 @@ open A => opened
 run A x = 1 => ok
 fork A B => opened
 fork B C => opened
-run B import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass => timeout ended.*wall clock
+soon B import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass => timeout ended.*wall clock
 run A print(x) => ok alive\|1
 run C import os; os._exit(7) => error ended.*exit code 7
 run A import os; os.write(3, b'nonsense') => protocol_error ended
@@ -187,7 +187,7 @@ run A import os\ndef hook():\n    os._exit(0)\nos.register_at_fork(after_in_chil
 fork A B => error: branch
 run A print(1) => ok alive\|1
 open H => opened
-run H import os\ndef hook():\n    while True: pass\nos.register_at_fork(before=hook) => ok
+run H import os, time\ndef hook():\n    while True: time.sleep(9)\nos.register_at_fork(before=hook) => ok
 fork H I => error: branch: (it took too long|the original ended)
 run H print(1) => ended
 run A import os\ndef hook():\n    os.fchdir(0)\nos.register_at_fork(after_in_child=hook, before=hook) => ok

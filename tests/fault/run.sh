@@ -1,8 +1,8 @@
 #!/bin/sh
 # Every system call of the launcher, from its start to its end, failed in turn: each run ends in an error that names the step, or is in
 # the table of faults without consequence (faults.py) with all walls as in an undisturbed run; nothing hangs, nothing is left.
-# It tries one errno a call, of calls that repeat themselves the first and the last, and a call that several commands make in one of them;
-# where root has done the same, the last. FAULTS=all (`make faults`) tries everything.
+# It tries one errno a call, of calls that repeat themselves the last, and a call that several commands make in one of them.
+# WHOLE=1 (`make check-whole`) tries the first of them, too, and FAULTS=all (`make faults`) everything.
 . "$(dirname "$0")/../lib.sh"
 INJECT=$(dirname "$AJ")/inject
 "$INJECT" >/dev/null 2>&1
@@ -64,7 +64,8 @@ if [ "${FAULTS:-}" = all ]; then
 else
 	# The policy's run has every call of a plain one; the snippet's has the runner's. Inside, a user id makes no difference.
 	inside='' within="--role=supervisor --role=init"
-	if [ -n "$ROOT_TOO" ]; then export FAULTS_MOST=1; else inside=yes within=''; fi
+	[ -n "${WHOLE:-}" ] || export FAULTS_MOST=1
+	[ -n "$ROOT_TOO" ] || inside=yes within=''
 	faults run-policy $within -- "$AJ" run --json $strict $probe
 	[ -z "$inside" ] || faults run-allow --role=init -- "$AJ" run --json --allow-host a.test:80 $probe
 	[ -z "$inside" ] || faults exec --role=supervisor --role=runner -- "$AJ" exec --json --output "$T/copies" --allow-import os -c "$files"
