@@ -8,6 +8,7 @@
 # Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the test programs: probe, inject, warm, raw.so, toml-check
 #        AGENTJAIL_MUST_WORK=1: where no jail can be made the tests fail instead of skipping. V=1: print what passes.
 #        ONLY=WORD: only the parts whose name holds WORD. SUITES='e2e cgroup/memory': only these folders of scripts, or scripts; warm: those that run once more with jails from a zygote.
+#        WHOLE=1: what `make check` takes samples of whole, and everything as a user too, also what no user id changes.
 #        JOBS=N: so many parts beside each other (three times as many as there are processors, since many of them wait). PART_LIMIT=600: seconds until a part is ended.
 set -u
 tests=$(cd "$(dirname "$0")" && pwd)
@@ -24,6 +25,10 @@ ALONE='fault/soak fault/warm reach/descriptors'
 # Scripts that must hold for a jail from a zygote too run once more, with a program whose `exec` is warm. The owner of the jail
 # makes no difference to scripts of the Python layer: root runs them cold, and the other user warm. Root leaves the command line cold too.
 WARM_WALLS='escape/kernel escape/resources escape/syscalls escape/violations escape/killtree'
+# Scripts of which root's run alone says what they say: the owner of a jail makes no difference to how a command line or a terminal is
+# read, how snippets' results are printed, how a service takes turns, or which question reaches a person. The jails that a user makes are
+# looked at by the other scripts, and e2e/exec has a warm run as the other user.
+ROOT_ALONE='e2e/exec e2e/session egress/ask egress/tools reach/service'
 WARM_LAYER='e2e/language escape/python escape/extra'
 WARM_COMMAND='e2e/exec'
 
@@ -112,12 +117,15 @@ part() { # NAME COMMAND...
 # --- the list of parts ---
 
 as_user=''
+export WHOLE="${WHOLE:-}"
+root_too=1 # tells a script of a user that root runs the script, too
+[ -z "$WHOLE" ] || root_too='' ROOT_ALONE=''
 run_script() { # NAME COMMAND...: as the user whose turn it is
 	name=$1
 	shift
 	if [ -n "$as_user" ]; then
 		id=$((USER_IDS + parts))
-		part "user/$name" sh "$tests/apart.sh" setpriv --reuid $id --regid $id --clear-groups env -u AGENTJAIL_ROOTFS ROOT_TOO=1 HOME=/nonexistent TMPDIR=/tmp "$@"
+		part "user/$name" sh "$tests/apart.sh" setpriv --reuid $id --regid $id --clear-groups env -u AGENTJAIL_ROOTFS ROOT_TOO=$root_too HOME=/nonexistent TMPDIR=/tmp "$@"
 	else
 		part "$name" "$@"
 	fi
@@ -129,7 +137,7 @@ scripts() { # FOLDER BUILD: the scripts of all groups in FOLDER; those that take
 			[ -e "$script" ] || continue
 			name=${script#"$1/"}
 			name=${name%.sh}
-			case "$as_user $WARM_LAYER " in yes*" $name "*) continue ;; esac
+			case "$as_user $WARM_LAYER $ROOT_ALONE " in yes*" $name "*) continue ;; esac
 			run_script "$name" env AGENTJAIL="$2/agentjail" sh "$script"
 		done
 	done
@@ -172,7 +180,7 @@ for turn in beside alone; do
 		JOBS=1
 	fi
 	if [ -z "${SUITES:-}" ]; then
-		part layer sh "$tests/layer/run.sh"
+		for group in $(sh "$tests/layer/run.sh" --groups); do part "layer/$group" sh "$tests/layer/run.sh" --group "$group"; done
 		part fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-2}" sh "$tests/fuzz/run.sh" "$tests/../build/fuzz"
 		part golden sh "$tests/golden/run.sh"
 		part policy/toml-suite sh "$tests/policy/toml-suite.sh" "$build/toml-check"
