@@ -2,51 +2,105 @@
  * It judges no sequence, and knows no mode that a jail's end leaves harmless. */
 #include "pty/modes.h"
 
+#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* DEC private modes: CSI ? number h sets one, l resets it. In the order in which they are undone: the screen last. */
+/* In the order in which they are undone. Leaving the alternate screen also brings back the cursor's attributes and charsets of before, so
+ * these follow it. DEC private modes have a number: CSI ? number h sets one, l resets it. */
 static const struct {
 	unsigned number;
 	bool on; /* as terminals start */
-} private_modes[] = {
-	{ 1, false },    { 5, false },    { 6, false },    { 7, true },     { 9, false },    { 69, false },
-	{ 1000, false }, { 1001, false }, { 1002, false }, { 1003, false }, { 1004, false }, { 1005, false },
-	{ 1006, false }, { 1015, false }, { 1016, false }, { 2004, false }, { 2026, false }, { 2031, false },
-	{ 2048, false }, { 47, false },   { 1047, false }, { 1049, false }, { 25, true },
+	char key;
+	const char *undo, *again; /* of what has no number; again: NULL where a program draws it anew, or where its value is not kept */
+} table[] = {
+	{ .key = 'u', .undo = "\033[=0u" }, /* kitty's keyboard flags, set without the stack */
+	{ .key = '>', .undo = "\033[>4;0m" },
+	{ .key = '=', .undo = "\033>", .again = "\033=" },
+	{ .key = 'r', .undo = "\0337\033[r\0338" }, /* setting the region moves the cursor */
+	{ .key = 'i', .undo = "\033[4l" },
+	{ .key = 'q', .undo = "\033[0 q" },
+	{ .key = 'c', .undo = "\033]104\033\\\033]110\033\\\033]111\033\\\033]112\033\\\033]117\033\\\033]119\033\\" },
+	{ .number = 1 },
+	{ .number = 5 },
+	{ .number = 6 },
+	{ .number = 7, .on = true },
+	{ .number = 9 },
+	{ .number = 69 },
+	{ .number = 1000 },
+	{ .number = 1001 },
+	{ .number = 1002 },
+	{ .number = 1003 },
+	{ .number = 1004 },
+	{ .number = 1005 },
+	{ .number = 1006 },
+	{ .number = 1015 },
+	{ .number = 1016 },
+	{ .number = 2004 },
+	{ .number = 2026 },
+	{ .number = 2031 },
+	{ .number = 2048 },
+	{ .number = 47 },
+	{ .number = 1047 },
+	{ .number = 1049 },
+	{ .number = 25, .on = true },
+	{ .key = '(', .undo = "\033(B" },
+	{ .key = ')', .undo = "\033)B\033*B\033+B" },
+	{ .key = 's', .undo = "\017" },
+	{ .key = '8', .undo = "\033]8;;\033\\" },
+	{ .key = 'm', .undo = "\033[m" },
 };
-enum { PRIVATE_MODES = sizeof private_modes / sizeof *private_modes };
+enum { ROWS = sizeof table / sizeof *table, PUSHED_MOST = 16 };
 
-static void set_private(struct aj_modes *modes, unsigned long number, bool on)
+static void set(struct aj_modes *modes, char key, unsigned number, bool on)
 {
-	for (size_t i = 0; i < PRIVATE_MODES; i++)
-		if (private_modes[i].number == number)
-			modes->private_set = on == private_modes[i].on ? modes->private_set & ~(1ULL << i)
-			                                               : modes->private_set | 1ULL << i;
+	for (size_t i = 0; i < ROWS; i++)
+		if (table[i].key == key && table[i].number == number)
+			modes->set = on == table[i].on ? modes->set & ~(1ULL << i) : modes->set | 1ULL << i;
+}
+
+/* Behind a number, which is `fallback` where there is none. */
+static size_t read_number(const char *text, size_t bytes, unsigned fallback, unsigned *ret)
+{
+	size_t i = 0;
+	*ret = 0;
+	for (; i < bytes && text[i] >= '0' && text[i] <= '9'; i++)
+		*ret = *ret < 100000 ? *ret * 10 + (unsigned)(text[i] - '0') : *ret;
+	if (!i)
+		*ret = fallback;
+	return i;
+}
+
+static unsigned number_of(const char *text, size_t bytes, unsigned fallback)
+{
+	unsigned number;
+	read_number(text, bytes, fallback, &number);
+	return number;
 }
 
 static void switch_modes(struct aj_modes *modes, const char *params, size_t bytes, bool on)
 {
 	bool is_private = bytes && params[0] == '?';
 	for (size_t i = is_private; i < bytes; i++) {
-		unsigned long number = 0;
-		for (; i < bytes && params[i] >= '0' && params[i] <= '9'; i++)
-			number = number < 100000 ? number * 10 + (unsigned long)(params[i] - '0') : number;
+		unsigned number;
+		i += read_number(params + i, bytes - i, 0, &number);
 		if (is_private)
-			set_private(modes, number, on);
+			set(modes, '\0', number, on);
 		else if (number == 4)
-			modes->insert = on;
+			set(modes, 'i', 0, on);
 	}
 }
 
-static unsigned number_of(const char *text, size_t bytes, unsigned fallback)
+static void push_or_pop(struct aj_modes *modes, char prefix, const char *params, size_t bytes)
 {
-	unsigned number = 0;
-	size_t i = 0;
-	for (; i < bytes && text[i] >= '0' && text[i] <= '9'; i++)
-		number = number < 1000 ? number * 10 + (unsigned)(text[i] - '0') : number;
-	return i ? number : fallback;
+	unsigned n = number_of(params, bytes, prefix == '<' ? 1 : 0);
+	if (prefix == '>') {
+		modes->keyboard_depth += modes->keyboard_depth < 99;
+		modes->keyboard_flags = n;
+	} else if (prefix == '<')
+		modes->keyboard_depth -= n < modes->keyboard_depth ? n : modes->keyboard_depth;
+	else if (prefix == '=')
+		set(modes, 'u', 0, n != 0);
 }
 
 void aj_modes_csi(struct aj_modes *modes, const char *sequence, size_t bytes)
@@ -61,21 +115,17 @@ void aj_modes_csi(struct aj_modes *modes, const char *sequence, size_t bytes)
 	bool plain = !count || (last >= '0' && last <= '?');
 	if ((final == 'h' || final == 'l') && plain)
 		switch_modes(modes, params, count, final == 'h');
-	else if (final == 'm' && prefix == '>')
-		modes->keys = count > 3 && params[count - 1] != '0' && params[count - 2] == ';';
-	else if (final == 'm' && plain && prefix != '?')
-		modes->attributes = !(count == 0 || (count == 1 && last == '0'));
+	else if (final == 'm' && prefix == '>') {
+		modes->modified_keys = count > 3 && params[count - 2] == ';' ? number_of(params + count - 1, 1, 0) : 0;
+		set(modes, '>', 0, modes->modified_keys);
+	} else if (final == 'm' && plain && prefix != '?')
+		set(modes, 'm', 0, !(count == 0 || (count == 1 && last == '0')));
 	else if (final == 'r' && plain && prefix != '?')
-		modes->region = count > 0;
+		set(modes, 'r', 0, count > 0);
 	else if (final == 'q' && last == ' ')
-		modes->cursor_style = number_of(params, count, 0) != 0;
-	else if (final == 'u' && prefix == '>')
-		modes->keyboard_depth += modes->keyboard_depth < 99;
-	else if (final == 'u' && prefix == '<') {
-		unsigned n = number_of(params + 1, count - 1, 1);
-		modes->keyboard_depth -= n < modes->keyboard_depth ? n : modes->keyboard_depth;
-	} else if (final == 'u' && prefix == '=')
-		modes->keyboard_flags = number_of(params + 1, count - 1, 0) != 0;
+		set(modes, 'q', 0, number_of(params, count, 0) != 0);
+	else if (final == 'u' && count)
+		push_or_pop(modes, prefix, params + 1, count - 1);
 }
 
 void aj_modes_escape(struct aj_modes *modes, const char *sequence, size_t bytes)
@@ -84,58 +134,54 @@ void aj_modes_escape(struct aj_modes *modes, const char *sequence, size_t bytes)
 	if (first == 'c')
 		*modes = (struct aj_modes){ 0 };
 	else if (first == '=' || first == '>')
-		modes->keypad = first == '=';
+		set(modes, '=', 0, first == '=');
 	else if (first == '(')
-		modes->charset = final != 'B';
+		set(modes, '(', 0, final != 'B');
+	else if (first && strchr(")*+-./", first) && (final != 'B' || first != ')'))
+		set(modes, ')', 0, true);
 	else if (first == 0x0e || first == 0x0f)
-		modes->shifted = first == 0x0e;
+		set(modes, 's', 0, first == 0x0e);
 }
 
-void aj_modes_osc(struct aj_modes *modes, unsigned number, bool query)
+void aj_modes_osc(struct aj_modes *modes, unsigned number, const char *text, size_t bytes)
 {
-	if (!query && (number == 4 || number == 5 || (number >= 10 && number <= 19)))
-		modes->colours = true;
+	const char *address = memchr(text, ';', bytes);
+	if (number == 8)
+		set(modes, '8', 0, address && address + 1 < text + bytes);
+	else if (!memchr(text, '?', bytes) && (number == 4 || number == 5 || (number >= 10 && number <= 19)))
+		set(modes, 'c', 0, true);
+}
+
+/* The row's sequence; the length. `forth`: its mode is set again. */
+static size_t write_row(size_t row, bool forth, char *out, size_t room)
+{
+	const char *text = forth ? table[row].again : table[row].undo;
+	if (table[row].number)
+		return (size_t)snprintf(out, room, "\033[?%u%c", table[row].number, table[row].on != forth ? 'h' : 'l');
+	return text ? (size_t)snprintf(out, room, "%s", text) : 0;
 }
 
 size_t aj_modes_undo(const struct aj_modes *modes, char out[AJ_MODES_TEXT])
 {
-	const struct {
-		bool on;
-		const char *text;
-	} rows[] = {
-		{ modes->keyboard_flags, "\033[=0u" },
-		{ modes->keys, "\033[>4;0m" },
-		{ modes->keypad, "\033>" },
-		{ modes->region, "\0337\033[r\0338" }, /* setting the region moves the cursor */
-		{ modes->insert, "\033[4l" },
-		{ modes->charset, "\033(B" },
-		{ modes->shifted, "\017" },
-		{ modes->cursor_style, "\033[0 q" },
-		{ modes->colours, "\033]104\033\\\033]110\033\\\033]111\033\\\033]112\033\\" },
-	};
 	size_t n = 0;
 	if (modes->keyboard_depth)
 		n += (size_t)snprintf(out, AJ_MODES_TEXT, "\033[<%uu", modes->keyboard_depth);
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (rows[i].on)
-			n += (size_t)snprintf(out + n, AJ_MODES_TEXT - n, "%s", rows[i].text);
-	for (size_t i = 0; i < PRIVATE_MODES; i++)
-		if (modes->private_set & 1ULL << i)
-			n += (size_t)snprintf(out + n, AJ_MODES_TEXT - n, "\033[?%u%c", private_modes[i].number,
-			                      private_modes[i].on ? 'h' : 'l');
-	if (modes->attributes)
-		n += (size_t)snprintf(out + n, AJ_MODES_TEXT - n, "\033[m");
+	for (size_t i = 0; i < ROWS; i++)
+		if (modes->set & 1ULL << i)
+			n += write_row(i, false, out + n, AJ_MODES_TEXT - n);
 	return n;
 }
 
 size_t aj_modes_again(const struct aj_modes *modes, char out[AJ_MODES_TEXT])
 {
 	size_t n = 0;
-	for (size_t i = PRIVATE_MODES; i-- > 0;)
-		if (modes->private_set & 1ULL << i)
-			n += (size_t)snprintf(out + n, AJ_MODES_TEXT - n, "\033[?%u%c", private_modes[i].number,
-			                      private_modes[i].on ? 'l' : 'h');
-	if (modes->keypad)
-		n += (size_t)snprintf(out + n, AJ_MODES_TEXT - n, "\033=");
+	for (size_t i = ROWS; i-- > 0;)
+		if (modes->set & 1ULL << i)
+			n += write_row(i, true, out + n, AJ_MODES_TEXT - n);
+	/* The alternate screen has a stack of its own, so this follows. */
+	for (unsigned i = 0; i < modes->keyboard_depth && i < PUSHED_MOST; i++)
+		n += (size_t)snprintf(out + n, AJ_MODES_TEXT - n, "\033[>%uu", modes->keyboard_flags);
+	if (modes->modified_keys)
+		n += (size_t)snprintf(out + n, AJ_MODES_TEXT - n, "\033[>4;%um", modes->modified_keys);
 	return n;
 }

@@ -1,22 +1,27 @@
 /* The modes of a terminal that a jail's output has set: the alternate screen, the mouse, colours. A jail may be killed while they are on, and
  * its caller's terminal is given back without them. */
 #pragma once
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct aj_modes {
-	uint64_t private_set;    /* rows of the table in modes.c that are not as terminals start */
+	uint64_t set;            /* rows of the table in modes.c that are not as terminals start */
 	unsigned keyboard_depth; /* of kitty's stack of keyboard flags */
-	bool keyboard_flags, keys, keypad, attributes, region, insert, charset, shifted, cursor_style, colours;
+	unsigned keyboard_flags; /* that were put on it last */
+	unsigned modified_keys;  /* xterm's modifyOtherKeys */
 };
 
-/* One whole sequence CSI ... final, ESC ... final or OSC ..., as it is passed on. */
+/* One whole sequence CSI ... final, ESC ... final (or a shift of one byte), or OSC ..., as it is passed on. */
 void aj_modes_csi(struct aj_modes *modes, const char *sequence, size_t bytes);
 void aj_modes_escape(struct aj_modes *modes, const char *sequence, size_t bytes);
-void aj_modes_osc(struct aj_modes *modes, unsigned number, bool query);
+/* `text`: behind the number and its semicolon. */
+void aj_modes_osc(struct aj_modes *modes, unsigned number, const char *text, size_t bytes);
 
-enum { AJ_MODES_TEXT = 512 };
+/* Ends a sequence, a link or an attribute that is open, whether modes.c knows of it or not, then clears what is below the cursor: for text of
+ * ours in the midst of a jail's output. Each part does nothing to a terminal that needs it not. */
+#define AJ_MODES_ON_CLEAN_LINES "\030\033\\\033]8;;\033\\\033[m\033(B\017\033[?25h\r\n\033[J"
+
+enum { AJ_MODES_TEXT = 1024 };
 /* Sequences that undo what is set; then (`again`) those that set the modes of the keyboard, mouse and screen anew. The length. */
 size_t aj_modes_undo(const struct aj_modes *modes, char out[AJ_MODES_TEXT]);
 size_t aj_modes_again(const struct aj_modes *modes, char out[AJ_MODES_TEXT]);

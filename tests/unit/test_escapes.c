@@ -85,6 +85,20 @@ static const struct {
 	{ "\033 F", "", AJ_ESCAPE_OTHER },
 	{ "\033[2h", "", AJ_ESCAPE_OTHER },
 	{ "\033[?25;2l", "", AJ_ESCAPE_OTHER },
+	{ "\033[?38h", "", AJ_ESCAPE_OTHER }, /* Tektronix */
+	{ "\033[?1003s", "", AJ_ESCAPE_OTHER },
+	{ "\033[?1003r", "", AJ_ESCAPE_OTHER },
+	{ "\033[20h", "", AJ_ESCAPE_OTHER },
+	{ "\033[4;12l", "", AJ_ESCAPE_OTHER },
+	{ "\033[20l\033[12h\033[?12h\033[?12l\033[s\033[u\033[2;9r\033[!p\033[?2026$p", NULL, -1 }, /* of the same letters */
+	{ "\033[61\"p", "", AJ_ESCAPE_OTHER },
+	{ "\033[1$}", "", AJ_ESCAPE_OTHER },
+	{ "\033[2$~", "", AJ_ESCAPE_OTHER },
+	{ "\033n\033o\033|\033}\033~", "", AJ_ESCAPE_OTHER }, /* locking shifts */
+	{ "\033V\033W", "", AJ_ESCAPE_OTHER },                /* areas that no erasure clears */
+	{ "\033#3\033#4\033#6", "", AJ_ESCAPE_OTHER },        /* lines of double width */
+	{ "\033l\033m", "", AJ_ESCAPE_OTHER },                /* memory lock */
+	{ "\033$B\033&x\033(\"x", "\033(\"x", AJ_ESCAPE_OTHER },
 	{ "\033[3\033[5ix", "x", AJ_ESCAPE_PRINTER },
 	{ "\033[3\n1m", "\n1m", AJ_ESCAPE_OTHER },
 	{ "\033[3\x18"
@@ -121,7 +135,7 @@ Test(escapes, levels)
 	cr_expect_str_eq(feed(AJ_ESCAPES_FILTERED, text, strlen(text), 3), "a\033[1mbc");
 	cr_expect_str_eq(feed(AJ_ESCAPES_ALL, text, strlen(text), 3), text);
 	cr_expect_eq(filter.left_out[AJ_ESCAPE_CLIPBOARD], 0);
-	cr_expect(filter.modes.attributes, "what is undone is known all the same");
+	cr_expect(filter.modes.set, "what is undone is known all the same");
 }
 
 Test(escapes, lengths)
@@ -165,18 +179,22 @@ Test(escapes, modes_are_undone)
 		{ "\033[>1u\033[>3u\033[<u", "\033[<1u" },
 		{ "\033[>4;2m", "\033[>4;0m" },
 		{ "\033=\033(0", "\033>\033(B" },
+		{ "\033(0\033[?1049h", "\033[?1049l\033(B" }, /* which brings back the charset of before */
+		{ "\033)0\016", "\033)B\033*B\033+B\017" },
+		{ "\016\017\033)B", "" },
+		{ "\033]8;;http://x.test/" ST "link", "\033]8;;" ST },
+		{ "\033]8;id=1;http://x.test/\007link\033]8;;\007", "" },
 		{ "\033[?1049h\033=\033c", "" },
 		{ "\033[5 q", "\033[0 q" },
 		{ "\033]11;?\007", "" },
-		{ "\033]11;red\007", "\033]104\033\\\033]110\033\\\033]111\033\\\033]112\033\\" },
+		{ "\033]11;red\007", "\033]104\033\\\033]110\033\\\033]111\033\\\033]112\033\\\033]117\033\\\033]119\033\\" },
 	};
 	char all[AJ_MODES_TEXT];
 	struct aj_modes most;
 	for (size_t i = 0; i < sizeof set / sizeof *set; i++)
 		cr_expect_str_eq(undone(set[i].text), set[i].undo, "row %zu", i);
 	memset(&most, 0xff, sizeof most);
-	most.keyboard_flags = most.keys = most.keypad = most.attributes = most.region = most.insert = true;
-	most.charset = most.shifted = most.cursor_style = most.colours = true;
+	most.set = (1ULL << 34) - 1;
 	cr_expect_lt(aj_modes_undo(&most, all), sizeof all, "everything fits");
 	cr_expect_lt(aj_modes_again(&most, all), sizeof all);
 }

@@ -1,0 +1,18 @@
+/* The judgement on one whole control sequence: an AJ_ESCAPE_* kind under which it is left out, or AJ_PASSES. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { AJ_PASSES = -1 };
+
+/* CSI ... final. */
+int aj_csi_kind(const char *sequence, size_t bytes);
+/* ESC ... final, which introduces nothing longer. */
+int aj_escape_kind_of(const char *sequence, size_t bytes);
+/* `text`: between OSC and its end; `whole`: it was kept to its end. *ret_number: that it begins with. */
+int aj_osc_kind(const char *text, size_t bytes, bool whole, unsigned *ret_number);
+
+/* The number of a character, or of the part of it that came: does a terminal obey it? Also one that is written longer than need be. */
+bool aj_is_control(unsigned point);
+/* Length of the character that this byte begins; 1 also for bytes that begin none. */
+unsigned aj_character_bytes(unsigned char c);
