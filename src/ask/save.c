@@ -147,14 +147,19 @@ int aj_ask_save_add(struct aj_ask_save *save, const char *name, uint16_t port, s
 	return r;
 }
 
-static bool jail_may_write(const struct aj_plan *plan, int folder)
+/* The file, by its path or, as a bind of another name of it has it, as an inode; or a folder around it. */
+static bool jail_may_write(const struct aj_plan *plan, const struct aj_ask_save *save)
 {
-	char path[PATH_MAX], source[PATH_MAX];
-	if (!aj_fd_path(folder, path, sizeof path))
+	char folder[PATH_MAX], path[PATH_MAX + sizeof save->name + 1], source[PATH_MAX];
+	struct stat ours, theirs;
+	if (!aj_fd_path(save->folder, folder, sizeof folder))
 		return true;
+	snprintf(path, sizeof path, "%s/%s", folder, save->name);
+	bool exists = fstatat(save->folder, save->name, &ours, AT_SYMLINK_NOFOLLOW) == 0;
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		if (aj_mount_is_shared(&plan->mounts.items[i]) && realpath(plan->mounts.items[i].source, source) &&
-		    aj_path_within(path, source))
+		    (aj_path_within(path, source) ||
+		     (exists && stat(source, &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino)))
 			return true;
 	return false;
 }
@@ -175,7 +180,7 @@ struct aj_ask_save *aj_ask_save_open(const struct aj_ask_whom *whom, const struc
 	aj_arena_free(&arena);
 	if (save->folder < 0 || aj_fd_move_high(&save->folder) < 0) {
 		aj_fail(err, AJ_EXIT_USAGE, "ask", errno, "open the folder of `%s` (--network-ask-save)", whom->save);
-	} else if (jail_may_write(plan, save->folder)) {
+	} else if (jail_may_write(plan, save)) {
 		aj_fail(err, AJ_EXIT_USAGE, "ask", 0,
 		        "`%s` (--network-ask-save) lies where the jail may write: it could change its own list", whom->save);
 		aj_advise(err, "keep the file outside of the workspace and of writable binds");
