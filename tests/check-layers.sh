@@ -156,7 +156,7 @@ owner sys/uio.h         mediate/endpoint.c mediate/lockable.c
 owner sys/time.h        mediate/connector_process.c
 owner linux/sockios.h   mediate/socket_holders.c
 owner sys/utsname.h     host/host.c cli/cmd_doctor.c
-owner sys/random.h      audit/trail.c jail/host_ids.c pool/zygote.c jail/channel.c apply/journal.c
+owner sys/random.h      audit/trail.c jail/host_ids.c pool/zygote.c jail/channel.c apply/journal.c ask/by_terminal.c
 owner search.h            cli/cmd_rootfs.c view/copy.c
 owner termios.h         pty/caller.h
 owner sha2.h            base/sha256.c

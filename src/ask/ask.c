@@ -115,12 +115,14 @@ void aj_asker_ask(struct aj_asker *a, uint32_t relay_id, const char *name, uint1
 }
 
 int aj_asker_open(struct aj_asker **ret, struct aj_loop *loop, const struct aj_plan *plan, const struct aj_policy *policy,
-                  const struct aj_request *request, struct aj_error *err)
+                  const struct aj_request *request, bool shown, struct aj_error *err)
 {
 	const struct aj_ask_whom *whom = &request->ask;
 	*ret = NULL;
 	if (plan->network != AJ_NET_ALLOW || !policy->ask || (!whom->command && !whom->fd && !whom->terminal))
 		return 0;
+	if (whom->terminal && shown && aj_ask_check_output(plan, err) < 0)
+		return -1;
 	struct aj_asker *a = calloc(1, sizeof *a);
 	if (!a)
 		return aj_fail(err, AJ_EXIT_SETUP, "ask", ENOMEM, "prepare questions");

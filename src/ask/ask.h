@@ -5,6 +5,7 @@
  * Few questions are open at a time, and few come in a minute, whatever the jail does: else it could ask until somebody says yes by mistake.
  * A question that nobody answers is denied, and each name that was denied is denied for a while without a question. */
 #pragma once
+#include "base/buffer.h"
 #include "egress/egress.h"
 #include "loop/loop.h"
 #include "plan/plan.h"
@@ -14,14 +15,17 @@ struct aj_asker;
 /* The answer to a question of this id; called once for each, perhaps before aj_asker_ask() returns. `why` of a permission: it could not be saved. */
 typedef void aj_answered_fn(void *arg, const char *name, uint16_t port, const struct aj_egress_answer *answer);
 
-/* Before the jail is made: -1 with err where the caller cannot be asked, or the file cannot be added to. NULL in *ret: nobody is asked. */
+/* Before the jail is made: -1 with err where the caller cannot be asked, or the file cannot be added to. NULL in *ret: nobody is asked.
+ * `shown`: the command's output goes out while it runs. */
 int aj_asker_open(struct aj_asker **ret, struct aj_loop *loop, const struct aj_plan *plan, const struct aj_policy *policy,
-                  const struct aj_request *request, struct aj_error *err);
+                  const struct aj_request *request, bool shown, struct aj_error *err);
 /* Without an asker the answer is no. */
 void aj_asker_ask(struct aj_asker *asker, uint32_t id, const char *name, uint16_t port, aj_answered_fn *fn, void *arg);
-/* Called before a question is shown at the terminal, and when none is shown any more: meanwhile the jail's terminal must be left alone. */
+/* Called before a question is shown at the terminal, and when none is shown any more: meanwhile nothing of the jail may reach the terminal. */
 typedef void aj_hold_fn(void *arg, bool held);
 void aj_asker_hold(struct aj_asker *asker, aj_hold_fn *hold, void *arg);
+/* All that was on its way to the terminal when it was held has arrived: the question may follow. */
+void aj_asker_still(struct aj_asker *asker);
 /* Questions that are open get no answer: the jail is gone. */
 void aj_asker_close(struct aj_asker *asker);
 
@@ -75,21 +79,29 @@ struct aj_asker {
 		int64_t until_us;
 	} denied[32];
 	unsigned next_denied;
-	/* By descriptor. */
+	/* By descriptor, and at the terminal. */
 	struct aj_io io;
 	char line[AJ_ASK_LINE_BYTES];
 	size_t bytes;
 	bool ended; /* nobody is asked any more */
 	/* At the terminal. */
 	struct aj_asked *shown; /* NULL: none */
-	unsigned tries;
+	struct aj_buffer text;  /* of it, that the terminal has not taken yet */
+	unsigned number, tries;
+	bool posed;       /* the terminal has it, and keys count */
 	bool typed;       /* an answer to it */
-	aj_hold_fn *hold; /* NULL: the jail has no terminal */
+	bool held, still; /* the jail's output; and nothing of it is on its way */
+	aj_hold_fn *hold; /* NULL: the jail has no output */
 	void *hold_arg;
 };
 
 /* End a question with this answer; `why`: of a refusal. */
 void aj_asked_end(struct aj_asked *q, enum aj_egress_verdict verdict, const char *why);
+
+/* --- ask/by_terminal.c --- */
+
+/* -1 with err: what the jail writes can reach the terminal on ways that no question holds. */
+int aj_ask_check_output(const struct aj_plan *plan, struct aj_error *err);
 
 /* --- ask/line.c --- */
 

@@ -29,8 +29,10 @@ static void watch_fd(struct aj_run *run, enum aj_run_fd which, int fd, uint32_t 
 static void watch_output(struct aj_run *run, enum aj_run_fd which, int fd)
 {
 	const struct aj_pump *pump = run->pump ? &run->pump[which == AJ_RUN_ERR] : NULL;
-	if (fd >= 0 && pump && pump->bytes)
+	if (pump && pump->bytes)
 		watch_fd(run, which, pump->fd, EPOLLOUT);
+	else if (aj_run_output_held(run, which == AJ_RUN_ERR ? 2 : 1))
+		aj_run_unwatch(run, which);
 	else
 		watch_fd(run, which, fd, EPOLLIN);
 }

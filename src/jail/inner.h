@@ -18,8 +18,11 @@ void aj_run_on_report(struct aj_run *run);
 /* Returns AJ_RUN_* bits. */
 unsigned aj_run_on_control(struct aj_run *run);
 
-/* output.c: read once; false when nothing was there. */
+/* output.c */
+/* Read once; false when nothing was there. */
 bool aj_run_on_output(struct aj_run *run, int number);
+/* Must this output wait? 1 or 2. */
+bool aj_run_output_held(const struct aj_run *run, int number);
 
 /* listener.c */
 void aj_run_on_listener(struct aj_run *run);
@@ -38,6 +41,8 @@ void aj_run_report_network(struct aj_run *run);
 /* terminal.c */
 /* Init has made the guest's terminal: relay it, and let init go on. */
 void aj_run_on_terminal(struct aj_run *run, struct aj_passed *passed);
+/* Output that was on its way to a terminal has arrived. */
+void aj_run_still(struct aj_run *run);
 /* The guest was stopped. */
 void aj_run_on_stopped(struct aj_run *run, int wait_status);
 

@@ -88,7 +88,7 @@ static int launch_jail(struct aj_run *run, const struct aj_request *request, str
 	const struct aj_plan *planned, *launched;
 	if (!(run->loop = aj_loop_new()))
 		return aj_fail(err, AJ_EXIT_SETUP, "watch", errno, "make an event loop");
-	if (aj_asker_open(&run->asker, run->loop, run->plan, run->policy, request, err) < 0)
+	if (aj_asker_open(&run->asker, run->loop, run->plan, run->policy, request, run->output || !run->plan->capture, err) < 0)
 		return -1;
 	if (run->plan->mediated && aj_mediator_open(run->mediator, run->plan, err) < 0)
 		return -1;
@@ -111,11 +111,6 @@ static void collect_output(struct aj_run *run, const struct aj_request *request)
 		run->result.files_skipped = found.skipped;
 	}
 	aj_scratch_close(&run->scratch);
-}
-
-static void hold_terminal(void *arg, bool held)
-{
-	aj_pty_hold(arg, held);
 }
 
 void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
@@ -157,12 +152,12 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	run.pump = plan->pump ? pumps : NULL;
 	if (plan->terminal) {
 		run.pty = &pty;
-		aj_asker_hold(run.asker, hold_terminal, &pty);
 		if (aj_pty_open(&pty, run.loop, plan->terminal_fd, plan->terminal_front, plan->escapes) < 0) {
 			aj_fail(&run.result.setup, AJ_EXIT_SETUP, "terminal", errno, "relay the jail's terminal to the caller's");
 			aj_jail_kill(&run.jail);
 		}
 	}
+	aj_asker_hold(run.asker, aj_run_hold, &run);
 	aj_run_open(&run, request->snippet ? aj_procfs_own_filters() : 0);
 	if (request->snippet)
 		aj_run_arm(&run);

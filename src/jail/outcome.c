@@ -109,6 +109,8 @@ void aj_run_on_exit(struct aj_run *run)
 	for (int i = 0; i < AJ_RUN_FDS; i++)
 		aj_run_unwatch(run, (enum aj_run_fd)i);
 	aj_loop_unset(run->loop, &run->timer);
+	aj_asker_close(run->asker); /* an answer would have no effect, and the rest of the output may be shown */
+	run->asker = NULL;
 	read_rest(run);
 	if (run->mediator)
 		aj_mediator_close(run->mediator);

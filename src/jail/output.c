@@ -20,14 +20,23 @@ static bool handle_pump(struct aj_run *run, const struct aj_pump *pump, int r)
 	return r > 0;
 }
 
+bool aj_run_output_held(const struct aj_run *run, int number)
+{
+	return run->held && (run->pump ? run->pump[number - 1].terminal : run->output != NULL);
+}
+
 bool aj_run_on_output(struct aj_run *run, int number)
 {
 	char chunk[AJ_CHUNK_BYTES];
 	int *fd = number == 1 ? &run->jail.stdout_fd : &run->jail.stderr_fd;
 	struct aj_output_buffer *capture = number == 1 ? &run->result.out : &run->result.err;
 	struct aj_pump *pump = run->pump ? &run->pump[number - 1] : NULL;
-	if (*fd < 0 || (pump && !handle_pump(run, pump, aj_pump_flush(pump))))
+	if (pump && !handle_pump(run, pump, aj_pump_flush(pump)))
 		return false;
+	if (*fd < 0 || aj_run_output_held(run, number)) {
+		aj_run_still(run);
+		return false;
+	}
 	ssize_t n = read(*fd, chunk, sizeof chunk);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return errno == EINTR;

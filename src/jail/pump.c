@@ -19,13 +19,8 @@ void aj_pump_open(struct aj_pump *pump, int number, enum aj_escapes escapes)
 	pump->fd = pump->terminal ? aj_fd_reopen(number, O_WRONLY | O_NONBLOCK | O_NOCTTY) : -1;
 	if (pump->fd < 0)
 		pump->fd = fcntl(number, F_DUPFD_CLOEXEC, 3);
-	pump->last = false;
+	pump->last = pump->clean = false;
 	pump->total_bytes = pump->at = pump->bytes = 0;
-}
-
-void aj_pump_close(struct aj_pump *pump)
-{
-	aj_close(&pump->fd);
 }
 
 int aj_pump_flush(struct aj_pump *pump)
@@ -59,4 +54,40 @@ int aj_pump_write(struct aj_pump *pump, const char *data, size_t bytes)
 		memcpy(pump->kept, data, bytes);
 	pump->bytes = bytes;
 	return aj_pump_flush(pump);
+}
+
+static void undo_modes(struct aj_pump *pump)
+{
+	pump->bytes += aj_modes_undo(&pump->filter.modes, pump->kept + pump->bytes);
+}
+
+void aj_pump_hold(struct aj_pump *pump, bool held)
+{
+	static const char lines[] = AJ_MODES_ON_CLEAN_LINES;
+	bool room = sizeof pump->kept - pump->bytes >= AJ_MODES_TEXT + sizeof lines;
+	if (!pump->terminal)
+		return;
+	if (held && room) {
+		undo_modes(pump);
+		memcpy(pump->kept + pump->bytes, lines, sizeof lines - 1);
+		pump->bytes += sizeof lines - 1;
+	} else if (pump->clean && room) {
+		pump->bytes += aj_modes_again(&pump->filter.modes, pump->kept + pump->bytes);
+	}
+	pump->clean = held && room;
+	aj_pump_flush(pump); /* an error is found when more is written */
+}
+
+bool aj_pump_is_still(const struct aj_pump *pump)
+{
+	return !pump->terminal || (pump->clean && !pump->bytes);
+}
+
+void aj_pump_close(struct aj_pump *pump)
+{
+	if (pump->terminal && pump->last && !pump->bytes) {
+		undo_modes(pump);
+		aj_pump_flush(pump);
+	}
+	aj_close(&pump->fd);
 }

@@ -7,7 +7,7 @@
 
 #include "pty/escapes.h"
 
-enum { AJ_PUMP_ROOM = 32 << 10 };
+enum { AJ_PUMP_ROOM = 32 << 10, AJ_PUMP_MODES = 2 * AJ_MODES_TEXT };
 
 struct aj_pump {
 	int fd;
@@ -15,13 +15,18 @@ struct aj_pump {
 	uint64_t total_bytes;
 	size_t at, bytes; /* of `kept` */
 	bool terminal;    /* what it gets is filtered */
+	bool clean;       /* held, and its modes are undone behind what is kept */
 	struct aj_escape_filter filter;
-	char kept[AJ_PUMP_ROOM + AJ_ESCAPE_HELD];
+	char kept[AJ_PUMP_ROOM + AJ_ESCAPE_HELD + AJ_PUMP_MODES];
 };
 
 /* `number`: 1 or 2. A terminal is reopened: its own open file description can be non-blocking. `escapes`: what a terminal gets. */
 void aj_pump_open(struct aj_pump *pump, int number, enum aj_escapes escapes);
 void aj_pump_close(struct aj_pump *pump);
+/* Of a terminal: behind what is kept its modes are undone, and set again when it is held no more. Meanwhile the caller adds nothing. */
+void aj_pump_hold(struct aj_pump *pump, bool held);
+/* Held, and the terminal has taken everything; or it is no terminal. */
+bool aj_pump_is_still(const struct aj_pump *pump);
 
 /* Write kept output: 1 when all was written, 0 when not, -1 with errno. */
 int aj_pump_flush(struct aj_pump *pump);

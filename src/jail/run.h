@@ -102,6 +102,7 @@ struct aj_run {
 	bool running;        /* a run is under way */
 	bool stopping;       /* the jail is being ended */
 	bool suspending;     /* every process was stopped, because a signal came that stops us */
+	bool held;           /* a question is at the terminal, which nothing of the jail may reach meanwhile */
 	bool blind;          /* a descriptor could not be watched; the jail was killed */
 	bool exited;         /* init has ended, and the end is being handled: nothing is watched any more */
 	bool gone;           /* that is done */
@@ -149,6 +150,8 @@ void aj_run_signal(struct aj_run *run, int signal);
 enum { AJ_ARM_US = 20000000 };
 /* SIGWINCH, SIGTSTP or SIGCONT came to us, who relay the jail's terminal. */
 void aj_run_terminal_signal(struct aj_run *run, int signal);
+/* `arg`: the run. While it is held, nothing of the jail reaches a terminal; the run's asker is told when nothing is on its way any more. */
+void aj_run_hold(void *arg, bool held);
 /* Kill the jail at this time; INT64_MAX: never. */
 void aj_run_limit(struct aj_run *run, int64_t deadline_us);
 /* End the jail; it is gone some time later. */

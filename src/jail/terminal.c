@@ -1,4 +1,5 @@
-/* A jail's terminal as its run sees it: the relay is started, and stops and continues of jail and supervisor go together.
+/* A jail's terminal as its run sees it: the relay is started, stops and continues of jail and supervisor go together, and all ways from the
+ * jail to a terminal are held while a question is at the caller's.
  * It moves no bytes, and lets no jail stop its supervisor at which nobody has typed. */
 #include <errno.h>
 #include <signal.h>
@@ -15,6 +16,11 @@ static void on_hang_up(void *arg)
 	aj_run_signal(arg, SIGHUP);
 }
 
+static void on_still(void *arg)
+{
+	aj_run_still(arg);
+}
+
 void aj_run_on_terminal(struct aj_run *run, struct aj_passed *passed)
 {
 	static const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
@@ -23,6 +29,7 @@ void aj_run_on_terminal(struct aj_run *run, struct aj_passed *passed)
 		return;
 	}
 	run->pty->on_hang_up = on_hang_up;
+	run->pty->on_still = on_still;
 	run->pty->arg = run;
 	if (aj_msg_send(run->jail.report_fd, &taken) < 0 && errno != EPIPE && errno != ECONNRESET)
 		aj_run_fail(run, "init cannot be answered");
@@ -62,4 +69,25 @@ void aj_run_terminal_signal(struct aj_run *run, int signal)
 		run->suspending = true;
 		aj_pidfd_signal(run->jail.init_pidfd, SIGTSTP);
 	}
+}
+
+void aj_run_hold(void *arg, bool held)
+{
+	struct aj_run *run = arg;
+	run->held = held;
+	for (int i = 0; run->pump && i < 2; i++)
+		aj_pump_hold(&run->pump[i], held);
+	if (run->pty)
+		aj_pty_hold(run->pty, held);
+	aj_run_watch(run);
+	aj_run_still(run);
+}
+
+void aj_run_still(struct aj_run *run)
+{
+	bool still = run->held && (!run->pty || aj_pty_is_still(run->pty));
+	for (int i = 0; run->pump && i < 2; i++)
+		still = still && aj_pump_is_still(&run->pump[i]);
+	if (still)
+		aj_asker_still(run->asker);
 }

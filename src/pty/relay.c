@@ -179,6 +179,8 @@ static void on_screen(struct aj_io *io, uint32_t events)
 	(void)events;
 	write_screen(pty);
 	watch(pty);
+	if (pty->held && aj_pty_is_still(pty) && pty->on_still)
+		pty->on_still(pty->arg);
 }
 
 static void on_look(struct aj_timer *timer)
@@ -252,13 +254,28 @@ void aj_pty_refresh(struct aj_pty *pty)
 	watch(pty);
 }
 
-int64_t aj_pty_suspend(struct aj_pty *pty, bool group)
+/* The caller's terminal as it was before the run; then as the jail had it. */
+static void undo_modes(struct aj_pty *pty)
 {
 	char text[AJ_MODES_TEXT];
+	aj_buffer_add(&pty->out, text, aj_modes_undo(&pty->filter.modes, text));
+}
+
+static void set_modes_again(struct aj_pty *pty)
+{
+	char text[AJ_MODES_TEXT];
+	aj_buffer_add(&pty->out, text, aj_modes_again(&pty->filter.modes, text));
+	write_screen(pty);
+	aj_pty_refresh(pty);
+}
+
+int64_t aj_pty_suspend(struct aj_pty *pty, bool group)
+{
 	sigset_t stop, before;
 	int64_t began_us = aj_now_us();
-	aj_buffer_add(&pty->out, text, aj_modes_undo(&pty->filter.modes, text));
-	write_screen(pty); /* what the terminal does not take now is written after the pause */
+	if (!pty->held)
+		undo_modes(pty);
+	write_screen(pty); /* the rest is written after the pause */
 	detach(pty);
 	pty->typed = false;
 	sigemptyset(&stop);
@@ -266,9 +283,8 @@ int64_t aj_pty_suspend(struct aj_pty *pty, bool group)
 	sigprocmask(SIG_UNBLOCK, &stop, &before);
 	kill(group ? 0 : getpid(), SIGTSTP); /* ignored in a group that no shell could continue */
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	aj_buffer_add(&pty->out, text, aj_modes_again(&pty->filter.modes, text));
-	write_screen(pty);
-	aj_pty_refresh(pty);
+	if (!pty->held)
+		set_modes_again(pty);
 	return aj_now_us() - began_us;
 }
 
@@ -286,21 +302,24 @@ static void have_redrawn(const struct aj_pty *pty)
 
 void aj_pty_hold(struct aj_pty *pty, bool held)
 {
-	char text[AJ_MODES_TEXT];
 	if (pty->held == held || pty->hung_up)
 		return;
 	pty->held = held;
-	if (held) {
-		aj_buffer_add(&pty->out, text, aj_modes_undo(&pty->filter.modes, text));
-		write_screen(pty);
-		detach(pty);
-		watch(pty);
-	} else {
-		aj_buffer_add(&pty->out, text, aj_modes_again(&pty->filter.modes, text));
-		write_screen(pty);
-		aj_pty_refresh(pty);
+	if (!held) {
+		set_modes_again(pty);
 		have_redrawn(pty);
+		return;
 	}
+	undo_modes(pty);
+	aj_buffer_text(&pty->out, AJ_MODES_ON_CLEAN_LINES);
+	write_screen(pty);
+	detach(pty);
+	watch(pty);
+}
+
+bool aj_pty_is_still(const struct aj_pty *pty)
+{
+	return pty->out.bytes == pty->out.sent;
 }
 
 void aj_pty_drain(struct aj_pty *pty)
@@ -313,13 +332,12 @@ void aj_pty_drain(struct aj_pty *pty)
 
 void aj_pty_close(struct aj_pty *pty)
 {
-	char text[AJ_MODES_TEXT];
 	pty->on_hang_up = NULL;
 	aj_close(&pty->master);
 	watch(pty);
 	if (pty->returned)
 		aj_buffer_add(&pty->out, "\r", 1);
-	aj_buffer_add(&pty->out, text, aj_modes_undo(&pty->filter.modes, text));
+	undo_modes(pty);
 	while (!pty->hung_up && pty->out.bytes > pty->out.sent) {
 		poll(&(struct pollfd){ .fd = pty->caller.out, .events = POLLOUT }, 1, -1);
 		write_screen(pty);

@@ -25,6 +25,7 @@ struct aj_pty {
 	size_t at, bytes;     /* of `typed_keys`, not written yet */
 	char typed_keys[AJ_PTY_KEYS];
 	void (*on_hang_up)(void *arg);
+	void (*on_still)(void *arg); /* see aj_pty_hold() */
 	void *arg;
 };
 
@@ -39,8 +40,11 @@ void aj_pty_refresh(struct aj_pty *pty);
 /* Give the caller's terminal back, stop ourselves until we are continued, and take it again. `group`: the whole job. Returns the time that
  * we were stopped, which is next to nothing where no shell could continue us. */
 int64_t aj_pty_suspend(struct aj_pty *pty, bool group);
-/* While it is held the caller's terminal is as it was before the run, for a question of ours; the jail's output and keys wait. */
+/* While it is held the jail's output and keys wait, and the caller's terminal is as it was before the run, for a question of ours: on lines
+ * that are empty, once the relay is still, which on_still tells where it comes later. */
 void aj_pty_hold(struct aj_pty *pty, bool held);
+/* Has the caller's terminal taken everything? While the relay is held, nothing follows. */
+bool aj_pty_is_still(const struct aj_pty *pty);
 /* Every process of the jail has ended: read what they have written last. */
 void aj_pty_drain(struct aj_pty *pty);
 /* Write what is left, waiting for the terminal as any program does, and give it back. */

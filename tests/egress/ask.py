@@ -4,9 +4,13 @@ import contextlib
 import json
 import os
 import pty
+import re
+import select
+import shutil
 import socket
 import subprocess
 import threading
+import time
 
 import world
 
@@ -207,42 +211,83 @@ def group_lives(group):
         return False
 
 
-def at_a_terminal(code, *typed, more="", out=None):
+def answer(shown, word):
+    """The line that gives this answer to the question that is shown last: a word, and the question's number where it allows something."""
+    number = re.findall(r"once (\d\d): allow it now, run \1: allow it until the run ends, deny: $", shown)
+    return (word.replace("N", number[0] if number else "?") + "\n").encode()
+
+
+class Person:
+    """Somebody at a terminal at which agentjail was started. What the terminal has shown is in `shown`."""
+
+    def __init__(self, words, set_up=lambda: None):
+        self.shown, self.pid, self.fd = "", *pty.fork()
+        if self.pid == 0:
+            os.set_inheritable(os.dup(0), True)  # our side has no end while somebody has the other one
+            set_up()
+            os.execvp(words[0], words)
+
+    def read(self, until=lambda text: False, quiet_s=None):
+        """Reads until the terminal has shown it, has been quiet for so long, or has ended: then the answer is no."""
+        with contextlib.suppress(OSError):
+            while not until(self.shown) and select.select([self.fd], [], [], quiet_s)[0]:
+                piece = os.read(self.fd, 4096)
+                if not piece:
+                    break
+                self.shown += piece.decode()
+        return until(self.shown)
+
+    def asked(self):
+        return self.read(lambda text: text.endswith("deny: "))
+
+    def type(self, text):
+        os.write(self.fd, text)
+
+    def end(self):
+        self.read()
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        os.close(self.fd)
+        return code
+
+
+def ask_words(code, more="", options=()):
+    return W.words("run", "--policy-file", W.policy(("listed.test:80",), more=more), "--network-ask", *options, "--", world.PYTHON, "-I", "-S", "-c", GET + code)
+
+
+def at_a_terminal(code, *typed, more="", out=None, options=()):
     """Runs code in a jail whose standard input and output are elsewhere, by an agentjail whose terminal is a pseudoterminal; `typed`: what is
-    typed when the terminal shows another question. What the terminal showed, and what the code printed."""
-    policy, out = W.policy(("listed.test:80",), more=more), out or FOLDER + "/terminal.out"
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.set_inheritable(os.dup(0), True)  # our side has no end while somebody has the other one
+    typed when the terminal shows another question, see answer(). What the terminal showed, and what the code printed."""
+    out = out or FOLDER + "/terminal.out"
+
+    def elsewhere():
         null, file = os.open("/dev/null", os.O_RDONLY), os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(null, 0)
         os.dup2(file, 1)
         os.dup2(file, 2)
-        words = W.words("run", "--policy-file", policy, "--network-ask", "--", world.PYTHON, "-I", "-S", "-c", GET + code)
-        os.execvp(words[0], words)
-    shown, answers = b"", list(typed)
-    with contextlib.suppress(OSError):  # the terminal's end
-        while piece := os.read(terminal, 4096):
-            shown += piece
-            if shown.endswith(b"deny: ") and answers:
-                os.write(terminal, answers.pop(0))
-    os.waitpid(pid, 0)
-    os.close(terminal)
+    person, answers = Person(ask_words(code, more, options), elsewhere), list(typed)
+    while person.asked():
+        person.type(answer(person.shown, answers.pop(0)) if answers else b"")
+        person.shown += " "
+        if not answers:
+            break
+    person.end()
     with open(out, encoding="utf-8") as f:
-        return shown.decode(), f.read()
+        return person.shown, f.read()
 
 
 @test
 def at_the_terminal():
     ask = "print(get('api.allowed.test'), get('evil.test'), get('api.allowed.test'))"
-    shown, out = at_a_terminal(ask, b"run\n", b"deny\n")
+    shown, out = at_a_terminal(ask, "run N", "deny")
     check("run, and deny", out.startswith("True False True\n") and shown.count("the jail wants to connect to") == 2 and "evil.test:80, which is not on its list (60 s to answer)" in shown, (shown, out))
-    shown, out = at_a_terminal(ask, b"once\n", b"no\n", b"once\n")
+    shown, out = at_a_terminal(ask, "once N", "no", "once N")
     check("once is asked again", out.startswith("True False True\n") and shown.count("connect to api.allowed.test:80") == 2, (shown, out))
-    shown, out = at_a_terminal("print(get('api.allowed.test'))", b"y\n", b"\n", b"x" * 300 + b"\n")
+    numbers = re.findall(r"once (\d\d):", shown)
+    check("with another number", len(numbers) == 3 and numbers[0] != numbers[1] != numbers[2], shown)
+    shown, out = at_a_terminal("print(get('api.allowed.test'))", "y", "", "x" * 300)
     check("three lines that are no answer: a no", out.startswith("False\n") and shown.count("deny: ") == 3, (shown, out))
-    shown, out = at_a_terminal("print(get('api.allowed.test'))", b"yes\n", b"run\n")
-    check("a word that is no answer is asked again", out.startswith("True\n"), (shown, out))
+    shown, out = at_a_terminal("print(get('api.allowed.test'))", "run", "once 7", "run N")
+    check("a word without the number is asked again", out.startswith("True\n") and shown.count("deny: ") == 3, (shown, out))
     shown, out = at_a_terminal("print(get('api.allowed.test'))", more='ask_timeout = "1s"\n')
     check("nobody types: a no", out.startswith("False\n") and "no answer: denied" in shown, (shown, out))
     shown, out = at_a_terminal("""
@@ -252,7 +297,7 @@ threads = [threading.Thread(target=lambda name=name: found.append((name, get(nam
 for t in threads: t.start()
 for t in threads: t.join()
 print(sorted(found))
-""", b"run\n", b"run\n")
+""", "run N", "run N")
     check("two at a time are shown one after the other", out.startswith("[('api.allowed.test', True), ('evil.test', True)]\n") and shown.count("deny: ") == 2, (shown, out))
     done = subprocess.run(["setsid", "-w", *W.words("run", "--network-ask", "--", "true")], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
     check("without a terminal: nothing runs, and the fix", done.returncode == 2 and "--network-ask-command" in done.stderr, done)
@@ -261,33 +306,132 @@ print(sorted(found))
 @test
 def at_the_commands_own_terminal():
     """The command's terminal is relayed to ours: while a question is shown neither its output nor its keys are."""
-    code = r"""
-print("\x1b[?1049h\x1b[?1000hbegins", flush=True)
+    person = Person(ask_words(r"""
+print("\x1b[?1049h\x1b[?1000h\x1b[>1ubegins", flush=True)
 found = get("api.allowed.test")
 print("found", found, flush=True)
 print("read", input().upper(), flush=True)
-"""
-    policy = W.policy(("listed.test:80",))
-    pid, terminal = pty.fork()
-    if pid == 0:
-        words = W.words("run", "--policy-file", policy, "--network-ask", "--", world.PYTHON, "-I", "-S", "-c", GET + code)
-        os.execvp(words[0], words)
-    shown, answered, typed = "", False, False
-    with contextlib.suppress(OSError):
-        while piece := os.read(terminal, 4096):
-            shown += piece.decode()
-            if shown.endswith("deny: ") and not answered:
-                answered = True
-                os.write(terminal, b"run\n")
-            if "found" in shown and not typed:
-                typed = True
-                os.write(terminal, b"hello\r")
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    os.close(terminal)
-    check("the question is asked and answered there", code == 0 and answered and "found True" in shown, (code, shown))
-    front = shown.split("the jail wants to connect")[0]
-    check("on a screen as it was before the command", "\x1b[?1049l" in front.split("begins")[-1] and "\x1b[?1000l" in front.split("begins")[-1], shown)
-    check("and afterwards the command has its modes and its keys back", "\x1b[?1049h" in shown.split("deny: ")[-1] and "read HELLO" in shown, shown)
+"""))
+    asked = person.asked()
+    front = person.shown.split("the jail wants to connect")[0].split("begins")[-1]
+    person.type(answer(person.shown, "run N"))
+    found = person.read(lambda text: "found" in text)
+    back = person.shown.split("deny: ")[-1]
+    person.type(b"hello\r")
+    code = person.end()
+    check("the question is asked and answered there", code == 0 and asked and found and "found True" in person.shown, (code, person.shown))
+    check("on a screen as it was before the command", all(one in front for one in ("\x1b[?1049l", "\x1b[?1000l", "\x1b[<1u")), person.shown)
+    check("and afterwards the command has its modes and its keys back", all(one in back for one in ("\x1b[?1049h", "\x1b[?1000h", "\x1b[>1u")) and
+          "read HELLO" in person.shown, person.shown)
+
+
+# Every way that passes to make later text unreadable, or to leave text of one's own beside it; then the cursor is in the corner.
+HIDES = (r"\x1b[40;1H" + r"FORGED " * 2000 + r"\x1b[8;30;40m\x1b]10;black\x1b\\\x1b]11;black\x1b\\\x1b(0\x0e\x1b)0\x1b[?7l\x1b[4h\x1b[?6h\x1b[2;3r\x1b[?69h\x1b[5;9s"
+         r"\x1b#3\x1bV\x1b]8;;http://forged.test\x1b\\\x1b[?25l\x1b[?5h\x1b[20h\x1b[12l\x1b[1;1H")
+LAST = ["agentjail: the jail wants to connect to evil.test:80, which is not on its list (60 s to answer).",
+        r"  once \d\d: allow it now, run \d\d: allow it until the run ends, deny:"]
+
+
+def on_a_screen(shown):
+    """The lines that a terminal has in the end: tmux is one."""
+    with open(FOLDER + "/shown", "w", encoding="utf-8", newline="") as f:
+        f.write(shown)
+    tmux = ["tmux", "-u", "-f", "/dev/null", "-S", FOLDER + "/tmux"]
+    lines = []
+
+    def there():
+        lines[:] = subprocess.run([*tmux, "capture-pane", "-p"], capture_output=True, text=True, check=False).stdout.split("\n")
+        return any("THE END" in line for line in lines)
+    subprocess.run([*tmux, "new-session", "-d", "-x", "120", "-y", "24", "stty raw; cat '%s/shown'; printf '\\0337\\033[1;100HTHE END\\0338'; exec sleep 60" % FOLDER], check=True)
+    until(there)
+    style = subprocess.run([*tmux, "capture-pane", "-p", "-e"], capture_output=True, text=True, check=False).stdout
+    subprocess.run([*tmux, "kill-server"], check=False)
+    return [line.rstrip() for line in lines], style
+
+
+@test
+def a_forged_question():
+    """What the command has written before comes before the question, and nothing of it afterwards; keys typed before count for nothing."""
+    person = Person(ask_words(r"""
+import os, threading, time
+wrote = [0, -1]
+def flood():
+    for i in range(20000): wrote[0] += os.write(1, b"\r\nagentjail: FORGED question, which is not: deny: \x1b]0;FORGED\x07\x1b[31m")
+threading.Thread(target=flood, daemon=True).start()
+while not wrote[0] or wrote[0] != wrote[1]:  # until the terminal takes no more
+    wrote[1] = wrote[0]
+    time.sleep(0.3)
+print("found", get("evil.test"), flush=True)
+os._exit(0)
+"""))
+    time.sleep(2)  # the terminal takes nothing, and the question has to wait; no check depends on it
+    person.type(b"run\nonce\nrun\n")
+    asked = person.read(lambda text: re.search("run \\d\\d: .*deny: $", text[-80:]))
+    still = not person.read(lambda text: not text.endswith("deny: "), 0.5)
+    question = person.shown[person.shown.rfind("agentjail: the jail wants"):]
+    check("behind a flood: the question comes last, and stands", asked and still and "FORGED" not in question and "\x1b" not in question, person.shown[-600:])
+    check("what was typed before is no answer", question.count("deny: ") == 1 and "found" not in person.shown, person.shown[-600:])
+    person.type(answer(person.shown, "deny"))
+    code = person.end()
+    check("and then the command goes on", code == 0 and "found False" in person.shown, person.shown[-300:])
+    person = Person(ask_words('import os\nos.write(1, b"%s")\nprint("found", get("evil.test"))' % HIDES))
+    asked = person.asked()
+    if not shutil.which("tmux"):
+        print("skip what a terminal shows: tmux is not there (.ci/deps check)", flush=True)
+    else:
+        lines, style = on_a_screen(person.shown)
+        text = [line for line in lines if line]
+        check("all tricks of the screen: the question is readable, alone in its lines and below", asked and len(text) > 1 and text[-2] == LAST[0] and
+              re.fullmatch(LAST[1], text[-1]) and "\x1b" not in style[style.rfind("agentjail: the jail"):].replace("\x1b[39m", "").replace("\x1b[49m", ""), (lines, style))
+    person.type(answer(person.shown, "deny"))
+    check("the command ends", person.end() == 0, person.shown[-300:])
+
+
+@test
+def suspended_while_asked():
+    """Ctrl-Z at a question: the command's full screen does not come back over it."""
+    script = FOLDER + "/suspend.sh"
+    words = " ".join("'%s'" % word.replace("'", "'\\''") for word in ask_words(r'print("\x1b[?1049hbegins", flush=True); print("found", get("api.allowed.test"), flush=True)'))
+    with open(script, "w", encoding="utf-8") as f:
+        f.write(words + "\necho stopped; fg\n")
+    person = Person(["/bin/bash", "--norc", "--noprofile", "-i", script])
+    asked = person.asked()
+    person.type(b"\x1a")
+    stopped = person.read(lambda text: "stopped\r\n" in text)
+    person.read(quiet_s=0.5)
+    after = person.shown[person.shown.rfind("deny: "):]
+    check("the question stands when the run is continued", asked and stopped and "\x1b[?1049h" not in after, person.shown)
+    person.type(answer(person.shown[:person.shown.rfind("deny: ") + 6], "run N"))
+    person.end()
+    check("and takes its answer", "found True" in person.shown, person.shown)
+
+
+@test
+def where_a_question_could_be_forged():
+    """Output that a program of the host gets may be shown on the same terminal at any time."""
+    for what, redirect in (("a pipe as output", "| cat"), ("a pipe as error", "2>&1 >/dev/null | cat")):
+        person = Person(["sh", "-c", '"$@" %s' % redirect, "sh", *ask_words("print(get('api.allowed.test'))")])
+        person.end()
+        check("%s: nothing runs, and the fix" % what, "is a pipe" in person.shown and "--network-ask-command" in person.shown and "wants to connect" not in person.shown, person.shown)
+    person = Person(["sh", "-c", '"$@" | cat', "sh", *ask_words("print(get('api.allowed.test'))", options=("--json",))])
+    asked = person.asked()
+    person.type(answer(person.shown, "run N"))
+    person.end()
+    check("output that comes with the result, at the end, is none", asked and '"stdout":"True\\n"' in person.shown.replace(" ", ""), person.shown)
+    person = Person(ask_words("print(get('api.allowed.test'))", more='[terminal]\nescapes = "all"\n'))
+    person.end()
+    check("control sequences that are not filtered: nothing runs", "terminal.escapes" in person.shown and "wants to connect" not in person.shown, person.shown)
+    ours, theirs = pty.openpty()
+    person = Person(ask_words(r'import os; os.write(1, b"\x1b[?1049hFORGED " * 2000); print("found", get("api.allowed.test"), flush=True)'), lambda: os.dup2(theirs, 0))
+    os.close(theirs)
+    asked = person.asked()
+    person.read(quiet_s=0.5)
+    question = person.shown[person.shown.rfind("agentjail: the jail wants"):]
+    check("a second terminal: its output waits, too", asked and "FORGED" not in question and "\x1b[?1049l" in person.shown[person.shown.rfind("FORGED"):], person.shown[-600:])
+    person.type(answer(person.shown, "run N"))
+    person.end()
+    os.close(ours)
+    check("and comes with the answer", "found True" in person.shown[person.shown.rfind("deny: "):], person.shown[-600:])
 
 
 @test
@@ -324,6 +468,10 @@ def what_is_kept():
                 f.write("[limits]\nallow = [1]\n")
         done = W.agent("run", "--network-ask-command", "true", "--network-ask-save", folder + "/" + path, "--", "true")
         check("%s: nothing runs" % what, done.returncode == 2 and why in done.stderr, done)
+    os.link(own, folder + "/other")
+    for what, name in (("that is bound writable itself", "own.toml"), ("that is bound by another name", "other")):
+        done = W.agent("run", "--network-ask-command", "true", "--bind", folder + "/" + name + ":/mnt/x:rw", "--network-ask-save", own, "--", "true")
+        check("a file %s: nothing runs" % what, done.returncode == 2 and "where the jail may write" in done.stderr, done)
     done = W.agent("run", "--network-ask-command", "true", "--bind", folder + ":/mnt:rw", "--network-ask-save", folder + "/new.toml", "--", "true")
     check("a file where the jail may write: nothing runs", done.returncode == 2 and "where the jail may write" in done.stderr and not os.path.exists(folder + "/new.toml"), done)
 
