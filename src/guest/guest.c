@@ -277,6 +277,8 @@ static int runner_main(int argc, char **argv, char **env)
 	object *run = layer_function("agentjail.runtime.main", "run");
 	if ((missing = aj_plain_code_prepare()))
 		exit_broken(missing);
+	if (role != AJ_FRAME_FILTER && (missing = aj_plain_code_nodes()))
+		exit_broken(missing);
 	if (role == AJ_FRAME_PLAN) {
 		run_zygote(&plan, &policy, &names);
 	} else {

@@ -1,4 +1,4 @@
-/* One walk over a syntax tree that accepts plain code or declines, then the compile of the tree that was walked.
+/* One walk over a syntax tree that accepts plain code or declines, then the compile of the tree that was walked. A plain expression has no tree.
  * It refuses nothing and reports nothing: whatever it declines goes to check/checker.py, which accepts all that is accepted here. */
 #include "guest/plain_code.h"
 
@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "guest/plain_expression.h"
 #include "guest/plain_kinds.h"
 #include "guest/plain_python.h"
 
@@ -300,17 +301,47 @@ static bool keep_last_value(object *tree)
 	return good;
 }
 
+/* The checker meets the same error and reports it; an interrupt is no error, and stays. */
+static void drop_error(void)
+{
+	if (py->error() && py->is_error(*py->exception))
+		py->clear();
+}
+
+/* Its code has the value, where other code assigns that. Not by compile(), which makes the types of nodes where they are not there yet. */
+static object *compile_expression(object *source, object *filename)
+{
+	enum { EXPRESSION = 258 }; /* Py_eval_input */
+	ssize_t bytes, name_bytes;
+	const char *text = py->utf8(source, &bytes), *name = py->utf8(filename, &name_bytes);
+	object *code = text && name && aj_plain_is_expression(text, bytes) && aj_plain_is_ascii(name, name_bytes)
+	                 ? py->compile_text(text, name, EXPRESSION)
+	                 : NULL;
+	drop_error();
+	return code;
+}
+
+static object *parse(object *source, object *filename)
+{
+	if (py->error() || py->dict_item(layer->modules, names->tree_classes)) /* which code loads that may change the classes of nodes */
+		return NULL;
+	return aj_plain_code_nodes() ? NULL
+	                             : py->call(layer->compile, source, filename, names->exec, layer->parse_flags, layer->yes, NULL);
+}
+
 /* compile_plain(source, filename, allowed, bindings): the code object, or None for code that is declined. */
 static object *compile_plain(object *self, object *args)
 {
 	static struct walk w; /* the layer compiles one snippet at a time */
-	object *source = py->tuple_item(args, 0), *filename = py->tuple_item(args, 1), *tree = NULL, *code = NULL;
+	object *source = py->tuple_item(args, 0), *filename = py->tuple_item(args, 1);
+	object *code = source && filename ? compile_expression(source, filename) : NULL;
 	(void)self;
+	if (code)
+		return code;
 	w.allowed = py->tuple_item(args, 2);
 	w.bindings = py->tuple_item(args, 3);
 	w.nodes = 0;
-	if (!py->error() && !py->dict_item(layer->modules, names->tree_classes)) /* which code loads that may change the classes of nodes */
-		tree = py->call(layer->compile, source, filename, names->exec, layer->parse_flags, layer->yes, NULL);
+	object *tree = parse(source, filename);
 	if (tree && walk(&w, tree, 0) && reads_no_module(&w) && keep_last_value(tree))
 		code = py->call(layer->compile, tree, filename, names->exec, layer->code_flags, layer->yes, NULL);
 	if (code && !keep_bindings(&w)) {
@@ -319,9 +350,8 @@ static object *compile_plain(object *self, object *args)
 	}
 	forget(&w);
 	aj_python_release(tree);
-	/* The checker meets the same error and reports it; an interrupt is no error. */
-	if (!code && py->error() && py->is_error(*py->exception))
-		py->clear();
+	if (!code)
+		drop_error();
 	if (code || py->error())
 		return code;
 	py->keep(py->none);
@@ -333,9 +363,16 @@ const char *aj_plain_code_prepare(void)
 	const char *missing = aj_plain_find();
 	if (missing)
 		return missing;
-	if (!aj_plain_find_kinds())
-		return "a type of _ast";
 	return aj_plain_offer("compile_plain", compile_plain) < 0 ? "compile_plain" : NULL;
+}
+
+const char *aj_plain_code_nodes(void)
+{
+	static bool tried, found;
+	if (!tried)
+		found = aj_plain_find_nodes() && aj_plain_find_kinds();
+	tried = true;
+	return found ? NULL : "a type of _ast";
 }
 
 const char *aj_plain_code_in_test(void)

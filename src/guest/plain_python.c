@@ -31,6 +31,7 @@ static const struct aj_python_symbol symbols[] = {
 	{ "PyLong_AsLong", &aj_plain_py.number },
 	{ "PyObject_CallFunctionObjArgs", &aj_plain_py.call },
 	{ "PyCFunction_NewEx", &aj_plain_py.function },
+	{ "Py_CompileString", &aj_plain_py.compile_text },
 	{ "PyErr_ExceptionMatches", &aj_plain_py.is_error },
 	{ "PyErr_Occurred", &aj_plain_py.error },
 	{ "PyErr_Clear", &aj_plain_py.clear },
@@ -79,15 +80,11 @@ static const struct {
 	{ "PARSE_FLAGS", &aj_plain_layer.parse_flags },
 	{ "CODE_FLAGS", &aj_plain_layer.code_flags },
 	{ "DONT_INHERIT", &aj_plain_layer.yes },
-	{ "ASSIGN", &aj_plain_layer.assign },
 	{ "REFUSED_ATTRIBUTES", &aj_plain_layer.refused_attributes },
 	{ "READ_SPECIALS", &aj_plain_layer.read_specials },
 	{ "BOUND_SPECIALS", &aj_plain_layer.bound_specials },
 	{ "LOADED_SPECIALS", &aj_plain_layer.loaded_specials },
 	{ "LOOKED_AT_CALLS", &aj_plain_layer.looked_at_calls },
-	{ "Name", &aj_plain_layer.Name },
-	{ "Load", &aj_plain_layer.Load },
-	{ "Expr", &aj_plain_layer.Expr },
 };
 
 static object *module;
@@ -106,6 +103,20 @@ const char *aj_plain_find(void)
 		if (!module || !(*tables[i].slot = py->attribute(module, tables[i].name)))
 			return tables[i].name;
 	return NULL;
+}
+
+bool aj_plain_find_nodes(void)
+{
+	static const struct {
+		const char *name;
+		object **slot;
+	} types[] = { { "Name", &aj_plain_layer.Name }, { "Load", &aj_plain_layer.Load }, { "Expr", &aj_plain_layer.Expr } };
+	object *ast = aj_plain_py.import("_ast"), *make = aj_plain_py.attribute(module, "new_assignment");
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (!ast || !(*types[i].slot = aj_plain_py.attribute(ast, types[i].name)))
+			return false;
+	aj_plain_layer.assign = make ? aj_plain_py.call(make, NULL) : NULL;
+	return aj_plain_layer.assign;
 }
 
 int aj_plain_offer(const char *name, object *(*function)(object *, object *))

@@ -1,6 +1,8 @@
 /* The parts of the interpreter that the walk over plain code uses: functions of its stable interface, names made once, tables of the layer.
  * For plain_code.c alone; no Python header. */
 #pragma once
+#include <stdbool.h>
+
 #include "guest/python.h"
 
 struct aj_plain_py {
@@ -24,6 +26,7 @@ struct aj_plain_py {
 	long (*number)(object *);
 	object *(*call)(object *, ...);
 	object *(*function)(void *, object *, object *);
+	object *(*compile_text)(const char *, const char *, int);
 	int (*is_error)(object *);
 	object *(*error)(void);
 	void (*clear)(void);
@@ -44,13 +47,15 @@ extern struct aj_plain_names aj_plain_names;
 
 /* The tables of check/plain_code.py. */
 struct aj_plain_layer {
-	object *compile, *modules, *parse_flags, *code_flags, *yes, *assign;
+	object *compile, *modules, *parse_flags, *code_flags, *yes;
 	object *refused_attributes, *read_specials, *bound_specials, *loaded_specials, *looked_at_calls;
-	object *Name, *Load, *Expr;
+	object *Name, *Load, *Expr, *assign; /* nodes */
 };
 extern struct aj_plain_layer aj_plain_layer;
 
-/* NULL, or the name of what is missing: fills all three. */
+/* NULL, or the name of what is missing: fills all three, but for the nodes of the layer's. */
 const char *aj_plain_find(void);
+/* False: a class of _ast is missing. Fills the rest. */
+bool aj_plain_find_nodes(void);
 /* Hands the layer a function of this C signature, as `name` of check/plain_code.py. */
 int aj_plain_offer(const char *name, object *(*function)(object *, object *));

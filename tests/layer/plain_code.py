@@ -1,4 +1,5 @@
-"""The C walk of guest/plain_code.c beside the checker: it may decline what the checker accepts, never the other way.
+"""The C walk of guest/plain_code.c, and its look at single expressions, beside the checker: it may decline what the checker accepts, never the
+other way.
 Run by test_plain.py in a process of its own, as the runner's library is loaded here. Usage: FOLDER GUEST.SO MUTANTS SEED < sources as JSON
 """
 
@@ -15,6 +16,12 @@ NAMES = ("type getattr setattr delattr __import__ __name__ __class__ __builtins_
 ATTRIBUTES = ("format format_map obj raw detach vformat __class__ __dict__ __globals__ __init__ __name__ __code__ __self__ __func__ __mro__ __bases__ "
               "__getattribute__ __setattr__ __subclasses__ __traceback__ __wrapped__ __doc__ __module__ _x _A__x _os _flavour _evaluate __x gi_frame "
               "f_back co_code co_name tb_frame append x __reduce__ __init_subclass__ __prepare__ __slots__").split()
+# Texts that are put into a line at any place: an expression is accepted by its text.
+PIECES = ("_", "__", " ", "\n", "\t", "\\", "\\x5f", "#", "# coding: utf-7\n", "+AF8-", ";", "=", ":=", "x:=", "0for x in y", "1if x else ", " lambda: ", " await ", "yield ",
+          "f'{x}'", "f'{x.__class__}'", "\"", "'", "(", ")", ".", ".format", ".gi_frame", "type(x)", "getattr", "é", "ª", "\x00", "\r", "\f", "0x", "1e", "1_")
+EXPRESSIONS = ("2+2", "x", "f(x, key=1)", "x.y[1:2]", "{'a': [1, 2], 'b': {3}}", "a == b != c <= d", "f'{x!r:>{y}}'", "'a' if b else 'c'", "0x1F + 1e5 + 1_000", "print('a')", "2+2\n")
+NO_EXPRESSIONS = ("_x", "x.__class__", "f'{x.__class__}'", "'{0.a}'.format(x)", "type(x)", "getattr(x, 'y')", "(y := 1)", "lambda: 1", "[a for a in b]", "[0for x in y]",
+                  "await f()", "x.gi_frame", "x # __class__", "x +AF8- 1 # coding: utf-7", "'\\x5f'", "1; 2", "é", "ª")
 
 
 def main():
@@ -23,6 +30,8 @@ def main():
     load = ctypes.PyDLL(library).aj_plain_code_in_test
     load.restype = ctypes.c_char_p
     from agentjail.check import plain_code
+    if (plain_code.CODE_FLAGS, plain_code.PARSE_FLAGS) != (ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST):
+        sys.exit("plain_code.py: the flags are not those of _ast")
     from agentjail.check.allowed_imports import AllowedImports
     missing = load()
     if missing:
@@ -32,8 +41,17 @@ def main():
     judge = Judge(plain_code, AllowedImports(list(MODULES) + ["collections.*"]))
     accepted = sum(judge.accepts(source) for source in sources)
     pool = [tree for tree in map(parsed, sources) if tree is not None]
-    near = sum(judge.accepts(mutant(chance, pool)) for _ in range(int(mutants)))
-    print(json.dumps({"accepted": accepted, "sources": len(sources), "mutants": int(mutants), "mutants_accepted": near, "wrong": judge.wrong[:20]}))
+    for source in EXPRESSIONS + NO_EXPRESSIONS:
+        before = judge.expressions
+        judge.accepts(source)
+        if (judge.expressions > before) != (source in EXPRESSIONS):
+            judge.wrong.append(["not compiled as an expression" if source in EXPRESSIONS else "compiled as an expression", source])
+    near = 0
+    for _ in range(int(mutants)):
+        near += judge.accepts(mutant(chance, pool))
+        judge.accepts(line(chance, pool))
+    print(json.dumps({"accepted": accepted, "sources": len(sources), "mutants": int(mutants), "mutants_accepted": near,
+                      "expressions": judge.expressions, "wrong": judge.wrong[:20]}))
 
 
 class Judge:
@@ -42,6 +60,7 @@ class Judge:
         from agentjail.check.checker import Checker
         from agentjail.runtime.compiler import keep_last_value
         self.Checker, self.keep_last_value = Checker, keep_last_value
+        self.expressions = 0    # that were compiled without a tree
         self.before = plain_code.new_bindings()     # of snippets before
         self.before["import"].add("earlier")
         self.before["variable"].add("x")
@@ -64,9 +83,13 @@ class Judge:
         elif checker.bindings != bindings:
             self.wrong.append(["other bindings", source])
         else:
+            lone = len(tree.body) == 1 and type(tree.body[0]) is ast.Expr
+            value = compile(ast.Expression(tree.body[0].value), "f", "eval", self.plain.CODE_FLAGS, True) if lone else None
             self.keep_last_value(tree)
             want = compile(tree, "f", "exec", self.plain.CODE_FLAGS, True)
-            if parts(want) != parts(code):
+            if lone and parts(value) == parts(code):
+                self.expressions += 1
+            elif parts(want) != parts(code):
                 self.wrong.append(["other code", source])
         return True
 
@@ -110,6 +133,18 @@ def mutant(chance, pool):
         return ast.unparse(ast.fix_missing_locations(tree))
     except Exception:   # a tree that no source has
         return "0"
+
+
+def line(chance, pool):
+    """An expression of a mutant, with a piece of text put into it."""
+    tree = parsed(mutant(chance, pool))
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.expr)] if tree is not None else []
+    try:
+        text = ast.unparse(chance.choice(nodes))
+    except Exception:   # no expression, or a tree that no source has
+        return "0"
+    at = chance.randint(0, len(text))
+    return text[:at] + chance.choice(PIECES) + text[at:] if chance.random() < 0.6 else text
 
 
 if __name__ == "__main__":

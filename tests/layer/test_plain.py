@@ -30,4 +30,5 @@ def test(score):
                               input=json.dumps(sources), capture_output=True, text=True)
         said = json.loads(done.stdout) if done.returncode == 0 else {"wrong": [done.stderr[-1000:]]}
         score.check("plain/" + name, not said["wrong"], said["wrong"])
-        score.check("plain/many-" + name, said.get("accepted", 0) >= least * len(sources) and said.get("mutants_accepted", 0) > 20, said)
+        score.check("plain/many-" + name, said.get("accepted", 0) >= least * len(sources) and said.get("mutants_accepted", 0) > 20 and
+                    said.get("expressions", 0) > 20, said)

@@ -4,8 +4,6 @@ The source is parsed once; the tree that passed the check is the tree that is co
 The functions fill the claim with the errors and return None where there is no code to run. They load error_report only then.
 """
 
-import _ast
-
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.check import plain_code
 from agentjail.check.plain_code import CODE_FLAGS, PARSE_FLAGS, VALUE_NAME
@@ -65,6 +63,7 @@ def parse(source, filename=""):
 
 def keep_last_value(tree):
     """Assign the value of a last statement that is an expression, as the interactive interpreter does."""
+    import _ast
     body = tree.body
     if body and type(body[-1]) is _ast.Expr:
         last = body[-1]

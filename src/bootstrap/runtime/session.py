@@ -256,10 +256,11 @@ class Session:
         try:
             if code.co_flags & CO_COROUTINE:
                 run_coroutine(eval(code, namespace), self.wants_event_loop(code))
+                value = None
             else:
-                exec(code, namespace)
+                value = eval(code, namespace)
             self.running = None
-            value = namespace.pop(VALUE_NAME, None)
+            value = namespace.pop(VALUE_NAME, value)
             if type(value).__name__ == "coroutine":
                 from agentjail.runtime.unawaited import refuse_value
                 if refuse_value(self, value, claim):
