@@ -52,7 +52,7 @@ static bool enter(struct search *s, size_t at, const char *name)
 	return false;
 }
 
-/* Call `found` with the search at each path below the present one that fits. A pattern of folders has a slash at its end. */
+/* Call `found` with the search at each path below the present one that fits. */
 static void expand(struct search *s, const char *pattern, found_fn *found)
 {
 	size_t bytes = strcspn(pattern, "/"), at = strlen(s->path);
@@ -69,7 +69,7 @@ static void expand(struct search *s, const char *pattern, found_fn *found)
 			expand(s, rest, found);
 	if (folder)
 		closedir(folder);
-	else if (enter(s, at, part) && lstat(s->path, &st) == 0)
+	else if (enter(s, at, part) && lstat(s->path, &st) == 0 && (pattern[bytes] || !S_ISDIR(st.st_mode)))
 		expand(s, rest, found);
 	s->path[at] = '\0';
 }
@@ -82,7 +82,8 @@ static void expand_all(struct search *s, const char *const patterns[], found_fn 
 	for (const struct dirent *e; folder && (e = readdir(folder));)
 		for (size_t i = 0; patterns[i]; i++) {
 			size_t bytes = strcspn(patterns[i], "/");
-			if (strncmp(e->d_name, patterns[i], bytes) == 0 && !e->d_name[bytes] && enter(s, at, e->d_name))
+			bool fits = strncmp(e->d_name, patterns[i], bytes) == 0 && !e->d_name[bytes];
+			if (fits && (patterns[i][bytes] || e->d_type != DT_DIR) && enter(s, at, e->d_name))
 				expand(s, patterns[i] + bytes + (patterns[i][bytes] == '/'), found);
 			s->path[at] = '\0';
 		}

@@ -55,13 +55,13 @@ const char *const aj_toolchain_secrets[] = {
 	".npmrc", "npmrc", "etc/npmrc", "lib/node_modules/npm/npmrc", "lib/node_modules/npm/.npmrc", "node_modules/npm/npmrc", "node_modules/npm/.npmrc",
 	".yarnrc", ".yarnrc.yml", "bunfig.toml", ".bunfig.toml",
 	/* pip, distutils, uv, pipx: indexes are named with their passwords; the last two are the notes of `uv tool` and pipx */
-	"pip.conf", "etc/pip.conf", "etc/xdg/pip", ".pypirc", "lib/python*/distutils/distutils.cfg", "uv.toml", "etc/uv", "uv-receipt.toml", "pipx_metadata.json",
+	"pip.conf", "etc/pip.conf", "etc/xdg/pip/", ".pypirc", "lib/python*/distutils/distutils.cfg", "uv.toml", "etc/uv/", "uv-receipt.toml", "pipx_metadata.json",
 	/* conda: channels are named with tokens, also in its list and its cache of them; `state` is what `conda env config vars` sets */
-	".condarc", "condarc", "condarc.d", ".mambarc", "conda-meta/state", "pkgs/urls.txt", "pkgs/cache",
+	".condarc", "condarc", "condarc.d/", ".mambarc", "conda-meta/state", "pkgs/urls.txt", "pkgs/cache/",
 	/* cargo where an installation is its CARGO_HOME, gems, Gradle */
 	"credentials.toml", "credentials", "etc/gemrc", ".gemrc", ".gem/credentials", ".bundle/config", "gradle.properties",
 	/* brew: the services' passwords and data */
-	"etc/my.cnf", "etc/redis.conf", "var/postgresql*", "var/mysql", "var/db", "var/mongodb",
+	"etc/my.cnf", "etc/redis.conf", "var/postgresql*/", "var/mysql/", "var/db/", "var/mongodb/",
 	/* any program */
 	".netrc", "_netrc", ".git-credentials", ".git/config", "etc/gitconfig", ".env",
 	NULL,

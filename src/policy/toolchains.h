@@ -16,7 +16,8 @@ struct aj_toolchain {
 
 extern const struct aj_toolchain aj_toolchains[]; /* ends with a NULL name */
 /* Where such a folder may hold installations (the first part of a pattern may also be the folder's own name), and which files and folders
- * of it and of each installation may hold a token: these are hidden where they exist. `*` as above. Both end with NULL. */
+ * of it and of each installation may hold a token: these are hidden where they exist. A
+ * slash at the end: a folder, else a file. `*` as above. Both end with NULL. */
 extern const char *const aj_toolchain_prefixes[], *const aj_toolchain_secrets[];
 
 /* Words of filesystem.toolchains besides names. */

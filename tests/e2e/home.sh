@@ -148,7 +148,7 @@ plant .local/share/uv credentials/pypi.toml python/cpython-3.12/pip.conf tools/b
 plant .local lib/node_modules/npm/npmrc share/pipx/venvs/black/pip.conf share/pipx/venvs/black/pipx_metadata.json share/claude/token
 plant .asdf installs/nodejs/20/etc/npmrc installs/nodejs/20/lib/node_modules/npm/npmrc installs/python/3.12/pip.conf installs/python/miniconda3/envs/own/.condarc installs/rust/1.75/credentials.toml plugins/java/.git/config .git/config
 plant .local/share/mise installs/node/20/etc/npmrc installs/python/3.12/pip.conf installs/pipx-black/24.1/black/pip.conf
-plant .rbenv versions/3.3/etc/gemrc versions/3.3/.gem/credentials
+plant .rbenv versions/3.3/.env versions/3.3/etc/gemrc versions/3.3/.gem/credentials
 plant .sdkman/candidates gradle/8.5/gradle.properties
 plant .config uv/uv.toml pip/pip.conf git/credentials
 plant . .docker/config.json ./.npmrc ./.netrc ./.pypirc
@@ -158,6 +158,7 @@ mkdir "$H/apart" && echo SECRET >"$H/apart/npmrc" && mkdir -p "$H/.asdf/installs
 mkdir -p "$H/.volta/bin" "$H/.cargo/bin" "$H/.npm-global/bin" "$H/.pyenv/shims" "$H/miniconda3/bin" "$H/.local/bin" "$H/.asdf/shims" "$H/.local/share/mise/shims" "$H/.rbenv/shims" "$H/.sdkman/candidates/gradle/current/bin"
 echo shown >"$H/.asdf/installs/nodejs/20/etc/profile"
 echo shown >"$H/.pyenv/versions/3.12/lib/python3.12/os.py"
+mkdir "$H/.pyenv/versions/3.12/.env" && echo shown >"$H/.pyenv/versions/3.12/.env/pyvenv.cfg"
 chmod -R a+rX "$H"
 PATH="$H/.volta/bin:$H/.cargo/bin:$H/.npm-global/bin:$H/.nvm/versions/node/v1/bin:$H/.local/share/pnpm:$H/.pyenv/shims:$H/miniconda3/bin:$H/.local/bin:$H/.asdf/shims:$H/.local/share/mise/shims:$H/.rbenv/shims:$H/.sdkman/candidates/gradle/current/bin:/usr/bin:/bin"
 check "the tokens are there outside" test "$(grep -rlx SECRET "$H" | wc -l)" -gt $planted -a $planted -gt 40
@@ -165,7 +166,7 @@ text "no manager's token is shown" 0 '^end$' run --policy coding-agent -- sh -c 
 silent "really" SECRET
 text "nor by its name" 0 '^end$' run --policy coding-agent -- sh -c "cat '$H/.asdf/installs/nodejs/20/.netrc' '$H/.asdf/installs/nodejs/18/etc/npmrc' 2>/dev/null; echo end"
 silent "really, too" SECRET
-text "what is beside them is" 0 '^2$' run --policy coding-agent -- sh -c "grep -rlx shown '$H' | wc -l"
+text "what is beside them is" 0 '^3$' run --policy coding-agent -- sh -c "grep -rlx shown '$H' | wc -l"
 text "in a workspace everything is shown" 0 '^SECRET$' run --policy coding-agent --workspace "$H/.asdf/plugins/java" -- cat .git/config
 chmod 700 "$H/.asdf/installs"
 text "a folder that is closed to others is no error" 0 '^end$' run --policy coding-agent -- sh -c "chmod 755 '$H/.asdf/installs' 2>/dev/null; grep -rx SECRET '$H' 2>/dev/null; echo end"
