@@ -56,6 +56,19 @@ int aj_step_load(struct aj_applying *a, size_t index)
 	return open_parent(a);
 }
 
+int aj_steps_each(struct aj_applying *a, unsigned pass, bool backward, int (*fn)(struct aj_applying *a))
+{
+	for (size_t n = 0; n < a->j.count; n++) {
+		size_t i = backward ? a->j.count - 1 - n : n;
+		if (pass < AJ_PASSES && a->j.places[i].pass != (char)pass)
+			continue;
+		int missing = aj_step_load(a, i);
+		if (missing < 0 || (!missing && fn(a) < 0))
+			return -1;
+	}
+	return 0;
+}
+
 struct stat aj_step_stat(const struct aj_applying *a, const char *name)
 {
 	struct stat st;
@@ -107,7 +120,7 @@ void aj_step_unlock(struct aj_applying *a)
 		unlinkat(a->parent, a->at, 0);
 }
 
-/* What the workspace has at the places now has times of change that are ours; settled: they are no changes any more, too. */
+/* Write down the times of change that the workspace's files have now, as ours; `settled`: and that the view's files are no changes any more. */
 int aj_steps_mark(struct aj_applying *a, bool settled)
 {
 	struct aj_mark marks[MARKS_AT_ONCE + 2];

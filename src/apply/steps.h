@@ -33,6 +33,8 @@ int aj_steps_mark(struct aj_applying *a, bool settled);
 
 /* Load step `index` and open its folder. 0; 1: the folder is missing; -1 with err. */
 int aj_step_load(struct aj_applying *a, size_t index);
+/* Call `fn` for each step of a pass (AJ_PASSES: of all) whose folder is there, in their order or backward. -1 with err. */
+int aj_steps_each(struct aj_applying *a, unsigned pass, bool backward, int (*fn)(struct aj_applying *a));
 /* The state of a name in the step's folder; st_mode 0: absent. */
 struct stat aj_step_stat(const struct aj_applying *a, const char *name);
 /* Is it what the journal says was in the place? */

@@ -89,34 +89,29 @@ static int unswap_delete(struct aj_applying *a)
 static int unset_mode(struct aj_applying *a)
 {
 	struct stat now = aj_step_stat(a, a->at);
+	if (a->step.op != AJ_STEP_MODE && a->step.op != AJ_STEP_FOLDER)
+		return 0;
 	if (a->step.op == AJ_STEP_FOLDER)
 		return S_ISDIR(now.st_mode) && (now.st_mode & S_IRWXU) != S_IRWXU ? aj_step_chmod(a, S_IRWXU) : 0;
-	/* A folder of the host's that was made writable for the apply stays so until its entries are back: see aj_steps_unstage(). */
+	/* A folder of the host's that was made writable for the apply stays so until its entries are back. */
 	if (S_ISDIR(now.st_mode) && aj_step_is_old(a, &now))
 		return (now.st_mode & S_IRWXU) != S_IRWXU ? aj_step_chmod(a, now.st_mode | S_IRWXU) : 0;
 	return aj_step_is_old(a, &now) && ((now.st_mode ^ a->step.was_mode) & 0777) ? aj_step_chmod(a, a->step.was_mode) : 0;
 }
 
+static int unswap(struct aj_applying *a)
+{
+	a->dirty = true;
+	return a->step.op == AJ_STEP_PUT ? unswap_put(a) : a->step.op == AJ_STEP_DELETE ? unswap_delete(a) : 0;
+}
+
 int aj_steps_unswap(struct aj_applying *a)
 {
-	for (size_t i = 0; i < a->j.count; i++) {
-		int missing = aj_step_load(a, i);
-		if (missing < 0 || (!missing && (a->step.op == AJ_STEP_MODE || a->step.op == AJ_STEP_FOLDER) && unset_mode(a) < 0))
-			return -1;
-	}
+	if (aj_steps_each(a, AJ_PASSES, false, unset_mode) < 0)
+		return -1;
 	for (unsigned pass = AJ_PASSES; pass-- > 0;)
-		for (size_t i = a->j.count; i-- > 0;) {
-			if (a->j.places[i].pass != (char)pass)
-				continue;
-			int missing = aj_step_load(a, i);
-			if (missing < 0)
-				return -1;
-			if (missing)
-				continue;
-			a->dirty = true;
-			if ((a->step.op == AJ_STEP_PUT && unswap_put(a) < 0) || (a->step.op == AJ_STEP_DELETE && unswap_delete(a) < 0))
-				return -1;
-		}
+		if (aj_steps_each(a, pass, true, unswap) < 0)
+			return -1;
 	return 0;
 }
 
@@ -133,28 +128,25 @@ static int unstage_folder(struct aj_applying *a)
 	return old.st_mode ? give_back(a, a->old, RENAME_NOREPLACE) : 0;
 }
 
+static int unstage(struct aj_applying *a)
+{
+	a->dirty = true;
+	if (a->step.op == AJ_STEP_LOCK)
+		aj_step_unlock(a);
+	return a->step.op == AJ_STEP_PUT ? drop(a, a->fresh) : a->step.op == AJ_STEP_FOLDER ? unstage_folder(a) : 0;
+}
+
+/* Of the folders that unset_mode() left writable. */
+static int give_back_mode(struct aj_applying *a)
+{
+	struct stat now = aj_step_stat(a, a->at);
+	bool changed = S_ISDIR(now.st_mode) && aj_step_is_old(a, &now) && ((now.st_mode ^ a->step.was_mode) & 0777);
+	return a->step.op == AJ_STEP_MODE && changed ? aj_step_chmod(a, a->step.was_mode) : 0;
+}
+
 int aj_steps_unstage(struct aj_applying *a)
 {
-	for (size_t i = a->j.count; i-- > 0;) {
-		int missing = aj_step_load(a, i);
-		if (missing < 0)
-			return -1;
-		if (missing)
-			continue;
-		a->dirty = true;
-		if (a->step.op == AJ_STEP_LOCK)
-			aj_step_unlock(a);
-		else if ((a->step.op == AJ_STEP_PUT && drop(a, a->fresh) < 0) || (a->step.op == AJ_STEP_FOLDER && unstage_folder(a) < 0))
-			return -1;
-	}
-	for (size_t i = a->j.count; i-- > 0;) {
-		int missing = aj_step_load(a, i);
-		if (missing < 0)
-			return -1;
-		struct stat now = missing ? (struct stat){ 0 } : aj_step_stat(a, a->at);
-		if (a->step.op == AJ_STEP_MODE && S_ISDIR(now.st_mode) && aj_step_is_old(a, &now) &&
-		    ((now.st_mode ^ a->step.was_mode) & 0777) && aj_step_chmod(a, a->step.was_mode) < 0)
-			return -1;
-	}
+	if (aj_steps_each(a, AJ_PASSES, true, unstage) < 0 || aj_steps_each(a, AJ_PASSES, true, give_back_mode) < 0)
+		return -1;
 	return aj_steps_flush(a, false) < 0 ? -1 : aj_steps_flush(a, true);
 }

@@ -274,20 +274,16 @@ static void remove_old(int parent, const char *name)
 	unlinkat(parent, name, AT_REMOVEDIR);
 }
 
+static int clean(struct aj_applying *a)
+{
+	if (a->step.op == AJ_STEP_LOCK)
+		aj_step_unlock(a);
+	else if (a->step.was_mode && a->step.op != AJ_STEP_MODE)
+		remove_old(a->parent, a->old);
+	return 0;
+}
+
 int aj_steps_clean(struct aj_applying *a)
 {
-	if (aj_steps_mark(a, true) < 0)
-		return -1;
-	for (size_t i = 0; i < a->j.count; i++) {
-		int missing = aj_step_load(a, i);
-		if (missing < 0)
-			return -1;
-		if (missing)
-			continue;
-		if (a->step.op == AJ_STEP_LOCK)
-			aj_step_unlock(a);
-		else if (a->step.was_mode && a->step.op != AJ_STEP_MODE)
-			remove_old(a->parent, a->old);
-	}
-	return 0;
+	return aj_steps_mark(a, true) < 0 ? -1 : aj_steps_each(a, AJ_PASSES, false, clean);
 }
