@@ -160,6 +160,13 @@ void aj_fd_raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+int64_t aj_clock_ns(clockid_t clock)
+{
+	struct timespec now;
+	clock_gettime(clock, &now);
+	return aj_ns_of(now);
+}
+
 int64_t aj_now_us(void)
 {
 	struct timespec t;

@@ -1,10 +1,11 @@
-/* Owned file descriptors, whole reads and writes, and the monotonic clock.
+/* Owned file descriptors, whole reads and writes, and clocks.
  * Nothing here retries for ever: every call returns a byte count or -1 with errno. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* Close on leaving scope: `cleanup_fd int fd = open(...)`; pass ownership on with aj_steal(&fd). */
 #define cleanup_fd __attribute__((cleanup(aj_close)))
@@ -37,6 +38,13 @@ int aj_write_text(int dirfd, const char *path, const char *text);
 void aj_fd_raise_limit(void);
 
 int64_t aj_now_us(void); /* CLOCK_MONOTONIC */
+/* The nanoseconds of a time. */
+static inline int64_t aj_ns_of(struct timespec t)
+{
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+/* The time of any clock, in nanoseconds. */
+int64_t aj_clock_ns(clockid_t clock);
 /* Milliseconds as microseconds that can be added to a clock; on overflow INT64_MAX, which means never. */
 int64_t aj_us_of_ms(uint64_t ms);
 /* The time `ms` from now; INT64_MAX: never. */

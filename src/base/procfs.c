@@ -203,3 +203,17 @@ const char *aj_procfs_why_not_copyable(pid_t pid)
 	read_of(&maps, pid, "maps");
 	return maps.data ? shared_memory(maps.data) : "the memory of the session cannot be listed";
 }
+
+void aj_procfs_unescape(char *text)
+{
+	char *to = text;
+	for (const char *at = text; *at; at++) {
+		if (at[0] == '\\' && at[1] && at[2] && at[3]) {
+			*to++ = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
+			at += 3;
+		} else {
+			*to++ = *at;
+		}
+	}
+	*to = '\0';
+}

@@ -35,3 +35,6 @@ const char *aj_procfs_check_fork(pid_t pid, size_t filters);
 /* NULL when `pid` is a process, a child of the jail's init, with exactly that many filters, no_new_privs and no capabilities; else the
  * objection. The message that the runner is armed is no proof: any holder of an end of the channel, as a zygote may be, can send it. */
 const char *aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters);
+
+/* A path of a mountinfo file, in place: blanks, tabs, newlines and backslashes are three octal digits there. */
+void aj_procfs_unescape(char *text);

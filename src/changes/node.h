@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "base/fd.h"
+
 /* An open regular file; -1 with errno (EINVAL: of another type). `force`: where its mode denies access, change that for the moment. */
 int aj_node_open_file(int dir, const char *name, bool force, struct stat *ret);
 /* An open folder of the same file system; -1 with errno. `force`: where its mode denies access, give it another, until
@@ -33,9 +35,9 @@ int aj_node_same(int dir_a, bool force, int dir_b, const char *name);
 /* The time of change that no program sets. */
 static inline long long aj_node_ctime_ns(const struct stat *st)
 {
-	return (long long)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
+	return aj_ns_of(st->st_ctim);
 }
 static inline long long aj_node_mtime_ns(const struct stat *st)
 {
-	return (long long)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	return aj_ns_of(st->st_mtim);
 }

@@ -165,17 +165,10 @@ static void on_refill(struct aj_timer *timer)
 		aj_loop_set(loop, timer, aj_now_us() + AJ_QUOTA_PERIOD_US);
 }
 
-/* Processor time of this thread: time in which the thread did not run is charged to no party. */
-static int64_t processor_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
+/* Processor time is that of this thread: time in which the thread did not run is charged to no party. */
 static void read_clocks(struct aj_loop *loop)
 {
-	loop->processor_ns = processor_ns();
+	loop->processor_ns = aj_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	loop->read_us = aj_now_us();
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/procfs.h"
 #include "mounts/overlay.h"
 #include "plan/answer.h"
 
@@ -39,21 +40,6 @@ static char *read_all(const char *path)
 	return NULL;
 }
 
-/* In place: mountinfo has blanks, tabs, newlines and backslashes as three octal digits. */
-static void unescape(char *text)
-{
-	char *to = text;
-	for (const char *at = text; *at; at++) {
-		if (at[0] == '\\' && at[1] && at[2] && at[3]) {
-			*to++ = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
-			at += 3;
-		} else {
-			*to++ = *at;
-		}
-	}
-	*to = '\0';
-}
-
 static bool has_option(const char *options, const char *name)
 {
 	size_t bytes = strlen(name);
@@ -78,7 +64,7 @@ static bool may_lock_below(const struct aj_plan *plan, char *line, uint64_t *ret
 		if (!(field[i] = strsep(&line, " ")))
 			return false;
 	*ret_number = strtoul(field[NUMBER], NULL, 10);
-	unescape(field[PLACE]);
+	aj_procfs_unescape(field[PLACE]);
 	/* Our own overlays: a bound overlay of the host's has other layers. */
 	if (strcmp(type, "overlay") == 0 && super && has_option(super, "lowerdir=" AJ_OVERLAY_LAYERS))
 		return true;

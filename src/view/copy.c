@@ -78,16 +78,11 @@ static int flush_list(struct copy *c, size_t above)
 	return 0;
 }
 
-static int64_t ns_of(struct timespec t)
-{
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static int list_entry(struct copy *c, char type, const struct stat *st)
 {
 	char line[160];
 	int n = snprintf(line, sizeof line, "%c %o %lld %lld %lld %llu ", type, st->st_mode & 07777, (long long)st->st_size,
-	                 (long long)ns_of(st->st_mtim), (long long)ns_of(st->st_ctim), (unsigned long long)st->st_ino);
+	                 (long long)aj_ns_of(st->st_mtim), (long long)aj_ns_of(st->st_ctim), (unsigned long long)st->st_ino);
 	aj_buffer_add(&c->list, line, (size_t)n);
 	for (const char *at = c->path; *at; at++)
 		aj_buffer_add(&c->list, *at == '\n' ? "\\n" : *at == '\\' ? "\\\\" : at, *at == '\n' || *at == '\\' ? 2 : 1);

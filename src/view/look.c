@@ -10,6 +10,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/procfs.h"
 #include "base/text.h"
 #include "view/tree.h"
 
@@ -76,20 +77,6 @@ void aj_view_skipped_text(const struct aj_copied *copied, char *out, size_t out_
 
 /* --- mounts --- */
 
-/* In place: mountinfo has blanks, tabs, newlines and backslashes as three octal digits. */
-static void unescape(char *text)
-{
-	char *to = text;
-	for (const char *at = text; *at; at++)
-		if (at[0] == '\\' && at[1] && at[2] && at[3]) {
-			*to++ = (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0'));
-			at += 3;
-		} else {
-			*to++ = *at;
-		}
-	*to = '\0';
-}
-
 const char *aj_view_mount_below(struct aj_arena *arena, const char *folder)
 {
 	enum { PLACE = 4 };
@@ -102,7 +89,7 @@ const char *aj_view_mount_below(struct aj_arena *arena, const char *folder)
 			field = strsep(&rest, " ");
 		if (!field)
 			continue;
-		unescape(field);
+		aj_procfs_unescape(field);
 		if (aj_path_below(field, folder))
 			found = aj_strdup(arena, field);
 	}

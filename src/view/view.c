@@ -57,19 +57,12 @@ static int fail(struct aj_error *err, int errnum, const char *what)
 	return aj_fail(err, AJ_EXIT_SETUP, "changes", errnum, "%s", what);
 }
 
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* File systems stamp changes with the coarse clock of the tick, or with a finer one in between. When the coarse one is later than `since`,
  * every change from then on is stamped later, and every change of before was stamped earlier. */
 static void pass_tick(int64_t since)
 {
 	enum { TRIES = 100 }; /* the clock may be set back */
-	for (int i = 0; i < TRIES && clock_ns(CLOCK_REALTIME_COARSE) <= since; i++)
+	for (int i = 0; i < TRIES && aj_clock_ns(CLOCK_REALTIME_COARSE) <= since; i++)
 		nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
 }
 
@@ -247,7 +240,7 @@ static int make_layers(struct aj_view *a, const struct aj_request *request, stru
 	char path[PATH_MAX];
 	struct aj_mount *row = row_of(a);
 	bool mapped = a->plan.host_uid != geteuid();
-	int64_t began = clock_ns(CLOCK_REALTIME);
+	int64_t began = aj_clock_ns(CLOCK_REALTIME);
 	const char *below = aj_view_mount_below(&a->arena, a->plan.apart);
 	if (below) {
 		aj_fail(err, AJ_EXIT_SETUP, "changes", 0,
@@ -320,7 +313,7 @@ static int make_tree(struct aj_view *a, const struct aj_request *request, struct
 	row->source = a->plan.changes = aj_printf(&a->arena, "%s/copy", path);
 	if (a->resumed)
 		return 0;
-	int64_t copied = clock_ns(CLOCK_REALTIME); /* every change of the jail's gets a later ctime than every file of the copy has now */
+	int64_t copied = aj_clock_ns(CLOCK_REALTIME); /* every change of the jail's gets a later ctime than every file of the copy has now */
 	pass_tick(copied);
 	a->record.started_ns = copied + TICK_NS;
 	return 0;
@@ -437,7 +430,7 @@ json_t *aj_view_report(struct aj_view *a)
 	if (!a)
 		return NULL;
 	a->reported = true;
-	a->record.ended_ns = clock_ns(CLOCK_REALTIME);
+	a->record.ended_ns = aj_clock_ns(CLOCK_REALTIME);
 	aj_view_record_write(&a->plan, &a->record, a->dir, a->id, &err);
 	bool kept = count_changes(a, &count);
 	json_t *doc = json_pack("{s:s, s:I}", "mode", a->copy ? "copy" : "overlay", "files", (json_int_t)count.files);

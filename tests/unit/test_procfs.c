@@ -83,3 +83,16 @@ Test(procfs, children)
 	cr_expect_eq(aj_procfs_open_child(getpid(), getpid(), &info), -1);
 	cr_expect_eq(aj_procfs_open_child(0, getpid(), &info), -1);
 }
+
+Test(procfs, paths_of_mounts)
+{
+	static const char *const paths[][2] = {
+		{ "/a\\040b\\011\\012\\134c", "/a b\t\n\\c" }, { "/plain", "/plain" }, { "/\\04", "/\\04" }, { "", "" }
+	};
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		char text[40];
+		strcpy(text, paths[i][0]);
+		aj_procfs_unescape(text);
+		cr_expect_str_eq(text, paths[i][1]);
+	}
+}
