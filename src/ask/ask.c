@@ -19,12 +19,17 @@ enum {
 
 static const char nobody[] = "this name and port are not on the jail's list, and this run has nobody to ask";
 
-static void answer(aj_answered_fn *fn, void *arg, const char *name, uint16_t port, uint32_t relay_id,
-                   enum aj_egress_verdict verdict, const char *why)
+/* The refusal of a question that nobody was asked. */
+static void refuse(aj_answered_fn *fn, void *arg, const char *name, uint16_t port, uint32_t relay_id, const char *why)
 {
-	struct aj_egress_answer a = { .id = relay_id, .verdict = verdict };
-	aj_ascii(a.why, sizeof a.why, why); /* cut where it is longer */
-	fn(arg, name, port, &a);
+	struct aj_ask_answer a = { .name = name, .port = port, .said = { .id = relay_id, .verdict = AJ_EGRESS_DENY } };
+	snprintf(a.said.why, sizeof a.said.why, "%s", why);
+	fn(arg, &a);
+}
+
+static const char *by_whom(const struct aj_asker *a)
+{
+	return a->way == &aj_ask_by_command ? "command" : a->way == &aj_ask_by_descriptor ? "fd" : "terminal";
 }
 
 static bool was_denied(const struct aj_asker *a, const char *name, uint16_t port, int64_t now_us)
@@ -55,10 +60,14 @@ void aj_asked_end(struct aj_asked *q, enum aj_egress_verdict verdict, const char
 		remember(a, q);
 	else if (verdict == AJ_EGRESS_RUN && a->save && aj_ask_save_add(a->save, q->name, q->port, &err) < 0)
 		snprintf(unsaved, sizeof unsaved, "it was allowed for this run, and could not be saved: %s", err.cause);
-	answer(q->fn, q->arg, q->name, q->port, q->relay_id, verdict,
-	       verdict == AJ_EGRESS_DENY ? why
-	       : err.exit_code           ? unsaved
-	                                 : "");
+	struct aj_ask_answer said = { .name = q->name,
+		                      .port = q->port,
+		                      .by = by_whom(a),
+		                      .waited_us = aj_now_us() - q->asked_us,
+		                      .said = { q->relay_id, verdict, "" } };
+	if (verdict == AJ_EGRESS_DENY || err.exit_code) /* cut where it is longer */
+		aj_ascii(said.said.why, sizeof said.said.why, verdict == AJ_EGRESS_DENY ? why : unsaved);
+	q->fn(q->arg, &said);
 }
 
 static void on_deadline(struct aj_timer *timer)
@@ -101,12 +110,18 @@ void aj_asker_ask(struct aj_asker *a, uint32_t relay_id, const char *name, uint1
 	else if (!why && (!q || !take_token(a, now_us)))
 		why = "this name and port are not on the jail's list, and too many questions were asked";
 	if (why) {
-		answer(fn, arg, name, port, relay_id, AJ_EGRESS_DENY, why);
+		refuse(fn, arg, name, port, relay_id, why);
 		return;
 	}
-	*q = (struct aj_asked){
-		.asker = a, .id = ++a->last_id, .relay_id = relay_id, .port = port, .fn = fn, .arg = arg, .pidfd = -1, .out = { .fd = -1 }
-	};
+	*q = (struct aj_asked){ .asker = a,
+		                .id = ++a->last_id,
+		                .relay_id = relay_id,
+		                .port = port,
+		                .asked_us = now_us,
+		                .fn = fn,
+		                .arg = arg,
+		                .pidfd = -1,
+		                .out = { .fd = -1 } };
 	strcpy(q->name, name);
 	q->deadline = (struct aj_timer){ .fn = on_deadline, .arg = q };
 	aj_loop_set(a->loop, &q->deadline, aj_in_ms(a->timeout_ms));

@@ -12,8 +12,15 @@
 
 struct aj_asker;
 
-/* The answer to a question of this id; called once for each, perhaps before aj_asker_ask() returns. `why` of a permission: it could not be saved. */
-typedef void aj_answered_fn(void *arg, const char *name, uint16_t port, const struct aj_egress_answer *answer);
+/* The answer to a question; called once for each, perhaps before aj_asker_ask() returns. `why` of a permission: it could not be saved. */
+struct aj_ask_answer {
+	const char *name;
+	uint16_t port;
+	const char *by; /* "terminal", "command" or "fd"; NULL: nobody was asked */
+	int64_t waited_us;
+	struct aj_egress_answer said;
+};
+typedef void aj_answered_fn(void *arg, const struct aj_ask_answer *answer);
 
 /* Before the jail is made: -1 with err where the caller cannot be asked, or the file cannot be added to. NULL in *ret: nobody is asked.
  * `shown`: the command's output goes out while it runs. */
@@ -44,6 +51,7 @@ struct aj_asked {
 	uint16_t port;
 	char name[256];
 	struct aj_timer deadline;
+	int64_t asked_us;
 	aj_answered_fn *fn;
 	void *arg;
 	/* Of the command that was started for it. */

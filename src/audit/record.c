@@ -174,28 +174,64 @@ static json_int_t milliseconds(uint64_t us)
 	return (json_int_t)((us + 999) / 1000);
 }
 
-json_t *aj_record_connections(const struct aj_request *request, const struct aj_network_use *network, size_t *at)
+static json_t *time_of(int64_t us)
 {
-	enum { MOST = 100 }; /* each takes 500 bytes at most */
+	return time_json(us / 1000000, us / 1000 % 1000);
+}
+
+static json_t *connection_json(const struct aj_network_use *network, size_t i)
+{
+	const struct aj_network_connection *one = &network->connections[i];
+	return json_pack("{s:s, s:s, s:i, s:o, s:I, s:I, s:I}", "host", one->host, "address", one->address, "port", one->port,
+	                 "time", time_of(one->began_us), "lasted_ms", (json_int_t)(one->lasted_us / 1000), "bytes_out",
+	                 (json_int_t)one->bytes_out, "bytes_in", (json_int_t)one->bytes_in);
+}
+
+static json_t *published_json(const struct aj_network_use *network, size_t i)
+{
+	const struct aj_network_published *one = &network->published[i];
+	return json_pack("{s:s, s:i, s:i, s:o, s:I, s:I, s:I}", "client", one->client, "port", one->port, "guest_port",
+	                 one->guest_port, "time", time_of(one->began_us), "lasted_ms", (json_int_t)(one->lasted_us / 1000),
+	                 "bytes_out", (json_int_t)one->bytes_out, "bytes_in", (json_int_t)one->bytes_in);
+}
+
+static json_t *answer_json(const struct aj_network_use *network, size_t i)
+{
+	const struct aj_network_answer *one = &network->answers[i];
+	json_t *json = json_pack("{s:s, s:i, s:s, s:s, s:o, s:I}", "host", one->host, "port", one->port, "answer", one->answer, "by",
+	                         one->by, "time", time_of(one->answered_us), "waited_ms", (json_int_t)(one->waited_us / 1000));
+	if (one->why[0])
+		json_object_set_new(json, "why", json_string(one->why));
+	return json;
+}
+
+json_t *aj_record_network(const struct aj_request *request, const struct aj_network_use *network, size_t *at)
+{
+	enum { MOST = 100 }; /* each takes 600 bytes at most */
+	const struct {
+		const char *event;
+		size_t count;
+		json_t *(*one)(const struct aj_network_use *network, size_t i);
+	} kinds[] = {
+		{ "answers", network->answer_count, answer_json },
+		{ "connections", network->connection_count, connection_json },
+		{ "published", network->published_count, published_json },
+	};
+	size_t kind = 0, before = 0;
+	while (kind < sizeof kinds / sizeof *kinds && *at >= before + kinds[kind].count)
+		before += kinds[kind++].count;
+	if (kind == sizeof kinds / sizeof *kinds)
+		return NULL;
 	struct aj_composer c = { .doc = json_object() };
 	json_t *list = json_array();
-	for (size_t end = *at + MOST; *at < network->listed && *at < end; ++*at) {
-		const struct aj_network_connection *one = &network->connections[*at];
-		json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:o, s:I, s:I, s:I}", "host", one->host, "address",
-		                                      one->address, "port", one->port, "time",
-		                                      time_json(one->began_us / 1000000, one->began_us / 1000 % 1000),
-		                                      "lasted_ms", (json_int_t)(one->lasted_us / 1000), "bytes_out",
-		                                      (json_int_t)one->bytes_out, "bytes_in", (json_int_t)one->bytes_in));
-	}
+	for (size_t end = before + kinds[kind].count; *at < end && json_array_size(list) < MOST; ++*at)
+		json_array_append_new(list, kinds[kind].one(network, *at - before));
 	set_member(&c, "v", json_integer(1));
-	set_member(&c, "event", json_string("connections"));
+	set_member(&c, "event", json_string(kinds[kind].event));
 	set_member(&c, "id", aj_composer_short(&c, request->id, SHORT_BYTES));
 	set_member(&c, "time", time_now());
-	set_member(&c, "connections", list);
-	if (json_array_size(list))
-		return c.doc;
-	json_decref(c.doc);
-	return NULL;
+	set_member(&c, kinds[kind].event, list);
+	return c.doc;
 }
 
 json_t *aj_record_end(const struct aj_request *request, json_t *policy, const struct aj_plan *plan, const struct aj_result *r)

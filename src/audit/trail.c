@@ -77,11 +77,11 @@ int aj_trail_start(struct aj_trail *trail, const struct aj_site *site, const str
 	return -1;
 }
 
-static int write_connections(const struct aj_trail *trail, const struct aj_network_use *network, struct aj_error *err)
+static int write_network(const struct aj_trail *trail, const struct aj_network_use *network, struct aj_error *err)
 {
 	size_t at = 0;
 	int r = 0;
-	for (json_t *record; r == 0 && (record = aj_record_connections(trail->request, network, &at));)
+	for (json_t *record; r == 0 && (record = aj_record_network(trail->request, network, &at));)
 		r = append_record(&trail->audit, false, record, err);
 	return r;
 }
@@ -90,7 +90,7 @@ void aj_trail_connections(const struct aj_network_use *network, void *arg)
 {
 	struct aj_trail *trail = arg;
 	struct aj_error why = { 0 };
-	if (trail->audit.kind != AJ_AUDIT_NONE && !trail->late[0] && write_connections(trail, network, &why) < 0)
+	if (trail->audit.kind != AJ_AUDIT_NONE && !trail->late[0] && write_network(trail, network, &why) < 0)
 		aj_error_text(&why, trail->late, sizeof trail->late);
 }
 
@@ -103,7 +103,7 @@ int aj_trail_end(const struct aj_trail *trail, const struct aj_policy *policy, c
 	json_t *named = aj_policy_json(policy, request);
 	int r = trail->audit.kind == AJ_AUDIT_NONE ? -1 : 0;
 	if (r == 0)
-		r = write_connections(trail, &result->network, &why);
+		r = write_network(trail, &result->network, &why);
 	if (r == 0 && trail->late[0])
 		r = aj_fail(&why, AJ_EXIT_SETUP, "audit", 0, "%s", trail->late);
 	if (r == 0)

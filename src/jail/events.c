@@ -70,6 +70,7 @@ void aj_run_watch(struct aj_run *run)
 	watch_fd(run, AJ_RUN_LISTENER, run->listener_fd, EPOLLIN);
 	watch_fd(run, AJ_RUN_CONNECTOR, run->mediator ? run->mediator->connector.socket : -1, EPOLLIN);
 	watch_fd(run, AJ_RUN_RELAY, run->relay.socket, EPOLLIN);
+	watch_fd(run, AJ_RUN_PUBLISHER, run->publish ? run->publish->publisher.socket : -1, EPOLLIN);
 	watch_fd(run, AJ_RUN_INIT, jail->init_pidfd, EPOLLIN);
 	int64_t due_us = next_deadline_us(run);
 	if (due_us == INT64_MAX)
@@ -116,6 +117,9 @@ static unsigned handle_ready(struct aj_run *run, enum aj_run_fd which, uint32_t 
 		break;
 	case AJ_RUN_RELAY:
 		aj_run_on_relay(run);
+		break;
+	case AJ_RUN_PUBLISHER:
+		aj_run_on_publisher(run);
 		break;
 	default:
 		aj_run_on_exit(run);

@@ -12,7 +12,6 @@
 #include "base/fd.h"
 #include "base/procfs.h"
 #include "pty/relay.h"
-#include "publish/publish.h"
 
 /* Except for signals that the caller ignores, as nohup does. */
 static int watched_signals(bool terminal, sigset_t *before)
@@ -133,6 +132,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 		               .connections = on->connections,
 		               .connections_arg = on->connections_arg };
 	run.mediator = plan->snippet ? NULL : &mediator;
+	run.publish = plan->publish.count ? &publish : NULL;
 	if (launch_jail(&run, request, &publish, &ret->setup) < 0) {
 		aj_publish_end(&publish);
 		aj_asker_close(run.asker);

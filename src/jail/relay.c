@@ -1,4 +1,5 @@
-/* The supervisor's side of a network by allow-list: starts the relay with the sockets that init made, and reads the relay's reports.
+/* The supervisor's side of a jail's network: starts the relay of an allow-list with the sockets that init made, and reads its reports and
+ * those of the publisher of ports.
  * It judges no connection, and opens none: the relay does, and where that ends every later connection fails. */
 #include <errno.h>
 #include <poll.h>
@@ -8,6 +9,7 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "base/sockaddr.h"
 #include "base/text.h"
 #include "jail/inner.h"
 #include "plan/egress.h"
@@ -60,15 +62,20 @@ static struct aj_network_trouble trouble(const struct aj_egress_event *event)
 	return one;
 }
 
-static void add_connection(struct aj_network_use *network, const struct aj_egress_event *event)
+/* Of a time by aj_now_us(): since 1970. */
+static int64_t date_us(int64_t at_us)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
-	int64_t ago_us = aj_now_us() - event->opened_us;
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 - (aj_now_us() - at_us);
+}
+
+static void add_connection(struct aj_network_use *network, const struct aj_egress_event *event)
+{
 	struct aj_network_connection one = { .port = event->port,
 		                             .bytes_out = event->bytes_out,
 		                             .bytes_in = event->bytes_in,
-		                             .began_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 - ago_us,
+		                             .began_us = date_us(event->opened_us),
 		                             .lasted_us = event->lasted_us };
 	aj_ascii(one.host, sizeof one.host, event->name[0] ? event->name : event->address);
 	aj_ascii(one.address, sizeof one.address, event->address);
@@ -86,25 +93,27 @@ static void add_event(struct aj_network_use *network, const struct aj_egress_eve
 		aj_network_add_trouble(&network->failed, &one);
 }
 
-static void record_connections(struct aj_run *run);
+static void record(struct aj_run *run);
 
 static void on_record_timer(struct aj_timer *timer)
 {
-	record_connections(timer->arg);
+	record(timer->arg);
 }
 
-/* The first ones at once. Those of a time without a run wait for the next one, as its result has them, too. */
-static void record_connections(struct aj_run *run)
+/* The first ones at once, and each answer of a person's. Those of a time without a run wait for the next one, as its result has them, too. */
+static void record(struct aj_run *run)
 {
-	if (!run->connections || !run->running || !run->network.listed || run->record_timer.place)
+	if (!run->connections || !run->running || !aj_network_unrecorded(&run->network) ||
+	    (run->record_timer.place && !run->network.answer_count))
 		return;
 	run->connections(&run->network, run->connections_arg);
-	aj_network_forget_connections(&run->network);
+	aj_network_forget_recorded(&run->network);
+	aj_loop_unset(run->loop, &run->record_timer);
 	run->record_timer = (struct aj_timer){ .fn = on_record_timer, .arg = run };
 	aj_loop_set(run->loop, &run->record_timer, aj_now_us() + RECORD_EVERY_US);
 }
 
-static void on_end(struct aj_run *run)
+static void on_end_of_relay(struct aj_run *run)
 {
 	static const struct aj_network_trouble lost = { .host = "every host",
 		                                        .why = "agentjail's relay has ended, so no connection is made any more",
@@ -113,20 +122,37 @@ static void on_end(struct aj_run *run)
 	if (!run->exited)
 		aj_network_add_trouble(&run->network.refused, &lost);
 	aj_run_unwatch(run, AJ_RUN_RELAY);
-	aj_loop_unset(run->loop, &run->record_timer);
 	aj_helper_end(&run->relay);
 }
 
-static void on_answer(void *arg, const char *name, uint16_t port, const struct aj_egress_answer *answer)
+static void add_answer(struct aj_network_use *network, const struct aj_ask_answer *answer)
+{
+	static const char *const verdicts[] = { [AJ_EGRESS_DENY] = "deny", [AJ_EGRESS_ONCE] = "once", [AJ_EGRESS_RUN] = "run" };
+	struct aj_network_answer one = { .port = answer->port,
+		                         .answer = verdicts[answer->said.verdict],
+		                         .by = answer->by,
+		                         .answered_us = date_us(aj_now_us()),
+		                         .waited_us = answer->waited_us };
+	aj_ascii(one.host, sizeof one.host, answer->name);
+	aj_ascii(one.why, sizeof one.why, answer->said.why);
+	aj_network_add_answer(network, &one);
+}
+
+/* It is on record before it has an effect. */
+static void on_answer(void *arg, const struct aj_ask_answer *answer)
 {
 	struct aj_run *run = arg;
-	struct aj_network_trouble unsaved = { .port = port, .count = 1 };
-	if (answer->verdict != AJ_EGRESS_DENY && answer->why[0]) {
-		aj_ascii(unsaved.host, sizeof unsaved.host, name);
-		aj_ascii(unsaved.why, sizeof unsaved.why, answer->why);
+	struct aj_network_trouble unsaved = { .port = answer->port, .count = 1 };
+	if (answer->by) {
+		add_answer(&run->network, answer);
+		record(run);
+	}
+	if (answer->said.verdict != AJ_EGRESS_DENY && answer->said.why[0]) {
+		aj_ascii(unsaved.host, sizeof unsaved.host, answer->name);
+		aj_ascii(unsaved.why, sizeof unsaved.why, answer->said.why);
 		aj_network_add_trouble(&run->network.failed, &unsaved);
 	}
-	aj_egress_answer(&run->relay, answer);
+	aj_egress_answer(&run->relay, &answer->said);
 }
 
 /* False: the relay has ended. */
@@ -147,22 +173,75 @@ void aj_run_on_relay(struct aj_run *run)
 	if (run->relay.pidfd < 0)
 		return;
 	bool lives = read_reports(run, TURN);
-	record_connections(run);
+	record(run);
 	if (!lives)
-		on_end(run);
+		on_end_of_relay(run);
+}
+
+/* --- published ports --- */
+
+static void add_published(struct aj_run *run, const struct aj_publish_event *event)
+{
+	char address[46];
+	const struct aj_published *port = &run->plan->publish.items[event->number];
+	struct aj_network_published one = { .port = port->rule.port,
+		                            .guest_port = port->rule.guest_port,
+		                            .bytes_out = event->bytes_out,
+		                            .bytes_in = event->bytes_in,
+		                            .began_us = date_us(event->opened_us),
+		                            .lasted_us = event->lasted_us };
+	aj_sockaddr_text(event->family, event->client, address);
+	snprintf(one.client, sizeof one.client, event->family == AF_INET6 ? "[%s]:%u" : "%s:%u", address, event->client_port);
+	aj_network_add_published(&run->network, &one);
+}
+
+/* False: the publisher has ended. */
+static bool read_published(struct aj_run *run, int most)
+{
+	struct aj_publish_event event;
+	int r = 1;
+	while (most-- && (r = aj_publish_read(run->publish, &event)) > 0)
+		if (event.number < run->plan->publish.count)
+			add_published(run, &event);
+	return r != 0;
+}
+
+void aj_run_on_publisher(struct aj_run *run)
+{
+	bool lives = read_published(run, TURN);
+	record(run);
+	if (!lives) {
+		aj_run_unwatch(run, AJ_RUN_PUBLISHER);
+		aj_publish_end(run->publish);
+	}
+}
+
+/* --- the end --- */
+
+/* Of a helper that was told to end: what it says until then. */
+static void read_last(struct aj_run *run, const struct aj_helper *helper, bool (*read_some)(struct aj_run *run, int most))
+{
+	int64_t until_us = aj_in_ms(run->lasting ? LAST_SHARED_MS : LAST_MS);
+	while (read_some(run, TURN) && aj_now_us() < until_us) {
+		int64_t left_ms = (until_us - aj_now_us()) / 1000;
+		poll(&(struct pollfd){ .fd = helper->socket, .events = POLLIN }, 1, left_ms > 0 ? (int)left_ms : 0);
+	}
 }
 
 void aj_run_end_relay(struct aj_run *run)
 {
-	int64_t until_us = aj_in_ms(run->lasting ? LAST_SHARED_MS : LAST_MS);
-	if (run->relay.pidfd < 0)
-		return;
-	aj_egress_stop(&run->relay);
-	while (read_reports(run, TURN) && aj_now_us() < until_us) {
-		int64_t left_ms = (until_us - aj_now_us()) / 1000;
-		poll(&(struct pollfd){ .fd = run->relay.socket, .events = POLLIN }, 1, left_ms > 0 ? (int)left_ms : 0);
+	if (run->publish && run->publish->publisher.pidfd >= 0) {
+		aj_publish_stop(run->publish);
+		read_last(run, &run->publish->publisher, read_published);
+		aj_run_unwatch(run, AJ_RUN_PUBLISHER);
+		aj_publish_end(run->publish);
 	}
-	on_end(run);
+	if (run->relay.pidfd >= 0) {
+		aj_egress_stop(&run->relay);
+		read_last(run, &run->relay, read_reports);
+		on_end_of_relay(run);
+	}
+	aj_loop_unset(run->loop, &run->record_timer);
 }
 
 void aj_run_report_network(struct aj_run *run)
@@ -170,5 +249,6 @@ void aj_run_report_network(struct aj_run *run)
 	aj_network_free(&run->result.network);
 	run->result.network = run->network;
 	run->result.network.relayed = run->plan->network == AJ_NET_ALLOW;
+	run->result.network.publishes = run->plan->publish.count;
 	run->network = (struct aj_network_use){ 0 };
 }

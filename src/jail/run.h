@@ -12,6 +12,7 @@
 #include "mediate/locks.h"
 #include "mediate/mediate.h"
 #include "result/verdict.h"
+#include "publish/publish.h"
 #include "sandbox/launch.h"
 #include "view/view.h"
 #include "workspace/growth.h"
@@ -26,6 +27,7 @@ enum aj_run_fd {
 	AJ_RUN_LISTENER,
 	AJ_RUN_CONNECTOR,
 	AJ_RUN_RELAY,
+	AJ_RUN_PUBLISHER,
 	AJ_RUN_INIT,
 	AJ_RUN_FDS
 };
@@ -77,6 +79,7 @@ struct aj_run {
 	struct aj_mediator *mediator;  /* for a command; open where the plan mediates calls. NULL: none */
 	struct aj_locks locks;         /* where the plan mediates locks */
 	struct aj_helper relay;        /* of a network by allow-list */
+	struct aj_publish *publish;    /* the owner's: ports of the host that lead into the jail; NULL: none */
 	struct aj_asker *asker;        /* the owner's: about names that its list lacks; NULL: nobody is asked */
 	struct aj_network_use network; /* its reports that are in no result yet */
 	struct aj_timer record_timer;  /* until it goes off, connections that have ended wait for each other */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -38,7 +39,8 @@ struct passage {
 	struct aj_flow in, out; /* to the server, from it */
 	struct aj_timer timer;
 	uint16_t guest_port;
-	int family; /* of the attempt: a server may listen on 127.0.0.1, or on ::1 alone */
+	int family;                     /* of the attempt: a server may listen on 127.0.0.1, or on ::1 alone */
+	struct aj_publish_event report; /* it is freed once that is sent */
 };
 
 struct aj_publisher {
@@ -47,7 +49,9 @@ struct aj_publisher {
 	struct port ports[AJ_PUBLISHED_MAX];
 	size_t port_count;
 	struct passage *passages;
-	unsigned count, most;
+	struct passage *first_ended, **last_ended; /* to be reported */
+	unsigned count, most;                      /* of both */
+	bool stopping;
 	uint64_t moved; /* by all; no limit counts it */
 	struct aj_bulk bulk;
 	struct aj_timer rest, full;
@@ -56,6 +60,7 @@ struct aj_publisher {
 
 static void watch_ports(struct aj_publisher *p, bool on)
 {
+	on = on && !p->stopping;
 	p->parked = !on;
 	for (size_t i = 0; i < p->port_count; i++)
 		if (!on)
@@ -63,7 +68,7 @@ static void watch_ports(struct aj_publisher *p, bool on)
 		else if (aj_loop_watch(p->loop, &p->ports[i].io, p->ports[i].fd, EPOLLIN) < 0)
 			_exit(1);
 	aj_loop_unset(p->loop, &p->full);
-	if (!on)
+	if (!on && !p->stopping)
 		aj_loop_set(p->loop, &p->full, aj_now_us() + FULL_US);
 }
 
@@ -71,6 +76,43 @@ static void on_full(struct aj_timer *timer)
 {
 	struct aj_publisher *p = timer->arg;
 	watch_ports(p, p->count < p->most);
+}
+
+/* --- reports --- */
+
+/* What the supervisor does not read yet waits, and counts as open. */
+static void send_reports(struct aj_publisher *p)
+{
+	struct passage *c;
+	while ((c = p->first_ended)) {
+		if (send(p->supervisor.fd, &c->report, sizeof c->report, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+			if (errno != EAGAIN && errno != ENOBUFS)
+				_exit(1);
+			break;
+		}
+		if (!(p->first_ended = c->next))
+			p->last_ended = &p->first_ended;
+		p->count--;
+		free(c);
+	}
+	if (p->stopping && !p->passages && !p->first_ended)
+		_exit(0);
+	if (aj_loop_watch(p->loop, &p->supervisor, p->supervisor.fd, (p->stopping ? 0 : EPOLLIN) | (p->first_ended ? EPOLLOUT : 0)) < 0)
+		_exit(1);
+	if (p->parked && p->count < p->most)
+		watch_ports(p, true);
+}
+
+static void report(struct passage *c)
+{
+	struct aj_publisher *p = c->publisher;
+	c->report.bytes_in = c->in.moved;
+	c->report.bytes_out = c->out.moved;
+	c->report.lasted_us = aj_now_us() - c->report.opened_us;
+	c->next = NULL;
+	*p->last_ended = c;
+	p->last_ended = &c->next;
+	send_reports(p);
 }
 
 /* --- one passage --- */
@@ -85,10 +127,7 @@ static void end_passage(struct passage *c, bool abruptly)
 	aj_side_close(p->loop, &c->server, c->out.from, abruptly);
 	if ((*c->at = c->next))
 		c->next->at = c->at;
-	p->count--;
-	free(c);
-	if (p->parked)
-		watch_ports(p, true);
+	report(c);
 }
 
 static void settle(struct passage *c)
@@ -190,7 +229,7 @@ static void connect_server(struct passage *c)
 	end_passage(c, true);
 }
 
-static void begin_passage(struct port *port, int fd)
+static void begin_passage(struct port *port, int fd, const union aj_sockaddr *client)
 {
 	struct aj_publisher *p = port->publisher;
 	const int on = 1;
@@ -200,6 +239,11 @@ static void begin_passage(struct port *port, int fd)
 		return;
 	}
 	*c = (struct passage){ .publisher = p, .guest_port = port->guest_port, .family = AF_INET, .at = &p->passages };
+	c->report = (struct aj_publish_event){ .number = (uint32_t)(port - p->ports),
+		                               .family = client->any.sa_family,
+		                               .client_port = aj_sockaddr_port(client),
+		                               .opened_us = aj_now_us() };
+	memcpy(c->report.client, aj_sockaddr_bytes(client), client->any.sa_family == AF_INET ? 4 : 16);
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	c->client = (struct aj_io){ .fn = on_client, .arg = c, .fd = -1 };
 	c->server = (struct aj_io){ .fn = on_connect, .arg = c, .fd = -1 };
@@ -219,21 +263,31 @@ static void on_port(struct aj_io *io, uint32_t events)
 {
 	struct port *port = io->arg;
 	struct aj_publisher *p = port->publisher;
+	union aj_sockaddr client = { 0 };
+	socklen_t bytes = sizeof client;
 	(void)events;
-	int fd = p->count < p->most ? accept4(io->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC) : -1;
+	int fd = p->count < p->most ? accept4(io->fd, &client.any, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC) : -1;
 	if (fd >= 0)
-		begin_passage(port, fd);
+		begin_passage(port, fd, &client);
 	else if (p->count >= p->most || errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
 		watch_ports(p, false);
 }
 
 /* --- the publisher --- */
 
-/* The supervisor says one thing, by closing its end: the jail is gone. */
+/* The supervisor says one thing, by closing half of its end: the jail is gone. By closing all of it: so is the supervisor. */
 static void on_supervisor(struct aj_io *io, uint32_t events)
 {
-	(void)io, (void)events;
-	_exit(0);
+	struct aj_publisher *p = io->arg;
+	if (events & EPOLLHUP)
+		_exit(0);
+	if ((events & EPOLLIN) && !p->stopping) {
+		p->stopping = true;
+		watch_ports(p, false);
+		while (p->passages)
+			end_passage(p->passages, true);
+	}
+	send_reports(p);
 }
 
 static void on_rest(struct aj_timer *timer)
@@ -250,6 +304,7 @@ struct aj_publisher *aj_publisher_new(struct aj_loop *loop, const int *listeners
 		return NULL;
 	p->loop = loop;
 	p->most = connections;
+	p->last_ended = &p->first_ended;
 	if (getrlimit(RLIMIT_NOFILE, &fds) == 0 && fds.rlim_cur < FDS_ELSEWHERE + (rlim_t)p->most * FDS_EACH)
 		p->most = fds.rlim_cur < FDS_ELSEWHERE + FDS_EACH ? 1 : (unsigned)(fds.rlim_cur - FDS_ELSEWHERE) / FDS_EACH;
 	p->rest = (struct aj_timer){ .fn = on_rest, .arg = p };

@@ -69,6 +69,20 @@ int aj_publish_start(struct aj_publish *publish, const struct aj_plan *plan, int
 	return 0;
 }
 
+int aj_publish_read(struct aj_publish *publish, struct aj_publish_event *ret)
+{
+	ssize_t n = publish->publisher.socket < 0 ? 0 : recv(publish->publisher.socket, ret, sizeof *ret, MSG_DONTWAIT);
+	if (n == (ssize_t)sizeof *ret)
+		return 1;
+	return n < 0 && (errno == EAGAIN || errno == EINTR) ? -1 : 0;
+}
+
+void aj_publish_stop(struct aj_publish *publish)
+{
+	if (publish->publisher.socket >= 0)
+		shutdown(publish->publisher.socket, SHUT_WR);
+}
+
 void aj_publish_end(struct aj_publish *publish)
 {
 	while (publish->count)

@@ -25,6 +25,20 @@ int aj_publish_open(struct aj_publish *publish, const struct aj_plan *plan, stru
 /* Start the publisher in these namespaces of the jail's; `connections`: that it has open at a time. */
 int aj_publish_start(struct aj_publish *publish, const struct aj_plan *plan, int user_ns, int net_ns, unsigned connections,
                      struct aj_error *err);
+/* A connection that has ended. */
+struct aj_publish_event {
+	uint32_t number; /* of its port in the plan */
+	int family;
+	uint8_t client[16];
+	uint16_t client_port;
+	uint64_t bytes_out, bytes_in; /* from the jail, to it */
+	int64_t opened_us, lasted_us; /* aj_now_us() */
+};
+/* Does not wait. 1; 0: the publisher is gone, or has ended after aj_publish_stop(); -1: none now. A publisher whose reports are not read
+ * takes no further client once as many wait as may be open. */
+int aj_publish_read(struct aj_publish *publish, struct aj_publish_event *ret);
+/* No new clients; the connections that are open are reset and reported, and then the publisher ends. */
+void aj_publish_stop(struct aj_publish *publish);
 /* End the publisher, and close the ports. Harmless where nothing is published. */
 void aj_publish_end(struct aj_publish *publish);
 

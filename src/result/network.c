@@ -1,4 +1,4 @@
-/* Collects the relay's reports of one run, and composes the fields of a result from them.
+/* Collects the reports of one run's relay and publisher, and composes the fields of a result from them.
  * It keeps a bounded number of different reports, and counts the others. */
 #include "result/network.h"
 
@@ -71,22 +71,50 @@ void aj_network_add_connection(struct aj_network_use *network, const struct aj_n
 	network->bytes_in += one->bytes_in;
 	if (network->total > AJ_NETWORK_CONNECTIONS_MAX)
 		return;
-	network->connections = make_room(network->connections, network->listed, sizeof *network->connections);
-	network->connections[network->listed++] = *one;
+	network->connections = make_room(network->connections, network->connection_count, sizeof *network->connections);
+	network->connections[network->connection_count++] = *one;
 }
 
-void aj_network_forget_connections(struct aj_network_use *network)
+void aj_network_add_published(struct aj_network_use *network, const struct aj_network_published *one)
+{
+	network->published_total++;
+	network->published_bytes_out += one->bytes_out;
+	network->published_bytes_in += one->bytes_in;
+	if (network->published_total > AJ_NETWORK_CONNECTIONS_MAX)
+		return;
+	network->published = make_room(network->published, network->published_count, sizeof *network->published);
+	network->published[network->published_count++] = *one;
+}
+
+void aj_network_add_answer(struct aj_network_use *network, const struct aj_network_answer *one)
+{
+	if (network->answer_count == AJ_NETWORK_ANSWERS_MAX)
+		return;
+	network->answers = make_room(network->answers, network->answer_count, sizeof *network->answers);
+	network->answers[network->answer_count++] = *one;
+}
+
+bool aj_network_unrecorded(const struct aj_network_use *network)
+{
+	return network->connection_count || network->published_count || network->answer_count;
+}
+
+void aj_network_forget_recorded(struct aj_network_use *network)
 {
 	free(network->connections);
+	free(network->published);
+	free(network->answers);
 	network->connections = NULL;
-	network->listed = 0;
+	network->published = NULL;
+	network->answers = NULL;
+	network->connection_count = network->published_count = network->answer_count = 0;
 }
 
 void aj_network_free(struct aj_network_use *network)
 {
 	free(network->refused.items);
 	free(network->failed.items);
-	aj_network_forget_connections(network);
+	aj_network_forget_recorded(network);
 	*network = (struct aj_network_use){ 0 };
 }
 
@@ -108,12 +136,14 @@ void aj_network_add_violations(const struct aj_network_use *network, json_t *vio
 
 json_t *aj_network_json(const struct aj_network_use *network)
 {
-	if (!network->relayed)
+	if (!network->relayed && !network->publishes)
 		return NULL;
 	json_t *failed = json_array();
 	for (size_t i = 0; i < network->failed.count; i++)
 		json_array_append_new(failed, trouble_json(&network->failed.items[i]));
-	return json_pack("{s:I, s:I, s:I, s:I, s:o}", "connections", (json_int_t)network->total, "refused",
+	return json_pack("{s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I}", "connections", (json_int_t)network->total, "refused",
 	                 (json_int_t)network->refused.total, "bytes_out", (json_int_t)network->bytes_out, "bytes_in",
-	                 (json_int_t)network->bytes_in, "failed", failed);
+	                 (json_int_t)network->bytes_in, "failed", failed, "published", (json_int_t)network->published_total,
+	                 "published_bytes_out", (json_int_t)network->published_bytes_out, "published_bytes_in",
+	                 (json_int_t)network->published_bytes_in);
 }

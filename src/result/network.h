@@ -1,4 +1,5 @@
-/* The use of a network by allow-list, as the supervisor's own relay reported it: an attested part of a result. */
+/* The use of a network, as the supervisor's own processes reported it: the relay of an allow-list, the publisher of ports, and whoever was
+ * asked about a name. An attested part of a result. */
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
@@ -22,9 +23,27 @@ struct aj_network_connection {
 	int64_t began_us, lasted_us; /* the former since 1970 */
 };
 
+/* A connection of a client of the host's to a published port. */
+struct aj_network_published {
+	char client[64]; /* address and port */
+	uint16_t port, guest_port;
+	uint64_t bytes_out, bytes_in; /* from the jail, to it */
+	int64_t began_us, lasted_us;
+};
+
+/* The answer to a question about a name that the list lacks. */
+struct aj_network_answer {
+	char host[256];
+	uint16_t port;
+	const char *answer, *by; /* static */
+	char why[200];           /* of a refusal; of a permission: it could not be saved */
+	int64_t answered_us, waited_us;
+};
+
 enum {
 	AJ_NETWORK_TROUBLES_MAX = 32,       /* different refusals, and as many failures */
-	AJ_NETWORK_CONNECTIONS_MAX = 10000, /* with their figures; the others are in the sums alone */
+	AJ_NETWORK_CONNECTIONS_MAX = 10000, /* with their figures, and as many to published ports; the others are in the sums alone */
+	AJ_NETWORK_ANSWERS_MAX = 1000,      /* that wait to be recorded */
 };
 
 struct aj_network_troubles {
@@ -34,25 +53,33 @@ struct aj_network_troubles {
 };
 
 struct aj_network_use {
-	bool relayed; /* the jail's network is an allow-list */
+	bool relayed;   /* the jail's network is an allow-list */
+	bool publishes; /* ports of the host lead into the jail */
 	struct aj_network_troubles refused, failed;
-	struct aj_network_connection *connections; /* those that are in no record of the audit trail yet */
-	size_t listed;
+	/* What is in no record of the audit trail yet. */
+	struct aj_network_connection *connections;
+	struct aj_network_published *published;
+	struct aj_network_answer *answers;
+	size_t connection_count, published_count, answer_count;
 	uint64_t total, bytes_out, bytes_in; /* of all connections that were made and have ended */
+	uint64_t published_total, published_bytes_out, published_bytes_in;
 };
 
 void aj_network_add_trouble(struct aj_network_troubles *list, const struct aj_network_trouble *one);
 /* A refused connection, which takes the place of up to so many refused look-ups of the same name: program and reader mean one attempt. */
 void aj_network_add_refused(struct aj_network_troubles *list, const struct aj_network_trouble *one, uint64_t lookups);
 void aj_network_add_connection(struct aj_network_use *network, const struct aj_network_connection *one);
-/* They are recorded: the sums stay. */
-void aj_network_forget_connections(struct aj_network_use *network);
+void aj_network_add_published(struct aj_network_use *network, const struct aj_network_published *one);
+void aj_network_add_answer(struct aj_network_use *network, const struct aj_network_answer *one);
+bool aj_network_unrecorded(const struct aj_network_use *network);
+/* That is recorded: the sums stay. */
+void aj_network_forget_recorded(struct aj_network_use *network);
 void aj_network_free(struct aj_network_use *network);
 
-/* Records the connections that have ended, which the caller forgets then. */
+/* Records the connections that have ended and the answers, which the caller forgets then. */
 typedef void aj_connections_fn(const struct aj_network_use *network, void *arg);
 
 /* Append the refusals to a result's `violations`. */
 void aj_network_add_violations(const struct aj_network_use *network, json_t *violations);
-/* The field `network` of a result (new reference); NULL without such a network. */
+/* The field `network` of a result (new reference); NULL where nothing of it is relayed or published. */
 json_t *aj_network_json(const struct aj_network_use *network);

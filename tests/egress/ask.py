@@ -180,6 +180,35 @@ def by_a_command():
 
 
 @test
+def the_audit_trail():
+    if os.environ["AJ_WORLD"] != "root":  # the folders above are of no id of this user's namespace, and so refused
+        return
+    folder, site = FOLDER + "/trail", FOLDER + "/audited.toml"
+    os.mkdir(folder, 0o700)
+    with open(site, "w", encoding="utf-8") as f:
+        f.write('[audit]\ndestination = "file:%s/a.jsonl"\n' % folder)
+    os.chmod(site, 0o644)
+
+    def answers():
+        with open(folder + "/a.jsonl", encoding="utf-8") as f:
+            records = [json.loads(line) for line in f]
+        os.unlink(folder + "/a.jsonl")
+        return [(r["id"], a) for r in records if r["event"] == "answers" for a in r["answers"]], [r["event"] for r in records]
+    asked = Asked(lambda q: say("once" if q["name"] == NEW else "deny")(q))
+    asked.run("print(get('api.allowed.test'), get('evil.test'), get('203.0.113.7'))", options=("--config", site, "--id", "asked"))
+    found, events = answers()
+    check("each answer is a record, by whom and when", [(i, a["host"], a["port"], a["answer"], a["by"]) for i, a in found] ==
+          [("asked", NEW, 80, "once", "fd"), ("asked", OTHER, 80, "deny", "fd")] and "the answer was no" in found[1][1]["why"] and found[0][1]["time"][:2] == "20", found)
+    check("before its connection's", events[:2] == ["start", "answers"] and events[-2:] in (["connections", "end"], ["answers", "end"]) and "connections" in events, events)
+    by_command("cat >/dev/null; echo '{\"answer\":\"run\"}'", "print(get('api.allowed.test'), get('api.allowed.test'))", options=("--config", site))
+    found, _ = answers()
+    check("a command's, once for the run", [(a["answer"], a["by"]) for _, a in found] == [("run", "command")], found)
+    by_command("sleep 600", "print(get('api.allowed.test'))", more='ask_timeout = "1s"\n', options=("--config", site))
+    found, _ = answers()
+    check("no answer in time is one, too", [(a["answer"], a["by"], a["waited_ms"] >= 1000) for _, a in found] == [("deny", "command", True)] and "nobody has answered" in found[0][1]["why"], found)
+
+
+@test
 def ends():
     mark = FOLDER + "/open"
     run = by_command("echo $$ >%s; sleep 600" % mark, "print(get('api.allowed.test'))", options=("--timeout", "2s"))

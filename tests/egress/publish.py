@@ -106,6 +106,44 @@ def a_server():
 
 
 @test
+def what_is_told():
+    """Counts in the result, and records of the audit trail."""
+    site, trail, config = FOLDER + "/audited.toml", FOLDER + "/trail", ()
+    if not words:  # in a user namespace the folders above are of no id of its own, and so refused
+        os.mkdir(trail, 0o700)
+        with open(site, "w", encoding="utf-8") as f:
+            f.write('[audit]\ndestination = "file:%s/a.jsonl"\n' % trail)
+        os.chmod(site, 0o644)
+        config = ("--config", site)
+    report = FOLDER + "/result.json"
+    out = os.open(report, os.O_RDWR | os.O_CREAT, 0o600)
+    jail = subprocess.Popen([*words, AJ, "run", "--json", "--publish", "8010:8000", "--publish", "[::1]:8011:8000", *config, "--", world.PYTHON, "-I", "-S", "-c", SERVER, "one", "4", "8000"],
+                            stdin=subprocess.DEVNULL, stdout=out)
+    check("control: it is reached", until(lambda: ask(8010) == b"hello one"))
+    with socket.create_connection(("127.0.0.1", 8010), 20) as still:
+        still.sendall(b"xyz")
+        check("control: it answers", still.recv(3) == b"xyz")
+        check("another port, another address", ask(8011, b"hi ", "::1") == b"hi one")
+        client = "127.0.0.1:%d" % still.getsockname()[1]
+        jail.send_signal(signal.SIGTERM)
+        jail.wait(60)
+    os.close(out)
+    with open(report, encoding="utf-8") as f:
+        network = json.load(f)["network"]
+    check("connections and bytes are counted, also of one that was open", network["published"] >= 3 and network["published_bytes_in"] == 12 and
+          network["published_bytes_out"] == 18 and network["connections"] == network["bytes_out"] == 0, network)
+    if words:
+        return
+    with open(trail + "/a.jsonl", encoding="utf-8") as f:
+        records = [json.loads(line) for line in f]
+    found = [p for r in records if r["event"] == "published" for p in r["published"]]
+    check("each is a record", len(found) == network["published"] and {r["event"] for r in records} == {"start", "published", "end"}, records)
+    last = [p for p in found if p["client"] == client]
+    check("with client, ports, bytes and time", len(last) == 1 and [last[0][k] for k in ("port", "guest_port", "bytes_in", "bytes_out")] == [8010, 8000, 3, 3] and last[0]["lasted_ms"] >= 0, found)
+    check("of both families", [(p["port"], p["bytes_in"]) for p in found if p["client"].startswith("[::1]:")] == [(8011, 3)], found)
+
+
+@test
 def forms():
     with Jail("--publish", "8001:9000", "--publish", "[::1]:8002:9000", "--publish", "%s:8003:9000" % OTHER, port="9000", family="6"):
         check("a server on ::1 alone, by another port", ask(8001) == b"hello one")

@@ -96,6 +96,50 @@ Test(record, start)
 	json_decref(policy);
 }
 
+/* Answers of people, and clients of published ports: a record of each kind, and the sums are the result's. */
+Test(record, answers_and_published_connections)
+{
+	struct aj_network_answer answer = {
+		.host = "new.test", .port = 443, .answer = "once", .by = "terminal", .answered_us = 1700000000123000, .waited_us = 2500000
+	};
+	const struct aj_network_published client = {
+		.client = "127.0.0.1:50000", .port = 8080, .guest_port = 3000, .bytes_out = 7, .bytes_in = 5, .began_us = 1700000000123000
+	};
+	struct aj_network_use *use = &result.network;
+	use->publishes = true;
+	aj_network_add_published(use, &client);
+	aj_network_add_answer(use, &answer);
+	answer.answer = "deny";
+	strcpy(answer.why, "the answer was no");
+	aj_network_add_answer(use, &answer);
+	size_t at = 0;
+	json_t *doc = aj_record_network(&request, use, &at), *list = json_object_get(doc, "answers"), *first = json_array_get(list, 0);
+	cr_expect_str_eq(text_of(doc, "event"), "answers");
+	cr_assert_eq(json_array_size(list), 2);
+	cr_expect_str_eq(text_of(first, "host"), "new.test");
+	cr_expect_str_eq(text_of(first, "answer"), "once");
+	cr_expect_str_eq(text_of(first, "by"), "terminal");
+	cr_expect_str_eq(text_of(first, "time"), "2023-11-14T22:13:20.123Z");
+	cr_expect(number_of(first, "waited_ms") == 2500 && !json_object_get(first, "why"));
+	cr_expect_str_eq(text_of(json_array_get(list, 1), "why"), "the answer was no");
+	one_line(doc);
+	json_decref(doc);
+	doc = aj_record_network(&request, use, &at);
+	first = json_array_get(json_object_get(doc, "published"), 0);
+	cr_expect_str_eq(text_of(doc, "event"), "published");
+	cr_expect_str_eq(text_of(first, "client"), "127.0.0.1:50000");
+	cr_expect(number_of(first, "port") == 8080 && number_of(first, "guest_port") == 3000 &&
+	          number_of(first, "bytes_out") == 7 && number_of(first, "bytes_in") == 5);
+	json_decref(doc);
+	cr_expect_null(aj_record_network(&request, use, &at));
+	doc = aj_record_end(&request, NULL, &plan, &result);
+	json_t *network = json_object_get(doc, "network");
+	cr_expect(number_of(network, "published") == 1 && number_of(network, "published_bytes_in") == 5 &&
+	          number_of(network, "connections") == 0);
+	json_decref(doc);
+	aj_network_free(use);
+}
+
 /* A line for each hundred connections, within the room whatever the names are; refused hosts are denials, as many as fit. */
 Test(record, connections_and_refused_hosts)
 {
@@ -112,7 +156,7 @@ Test(record, connections_and_refused_hosts)
 		aj_network_add_connection(&result.network, &made);
 	}
 	size_t at = 0, lines = 0, seen = 0;
-	for (json_t *doc; (doc = aj_record_connections(&request, &result.network, &at)); json_decref(doc)) {
+	for (json_t *doc; (doc = aj_record_network(&request, &result.network, &at)); json_decref(doc)) {
 		json_t *list = json_object_get(doc, "connections"), *first = json_array_get(list, 0);
 		cr_expect_str_eq(text_of(doc, "event"), "connections");
 		cr_expect_str_eq(text_of(first, "time"), "2023-11-14T22:13:20.123Z");

@@ -156,7 +156,7 @@ Test(result, network_by_allow_list)
 		aj_network_add_connection(use, &(struct aj_network_connection){ .bytes_out = 1 });
 	cr_expect_eq(use->refused.count, AJ_NETWORK_TROUBLES_MAX);
 	cr_expect_eq(use->refused.total, 208);
-	cr_expect_eq(use->listed, AJ_NETWORK_CONNECTIONS_MAX);
+	cr_expect_eq(use->connection_count, AJ_NETWORK_CONNECTIONS_MAX);
 	cr_expect_eq(use->total, AJ_NETWORK_CONNECTIONS_MAX + 12);
 	cr_expect_eq(use->bytes_out, AJ_NETWORK_CONNECTIONS_MAX + 16);
 }
