@@ -30,8 +30,10 @@ void aj_network_add_trouble(struct aj_network_troubles *list, const struct aj_ne
 			list->items[i].count += one->count;
 			return;
 		}
-	if (list->count == AJ_NETWORK_TROUBLES_MAX)
+	if (list->count == AJ_NETWORK_TROUBLES_MAX) {
+		list->lookups_beyond += one->port == 0 && one->unlisted ? one->count : 0;
 		return;
+	}
 	list->items = make_room(list->items, list->count, sizeof *list->items);
 	list->items[list->count++] = *one;
 }
@@ -60,6 +62,11 @@ void aj_network_add_refused(struct aj_network_troubles *list, const struct aj_ne
 			memmove(asked, asked + 1, behind * sizeof *asked);
 			list->count--;
 		}
+	}
+	if (!asked) {
+		uint64_t same = lookups < list->lookups_beyond ? lookups : list->lookups_beyond;
+		list->lookups_beyond -= same;
+		list->total -= same;
 	}
 	aj_network_add_trouble(list, one);
 }

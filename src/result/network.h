@@ -50,6 +50,7 @@ struct aj_network_troubles {
 	struct aj_network_trouble *items; /* in the order of their first occurrence */
 	size_t count;
 	uint64_t total;
+	uint64_t lookups_beyond; /* of `total`: refused look-ups of names that had no place in the list */
 };
 
 struct aj_network_use {

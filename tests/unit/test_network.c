@@ -68,5 +68,16 @@ Test(network, a_full_list_still_counts)
 	add(&use.refused, "h0", 443, 1);
 	cr_expect_eq(use.refused.total, 100);
 	cr_expect_eq(use.refused.items[0].port, 443);
+	/* Nor is an attempt counted twice whose look-up has no place in the list. */
+	for (int i = 50; i < 100; i++) {
+		snprintf(host, sizeof host, "h%d", i);
+		add(&use.refused, host, 443, 1);
+	}
+	cr_expect_eq(use.refused.total, 100);
+	add(&use.refused, "h99", 443, 0); /* by an address that it kept */
+	cr_expect_eq(use.refused.total, 101);
+	for (int i = 0; i < 40; i++) /* more than the look-ups that are left: those were in another result */
+		add(&use.refused, "other", 443, 1);
+	cr_expect_eq(use.refused.total, 101 + 40 - 18);
 	aj_network_free(&use);
 }
