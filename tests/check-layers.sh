@@ -131,7 +131,7 @@ owner linux/magic.h     base/beneath.c
 owner sys/epoll.h       loop/loop.c lib/handle.c serve/server.c serve/client.c metrics/http.c sockets/accept.c pty/relay.c jail/events.c jail/once.c fork/group.c pool/zygote.c
 owner sys/sysmacros.h   mounts/mount.c mediate/lockable.c
 owner linux/openat2.h   toml/source.c fork/copy_tree.c base/beneath.c mounts/named_sockets.c mounts/sources.c
-owner sys/xattr.h       view/view.c
+owner sys/xattr.h       view/layers.c
 owner linux/fs.h        tree/content.c
 owner linux/sched.h     sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c mediate/connector_process.c
 owner linux/seccomp.h   seccomp/install.c seccomp/combine.c seccomp/notify.c

@@ -1,0 +1,35 @@
+/* The view of one run, for the files of this room alone. */
+#pragma once
+#include "changes/state.h"
+#include "plan/plan.h"
+#include "plan/request.h"
+#include "view/copy.h"
+#include "view/look.h"
+#include "view/record.h"
+#include "view/view.h"
+
+struct aj_view {
+	struct aj_arena arena;
+	struct aj_plan plan;
+	char id[AJ_CHANGES_ID];
+	int all, dir, lock; /* the folder of all state folders, this run's, and its lock */
+	struct aj_view_record record;
+	int workspace, mapped, mapped_layers;
+	bool copy, resumed, ready, reported;
+	struct aj_view_unmapped unmapped;
+	struct aj_copied copied;
+};
+
+/* The plan's row of the workspace. */
+struct aj_mount *aj_view_row(struct aj_view *a);
+int aj_view_fail(struct aj_error *err, int errnum, const char *what);
+/* The changes of a run that goes on with no earlier one count from here: they get later times of change than all that the files have at
+ * `since_ns`. */
+void aj_view_begin(struct aj_view *a, int64_t since_ns);
+
+/* Make the run's state folder, or take that of an earlier run, and hold its lock. -1 with err. */
+int aj_view_state_open(struct aj_view *a, const struct aj_request *request, struct aj_error *err);
+/* Remove it with everything in it, and the lock last. */
+void aj_view_state_remove(struct aj_view *a);
+/* Make the overlay's layers in the state folder, and name them in the plan's row. -1 with err. */
+int aj_view_layers_make(struct aj_view *a, const struct aj_request *request, struct aj_error *err);
