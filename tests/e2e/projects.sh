@@ -100,6 +100,5 @@ else
 	skip "cargo" "it is not installed"
 fi
 
-# Go closes what it has downloaded to all changes.
 [ ! -e "$XDG_STATE_HOME/agentjail" ] || text "what the agents keep is removed" 0 '' homes remove --all
 finish
