@@ -116,6 +116,19 @@ static bool sysctl_is(const char *path, const char *value)
 	return strcmp(text, value) == 0;
 }
 
+/* The AppArmor profile that confines this process, into `name`. */
+static bool confined_by_apparmor(char *name, size_t bytes)
+{
+	if (aj_read_text("/proc/self/attr/apparmor/current", name, bytes) < 0)
+		return false;
+	name[strcspn(name, "\n")] = '\0';
+	char *mode = strstr(name, " (");
+	if (!mode || strcmp(mode, " (unconfined)") == 0)
+		return false;
+	*mode = '\0';
+	return true;
+}
+
 static bool in_container(void)
 {
 	return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0 || getenv("KUBERNETES_SERVICE_HOST");
@@ -145,6 +158,7 @@ void aj_host_advise(struct aj_error *err)
 	if (err->errnum != EPERM && err->errnum != EACCES && err->errnum != ENOSPC && err->errnum != EUSERS &&
 	    err->errnum != EINVAL && err->errnum != ENOSYS)
 		return;
+	char profile[256];
 	if (aj_host_in_jail())
 		aj_advise(err, "this process seems to be in a jail already, and jails do not nest: start both jails from outside");
 	else if (sysctl_is("/proc/sys/user/max_user_namespaces", "0"))
@@ -164,6 +178,11 @@ void aj_host_advise(struct aj_error *err)
 		               "clone, unshare, mount, umount2, pivot_root, open_tree, move_mount and mount_setattr");
 	else if (err->errnum == ENOSPC || err->errnum == EUSERS)
 		aj_advise(err, "a limit on namespaces is reached: raise user.max_user_namespaces and the other limits in /proc/sys/user");
+	else if (err->reason == AJ_REASON_PROCESS && err->errnum == EACCES && confined_by_apparmor(profile, sizeof profile))
+		aj_advise(err,
+		          "the AppArmor profile `%s`, which confines this process, forbids user namespaces: give this program a profile of its own "
+		          "(`agentjail doctor --apparmor` prints it), or `%s` the rule `userns,`",
+		          profile, profile);
 	else if (err->reason == AJ_REASON_PROCESS)
 		aj_advise(err, "the kernel refuses new user namespaces; `agentjail doctor` lists what this host allows");
 }

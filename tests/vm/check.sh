@@ -24,6 +24,12 @@ if [ "${1:-}" = one ]; then
 	started=$(date +%s)
 	name="$2 $3" kernel=$2 who=$3
 	shift 3
+	if [ "$who" = apparmor ]; then
+		AGENTJAIL_VM_MORE=$(sh "$here/apparmor.sh" 2>"$log.more") || { cat "$log.more"; exit 1; }
+		rm "$log.more"
+		export AGENTJAIL_VM_MORE
+		who=root
+	fi
 	sh "$here/run.sh" --kernel "$kernel" "--$who" --limit "$VM_LIMIT" "$here/suites.sh" "$@" >"$log" 2>&1
 	status=$?
 	counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$log" | tail -n 1)
@@ -64,6 +70,7 @@ variants() {
 		[ -n "$quick" ] && [ "$kernel" = "$newest" ] || echo "$kernel root $folders"
 	done
 	for kernel in $(ls "$cache/kernel" | sort -V); do echo "$kernel session session"; done
+	echo "$newest apparmor apparmor"
 }
 variants | grep -F -e "$word" | xargs -P "${JOBS:-2}" -L 1 sh "$0" one
 set -- "$KEEP"/*.log.counts

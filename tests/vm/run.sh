@@ -7,7 +7,7 @@
 #        --root     root there
 #        --session  user 1000 in a login session, systemd as the first process
 #        SCRIPT is a file of this system, run by sh in /agentjail. AGENTJAIL_VM=ARCHIVE of image.sh (build/vm/agentjail.cpio);
-#        AGENTJAIL_CACHE as for fetch.sh; CPUS=1; V=1: the console too
+#        AGENTJAIL_CACHE as for fetch.sh; AGENTJAIL_VM_MORE=ARCHIVE: one more, unpacked over the others; CPUS=1; V=1: the console too
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${AGENTJAIL_CACHE:-$HOME/.cache/agentjail}/vm
@@ -48,7 +48,7 @@ for word; do printf '%s\n' "$word"; done >"$work/extra/arguments"
 cp "$cache/kernel/$kernel/modules/"*.ko "$work/extra/modules/"
 chmod -R a+rX "$work/extra"
 (cd "$work/extra" && find . -mindepth 1 | "$cache/system/busybox" cpio -o -H newc -R 0:0 2>/dev/null) >"$work/extra.cpio"
-cat "$cache/system/system.cpio" "$archive" "$work/extra.cpio" >"$work/initrd"
+cat "$cache/system/system.cpio" "$archive" ${AGENTJAIL_VM_MORE:+"$AGENTJAIL_VM_MORE"} "$work/extra.cpio" >"$work/initrd"
 rm -rf "$work/extra" "$work/extra.cpio"
 
 words="AJ_AS=$as AJ_TOKEN=$token"

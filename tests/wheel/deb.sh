@@ -37,6 +37,7 @@ for user in 0 $USER_ID; do
 	is "user $user: the client" 4 "$(enter bookworm $user /usr/bin/python3 -c 'import agentjail; print(agentjail.run("2+2").value)')"
 done
 check "the tree is as in its manifest" enter bookworm 0 /usr/bin/agentjail rootfs verify
+check "AppArmor: version 4 compiles the profile" sh "$tests/vm/apparmor.sh" --run -QT "$root/etc/apparmor.d/agentjail"
 check "AppArmor: a profile of the installed program" grep -q '^profile agentjail /usr/bin/agentjail ' "$root/etc/apparmor.d/agentjail"
 for file in lib/systemd/system/agentjail.socket usr/lib/systemd/user/agentjail.socket usr/share/man/man1/agentjail.1.gz usr/share/man/man5/agentjail.toml.5.gz \
 	usr/share/bash-completion/completions/agentjail usr/share/zsh/vendor-completions/_agentjail usr/share/fish/vendor_completions.d/agentjail.fish \
