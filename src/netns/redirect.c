@@ -255,6 +255,7 @@ int aj_redirect_tcp(struct aj_error *err)
 	int r = -NLE_NOMEM;
 	if (batch.sock) {
 		nl_socket_disable_seq_check(batch.sock);
+		nl_socket_disable_auto_ack(batch.sock); /* else the first answer is the table's, and those of the rules are not read */
 		r = nl_connect(batch.sock, NETLINK_NETFILTER);
 	}
 	if (r == 0) {
