@@ -14,7 +14,9 @@ cache=${1:-${AGENTJAIL_CACHE:-${HOME:?}/.cache/agentjail}/vm}
 
 # The tree holds the commands of the test scripts, systemd with a login session, and the packages that they depend on.
 packages='systemd systemd-sysv libpam-systemd dbus dbus-user-session python3 coreutils dash sed grep mawk findutils diffutils
-	util-linux mount procps libcap2-bin iproute2 kmod attr libc-bin login'
+	util-linux mount procps libcap2-bin iproute2 kmod attr libc-bin login openssl curl'
+# Modules in the order in which they are loaded: each after those that it needs. The last ones are for NAT by nftables.
+modules='overlay veth tun libcrc32c nfnetlink nf_defrag_ipv4 nf_defrag_ipv6 nf_conntrack nf_tables nf_nat nft_chain_nat nft_nat nft_ct'
 # Packages that install packages, or are only dependencies of those: no package is installed in the tree.
 not_wanted='perl|perl-.*|libperl.*|.*-perl|usrmerge|debconf|adduser|dpkg|tar|passwd|libsemanage.*|libsepol.*|gcc-.*-base|media-types'
 # Folders that no test in the machine reads.
@@ -100,13 +102,16 @@ kernel() { # SUITE
 	mkdir -p "$work/item/modules" "$work/tree"
 	dpkg-deb -x "$work"/debs/*.deb "$work/tree"
 	cp "$work"/tree/boot/vmlinuz-* "$work/item/vmlinuz"
-	for module in overlay veth tun; do
+	number=10
+	for module in $modules; do
 		file=$(find "$work/tree/lib/modules" -name "$module.ko*")
+		to=$work/item/modules/$number-$module.ko
 		case $file in
-		*.ko) cp "$file" "$work/item/modules/$module.ko" ;;
-		*.xz) xz -dc "$file" >"$work/item/modules/$module.ko" ;;
-		*) die "$image: no module $module" ;;
+		*.ko) cp "$file" "$to" ;;
+		*.xz) xz -dc "$file" >"$to" ;;
+		*) grep -q "/$module\.ko" "$work"/tree/lib/modules/*/modules.builtin || die "$image: no module $module" ;;
 		esac
+		number=$((number + 1))
 	done
 	finish "kernel/$name" "$stamp"
 }

@@ -63,6 +63,7 @@ echo '127.0.0.1 localhost vm' >"$tree/etc/hosts"
 echo vm >"$tree/etc/hostname"
 echo 5d7f0c3b1b0e4d0f9a3c2b1a00000001 >"$tree/etc/machine-id"
 : >"$tree/etc/fstab"
+: >"$tree/etc/resolv.conf"
 for service in other common-auth common-account common-session common-session-noninteractive; do
 	for kind in auth account session password; do echo "$kind required pam_permit.so"; done >"$tree/etc/pam.d/$service"
 done
