@@ -6,9 +6,9 @@
 /* Set change->held and held_bytes. `below`: what follows in the path after the folder of a repository, "" for that folder; NULL: the change is
  * in none. */
 void aj_change_hold(struct aj_change *change, const char *below, const struct aj_change_state *state);
-/* Would a link at `path` with this target lead out of the workspace, to where a user can write? */
-bool aj_link_leads_out(const char *path, const char *target, const char *workspace);
 /* Does some file system take the name for `.git`? */
 bool aj_is_git_name(const char *name);
 /* The end of the first name in `below` that is something by which git runs programs; 0: none. */
 size_t aj_git_obeyed(const char *below);
+/* The end of the part of `path`, whose names are plain, that the policy or the built-in list protects; 0: none. */
+size_t aj_change_protected(const struct aj_change_record *record, const char *path);

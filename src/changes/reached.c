@@ -116,6 +116,12 @@ static void look_above(struct search *s)
 	} while (folder[1]);
 }
 
+static void make_plain(const char **paths, size_t count, struct aj_arena *arena)
+{
+	for (size_t i = 0; i < count; i++)
+		paths[i] = aj_spelling_plain(paths[i], aj_alloc(arena, strlen(paths[i]) + 1));
+}
+
 bool aj_change_reach(struct aj_change_state *state, unsigned budget_ms)
 {
 	struct search *s = calloc(1, sizeof *s);
@@ -129,8 +135,8 @@ bool aj_change_reach(struct aj_change_state *state, unsigned budget_ms)
 	aj_git_named_add(n, n->workspace, NULL);
 	look_above(s);
 	look_into(s, state->workspace, 0);
-	for (size_t i = 0; i < n->places.count; i++)
-		n->places.items[i] = aj_spelling_plain(n->places.items[i], aj_alloc(n->arena, strlen(n->places.items[i]) + 1));
+	make_plain(n->places.items, n->places.count, n->arena);
+	make_plain(n->anywhere.items, n->anywhere.count, n->arena);
 	state->reached = n;
 	bool whole = !s->late;
 	free(s);

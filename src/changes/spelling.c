@@ -19,8 +19,14 @@ static const struct {
 	{ 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
 };
 
-/* Characters whose lower case is a letter of ASCII. */
-enum { LONG_S = 0x17f, KELVIN = 0x212a };
+/* Characters that are letters of ASCII once case makes no difference; no text is longer than its character in UTF-8. */
+static const struct {
+	uint32_t code;
+	const char *text;
+} letters[] = {
+	{ 0xdf, "ss" },   { 0x17f, "s" },    { 0x1e9e, "ss" },  { 0x212a, "k" },  { 0xfb00, "ff" }, { 0xfb01, "fi" },
+	{ 0xfb02, "fl" }, { 0xfb03, "ffi" }, { 0xfb04, "ffl" }, { 0xfb05, "st" }, { 0xfb06, "st" },
+};
 
 static uint32_t code_point(const char *text, size_t bytes)
 {
@@ -37,6 +43,14 @@ static bool is_unseen(uint32_t code)
 		if (code >= unseen[i].first && code <= unseen[i].last)
 			return true;
 	return false;
+}
+
+static const char *letters_of(uint32_t code)
+{
+	for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+		if (letters[i].code == code)
+			return letters[i].text;
+	return NULL;
 }
 
 static bool ends_name(char c)
@@ -62,12 +76,10 @@ static size_t plain_name(const char *name, size_t bytes, char *out)
 		next = next ? next : 1;
 		if (code && is_unseen(code))
 			continue;
-		if (code == LONG_S || code == KELVIN) {
-			out[used++] = code == KELVIN ? 'k' : 's';
-			continue;
-		}
-		memcpy(out + used, name + at, next);
-		used += next;
+		const char *text = code ? letters_of(code) : NULL;
+		size_t text_bytes = text ? strlen(text) : next;
+		memcpy(out + used, text ? text : name + at, text_bytes);
+		used += text_bytes;
 	}
 	while (used && (out[used - 1] == '.' || out[used - 1] == ' '))
 		used--;

@@ -415,7 +415,7 @@ mkdir -p new/link; ln -s ../deep/HEAD new/link/HEAD; echo ../../old >new/link/co
 def spellings_of_names():
     """As vfat, NTFS, HFS+ and casefolding see them."""
     git = [".GIT", ".git.", ".git ", ".git. .", "GIT~1", "git~3", ".g\u200cit", ".gi\u00adt", ".git::$INDEX_ALLOCATION", ".git\\x", "\u2060.git"]
-    others = [".ENVRC", ".envrc.", ".envrc:x", "ENVRC~1", "x/.v\u200bscode/tasks.json", "x/.V\u017fcode/tasks.json", "secret. /key", "CONFIG~1.WOR", ".\ufeffenvrc"]
+    others = [".ENVRC", ".envrc.", ".envrc:x", "ENVRC~1", "x/.v\u200bscode/tasks.json", "x/.V\u017fcode/tasks.json", "secret. /key", "CONFIG~1.WOR", ".\ufeffenvrc", ".pre-commit-con\ufb01g.yaml"]
     plain = ["gitx", ".gitx", "git~", "git~1x", "a.~1~", "x.y~", "verylong~1", "\u00e9", "a: b", ".\u00e9nvrc", "..."]
     run = Run(put({"a": "1"}), "".join("mkdir '%s'; echo 1 >'%s/HEAD'; " % (n, n) for n in git) +
               "".join("mkdir -p \"$(dirname '%s')\"; echo 1 >'%s'; " % (n, n) for n in others + plain), protected=["secret"])
@@ -481,8 +481,9 @@ def links_to_held_places():
     def make(top):
         put({".git/HEAD": "x", ".git/hooks/x": "1", "in": "link:.git", "away": "link:/etc", "bare/HEAD": "x", "bare/refs/x": "1", "d/f": "1", "fine": "link:d/f"})(top)
     bad = {"a": ".git/hooks", "d/b": "../.git", "c": "in/hooks/new", "e": "away/x", "f": "%s/.git/config", "g": ".envrc", "h": "d/.VSCode/new", "i": "bare/hooks/x", "j": "bare",
-           "fine": "in/hooks/x", ".github": "d", ".yarn": "d", "deploy": "d", "d/secret": "../x", "k": "GIT~1/config", "l": ".g\u200cit/config", "x/deploy": "../d"}
-    good = {"m": "d", "n": "d/f", "d/o": "f", "p": "%s/d/f", "q": "nowhere", ".gitx": "d", "r": ".github", "d/s": "./t"}
+           "fine": "in/hooks/x", ".github": "d", ".yarn": "d", "deploy": "d", "d/secret": "../x", "k": "GIT~1/config", "l": ".g\u200cit/config", "x/deploy": "../d", "t": "here/bare/hooks",
+           "u": "here/here/bare", "v": "here/in", "w": "%s/here/in/x", "y": "deep/../x", "z": "z"}
+    good = {"m": "d", "n": "d/f", "d/o": "f", "p": "%s/d/f", "q": "nowhere", ".gitx": "d", "r": ".github", "d/s": "./t", "here": ".", "aa": "here/d/f"}
     run = Run(make, "mkdir x; " + "".join('ln -sfn "%s" "%s"; ' % (target.replace("%s", "$(dirname $PWD)/WORK"), name) for name, target in {**bad, **good}.items()),
               protected=["deploy/keys", "secret/"])
     for name, target in {**bad, **good}.items():  # absolute targets name the host's workspace

@@ -5,6 +5,7 @@
 #include "apply/journal.h"
 #include "changes/base.h"
 #include "changes/held.h"
+#include "changes/links.h"
 #include "changes/record.h"
 #include "changes/spelling.h"
 #include "must.h"

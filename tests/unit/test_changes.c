@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "changes/base.h"
 #include "changes/held.h"
+#include "changes/links.h"
 #include "changes/node.h"
 #include "changes/spelling.h"
 #include "changes/walk.h"
