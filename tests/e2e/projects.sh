@@ -6,11 +6,11 @@ real_home=${HOME:-/nonexistent} # the tests have one of their own
 
 : "${PACKAGES:=}"
 H=$T/home
-mkdir -p "$H/work"
+mkdir -p "$H/code"
 export HOME="$H"
 agents=${PACKAGES:+coding-agent claude} # besides the policy of a language: each knows its registries
 project() { # NAME: an empty folder, which the jail of root may write
-	mkdir -p "$H/work/$1" && cd "$H/work/$1" || exit 1
+	mkdir -p "$H/code/$1" && cd "$H/code/$1" || exit 1
 }
 ready() {
 	[ "$(id -u)" != 0 ] || chown -R 65534:65534 .
@@ -24,10 +24,10 @@ project make
 printf 'test: program\n\t./program\nprogram: program.c\n\t$(CC) -DHERE=\\"$(CURDIR)\\" -o $@ $<\n' >Makefile
 printf '#include <stdio.h>\nint main(void) { puts(HERE); return 0; }\n' >program.c
 ready
-text "make" 0 "^$H/work/make\$" run --policy coding-agent -- make -s test
-is "what it has built runs outside" "$H/work/make" "$(./program)"
+text "make" 0 "^$H/code/make\$" run --policy coding-agent -- make -s test
+is "what it has built runs outside" "$H/code/make" "$(./program)"
 touch -d '1 hour ago' program.c
-text "and is not built again" 0 "^$H/work/make\$" run --policy coding-agent -- make test
+text "and is not built again" 0 "^$H/code/make\$" run --policy coding-agent -- make test
 silent "really" 'cc '
 
 # --- Python: a virtual environment holds its own path ---
