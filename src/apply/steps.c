@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -99,10 +98,8 @@ int aj_steps_flush(struct aj_applying *a, bool end)
 
 int aj_step_chmod(struct aj_applying *a, mode_t mode)
 {
-	char link[40];
 	cleanup_fd int place = aj_beneath_open_here(a->parent, a->at, O_PATH);
-	snprintf(link, sizeof link, "/proc/self/fd/%d", place);
-	return place < 0 || chmod(link, mode & 0777) < 0 ? aj_step_fail(a, errno, "change the mode of") : 0;
+	return place < 0 || aj_fd_chmod(place, mode & 0777) < 0 ? aj_step_fail(a, errno, "change the mode of") : 0;
 }
 
 bool aj_step_has_tag(const struct aj_applying *a)

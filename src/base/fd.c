@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,6 +69,12 @@ bool aj_fd_path(int fd, char *out, size_t out_bytes)
 	bool whole = n > 0 && (size_t)n < out_bytes;
 	out[whole ? n : 0] = '\0';
 	return whole;
+}
+
+int aj_fd_chmod(int fd, mode_t mode)
+{
+	char link[LINK_BYTES];
+	return chmod(name_link(fd, link), mode);
 }
 
 int aj_fd_reopen(int fd, int flags)

@@ -20,6 +20,8 @@ int aj_fd_close_others(unsigned first, const int keep[], size_t count);
 
 /* The file of `fd` as the kernel names it: a path, or a name of the kernel's. False, and "": unknown, or longer than `out`. */
 bool aj_fd_path(int fd, char *out, size_t out_bytes);
+/* Change the mode of the file; `fd` may be O_PATH, which fchmod(2) refuses. -1 with errno. */
+int aj_fd_chmod(int fd, mode_t mode);
 /* An open file description of its own, close-on-exec, for the same file: the status flags of `fd` are shared with others. -1 with errno. */
 int aj_fd_reopen(int fd, int flags);
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,14 +16,6 @@
 #include "base/path.h"
 #include "tree/content.h"
 
-/* The mode of the file behind an O_PATH descriptor: fchmod() refuses one. */
-static int chmod_path(int fd, mode_t mode)
-{
-	char link[40];
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	return chmod(link, mode & 07777);
-}
-
 int aj_node_open_place(int place, bool force, struct stat *ret)
 {
 	if (fstat(place, ret) < 0)
@@ -33,10 +24,10 @@ int aj_node_open_place(int place, bool force, struct stat *ret)
 	if (!S_ISREG(ret->st_mode))
 		return -1;
 	int fd = aj_fd_reopen(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 || errno != EACCES || !force || chmod_path(place, ret->st_mode | S_IRUSR) < 0)
+	if (fd >= 0 || errno != EACCES || !force || aj_fd_chmod(place, (ret->st_mode & 07777) | S_IRUSR) < 0)
 		return fd;
 	fd = aj_fd_reopen(place, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-	chmod_path(place, ret->st_mode);
+	aj_fd_chmod(place, ret->st_mode & 07777);
 	return fd;
 }
 
@@ -73,7 +64,7 @@ int aj_node_open_folder(int dir, const char *name, bool force)
 	if (place < 0 || fstat(place, &st) < 0)
 		return -1;
 	if (force && (st.st_mode & S_IRWXU) != S_IRWXU && faccessat(place, ".", R_OK | X_OK, AT_EACCESS) < 0)
-		chmod_path(place, st.st_mode | S_IRWXU);
+		aj_fd_chmod(place, (st.st_mode & 07777) | S_IRWXU);
 	return aj_fd_reopen(place, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_NOCTTY);
 }
 

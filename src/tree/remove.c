@@ -23,12 +23,10 @@ struct removal {
 /* An open folder that is ours to empty, and to move: a move changes the folder's entry `..`. */
 static int open_folder(int dir, const char *name)
 {
-	char link[40];
 	cleanup_fd int place = aj_beneath_open_here(dir, name, O_PATH | O_DIRECTORY);
 	if (place < 0)
 		return -1;
-	snprintf(link, sizeof link, "/proc/self/fd/%d", place); /* fchmod() takes no O_PATH descriptor */
-	chmod(link, S_IRWXU);
+	aj_fd_chmod(place, S_IRWXU);
 	return aj_fd_reopen(place, O_RDONLY | O_DIRECTORY);
 }
 
