@@ -54,7 +54,7 @@ static const char *expand(struct search *s, const char *path, const char *home)
 /* The folder's path without symlinks, if a jail may be shown that folder. */
 static const char *source_of(struct search *s, const char *folder)
 {
-	/* What is below these is shown as it is, or the jail's own. */
+	/* Folders below these are shown to every jail as they are, or are the jail's own. */
 	static const char *const own[] = { "/usr",  "/etc", "/proc", "/dev", "/sys",  "/run",
 		                           "/boot", "/bin", "/sbin", "/lib", "/lib64" };
 	char real[PATH_MAX];

@@ -6,7 +6,7 @@
 #include "policy/item_types.h"
 
 /* Large or seldom imported: in a lasting jail the import statement loads these modules, since in a zygote they would make each birth
- * dearer. What they import is pure Python, but for `before`: modules that lead to extension modules, and are loaded in their place. */
+ * dearer. These modules import pure Python alone, but for `before`: modules that lead to extension modules, and are loaded in their place. */
 enum { BEFORE_MAX = 4 };
 static const struct late {
 	const char *pattern, *before[BEFORE_MAX];

@@ -64,7 +64,7 @@ struct aj_request {
 	unsigned pump; /* AJ_PUMP_*: outputs that the command does not inherit but writes through the supervisor */
 	bool capture;  /* collect stdout and stderr instead of passing the supervisor's on */
 
-	/* Who is asked about names that network.allow lacks; none of them: nobody. */
+	/* The command, descriptor or terminal that is asked about names which network.allow lacks; without one such names are refused. */
 	struct aj_ask_whom {
 		const char *command; /* of the host's shell */
 		int fd;              /* a socket of the caller's; 0: none */

@@ -12,7 +12,7 @@ enum aj_builtins { AJ_BUILTINS_MINIMAL, AJ_BUILTINS_STATIC, AJ_BUILTINS_STANDARD
 enum aj_imports_checked { AJ_CHECKED_BEFORE, AJ_CHECKED_AT_RUN };
 enum aj_network { AJ_NET_NONE, AJ_NET_LOOPBACK, AJ_NET_ALLOW, AJ_NET_HOST };
 enum aj_publish_to { AJ_PUBLISH_LOOPBACK, AJ_PUBLISH_ANY };
-/* From OVERLAY on the jail may write. What it writes stays apart from the folder under OVERLAY and COPY. */
+/* In the order of rights: from OVERLAY on the jail may write to the workspace. Under OVERLAY and COPY its changes stay apart from the host's folder. */
 enum aj_workspace { AJ_WORKSPACE_NONE, AJ_WORKSPACE_READ_ONLY, AJ_WORKSPACE_OVERLAY, AJ_WORKSPACE_COPY, AJ_WORKSPACE_READ_WRITE };
 /* Not ordered by looseness: a reviewer looks at every change. */
 enum aj_workspace_at { AJ_AT_WORKSPACE, AJ_AT_SAME };

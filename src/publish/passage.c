@@ -80,7 +80,7 @@ static void on_full(struct aj_timer *timer)
 
 /* --- reports --- */
 
-/* What the supervisor does not read yet waits, and counts as open. */
+/* A report that the supervisor has not read yet waits, and its passage counts as open. */
 static void send_reports(struct aj_publisher *p)
 {
 	struct passage *c;
@@ -202,7 +202,7 @@ static void on_connect(struct aj_io *io, uint32_t events)
 	connect_server(c);
 }
 
-/* Nobody there: the client gets a reset, as a proxy's clients do. */
+/* No server listens in the jail: the client gets a reset, as a proxy's clients do. */
 static void connect_server(struct passage *c)
 {
 	static const uint8_t loopback[2][16] = { { 127, 0, 0, 1 }, { [15] = 1 } };

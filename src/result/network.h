@@ -57,7 +57,7 @@ struct aj_network_use {
 	bool relayed;   /* the jail's network is an allow-list */
 	bool publishes; /* ports of the host lead into the jail */
 	struct aj_network_troubles refused, failed;
-	/* What is in no record of the audit trail yet. */
+	/* The events that are in no record of the audit trail yet. */
 	struct aj_network_connection *connections;
 	struct aj_network_published *published;
 	struct aj_network_answer *answers;

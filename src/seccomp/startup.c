@@ -9,7 +9,7 @@
 
 /* clang-format off */
 /* The calls that CPython, its loader and extension modules make until the code begins, and that the snippet's list does not have.
- * Whatever program the tree contains: it starts no process, opens no socket, and a filter of its own has no listener that could continue
+ * Any program that the tree contains is bounded: it starts no process, opens no socket, and a filter of its own has no listener that could continue
  * a refused call. */
 static const struct aj_syscall startup[] = {
 	{ .name = "execve", .why = "Python itself; it may start another program of its tree, which runs under the same filter" },
