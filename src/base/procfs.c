@@ -82,10 +82,11 @@ static const char *missing_wall(const char *status, size_t filters, bool branch)
 
 const char *aj_procfs_field(const char *status, const char *name)
 {
-	char line[32];
-	snprintf(line, sizeof line, "\n%s:", name);
-	const char *at = strstr(status, line);
-	return at ? at + strlen(line) : NULL;
+	size_t bytes = strlen(name);
+	for (const char *at = status; (at = strstr(at, name)); at += bytes)
+		if (at > status && at[-1] == '\n' && at[bytes] == ':')
+			return at + bytes + 1;
+	return NULL;
 }
 
 /* The last number of a line. */

@@ -27,9 +27,10 @@ uint64_t aj_meter_cpu_us(pid_t pid)
 static unsigned long peak_kib(pid_t pid, int *status_fd)
 {
 	char path[40], text[8192];
-	snprintf(path, sizeof path, "/proc/%d/status", pid);
-	if (*status_fd < 0 && pid > 0)
+	if (*status_fd < 0 && pid > 0) {
+		snprintf(path, sizeof path, "/proc/%d/status", pid);
 		*status_fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
 	ssize_t n = *status_fd < 0 ? -1 : pread(*status_fd, text, sizeof text - 1, 0);
 	if (n == sizeof text - 1) /* the groups of the process, which come first, may be 65,536 */
 		return aj_procfs_number(AT_FDCWD, pid, "VmHWM");

@@ -13,17 +13,24 @@
 
 enum { MAX_TREE_BYTES = 40 << 20, MAX_DEPTH = 200 };
 
-/* The name of the member that row `f` is of the object of row `object` (NULL: of the result itself), or NULL: it is none of its members. */
+/* The name of the member that row `f` is of the object of row `object`, or NULL: it is none of its members. */
 static const char *member_name(const struct aj_field *f, const struct aj_field *object)
 {
-	const char *path = !object ? "" : object->like ? object->like : object->path, *name = f->path;
-	if (object) {
-		size_t bytes = strlen(path);
-		if (strncmp(name, path, bytes) != 0 || name[bytes] != '.')
-			return NULL;
-		name += bytes + 1;
-	}
+	const char *path = object->like ? object->like : object->path, *name = f->path;
+	size_t bytes = strlen(path);
+	if (strncmp(name, path, bytes) != 0 || name[bytes] != '.')
+		return NULL;
+	name += bytes + 1;
 	return aj_field_is_name(name) ? name : NULL;
+}
+
+/* `object`: NULL for the result itself. The comparison comes first, as it ends at the first character of most rows. */
+static bool is_member(const struct aj_field *f, const struct aj_field *object, const char *wanted)
+{
+	if (!object)
+		return f->sent && strcmp(f->path, wanted) == 0 && aj_field_is_name(wanted);
+	const char *name = f->sent ? member_name(f, object) : NULL;
+	return name && strcmp(name, wanted) == 0;
 }
 
 /* NULL: a guest may send no member of this name. `after`: the row of the member before it, or NULL: a runner writes them in the table's
@@ -36,8 +43,7 @@ static const struct aj_field *find_member(const struct aj_field *object, const c
 			f = aj_fields;
 			continue;
 		}
-		const char *name = f->sent ? member_name(f, object) : NULL;
-		if (name && strcmp(name, wanted) == 0)
+		if (is_member(f, object, wanted))
 			return f;
 		f++;
 	} while (f != first);
