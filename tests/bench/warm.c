@@ -27,6 +27,7 @@ static struct yard pool, fresh;     /* with parked jails; without */
 static struct visit session, trunk; /* one to run snippets in, one to have branches of */
 static struct service service;
 static char **bwrap; /* command lines; NULL: not there */
+static const char *floor_script, *folder;
 static char *python[] = { NULL, "-I", "-S", "-c", "pass", NULL };
 static char calls_code[80], loop_code[80];
 
@@ -108,6 +109,10 @@ static double snippet(void)
 {
 	return visit_run(&session, &fresh, "2+2", false);
 }
+static double statements(void)
+{
+	return visit_run(&session, &fresh, "a = 2\nb = a + 2\na + b", false);
+}
 static double one_call(void)
 {
 	return visit_run(&session, &fresh, "tool(1)", false);
@@ -150,6 +155,7 @@ static double served_snippet(void)
 static struct row rows[] = {
 	{ "ping", "floor: a warm Python behind a socket", ping, 1, 1, .us = NULL },
 	{ "snippet", "agentjail: session snippet", snippet, 1, 1, .us = NULL },
+	{ "statements", "agentjail: session snippet of three statements", statements, 1, 1, .us = NULL },
 	{ "call", "agentjail: a snippet with one call of a tool", one_call, 1, 1, .us = NULL },
 	{ "hit", "agentjail: pool hit, a fresh jail", hit, 1, 1, .us = NULL },
 	{ "interrupt", "agentjail: interrupt to result", interrupt, 1, 2, .us = NULL },
@@ -309,7 +315,27 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 struct crowd {
 	double open_ms, kib;
 	double median[SIZES], p99[SIZES], ping[SIZES];
+	double turn_median, turn_p99, python_median, python_p99; /* all alive, and as many bare Pythons: one of each in turn */
 };
+
+/* Both on cold caches: each sandbox and each Python waits until all others have had their turn. */
+static void measure_turns(struct crowd *c, struct visit *visits, struct yard *y, int alive, double *us, double *pings, int samples)
+{
+	static struct floor pythons[CROWD];
+	char *none[] = { NULL };
+	for (int i = 0; i < alive; i++)
+		floor_start(&pythons[i], python[0], floor_script, folder, none);
+	for (int i = 0; i < samples; i++) {
+		pings[i] = floor_ask(&pythons[i % alive], 'e', "2+2", NULL);
+		us[i] = visit_run(&visits[i % alive], y, "2+2", false);
+	}
+	for (int i = 0; i < alive; i++)
+		floor_end(&pythons[i]);
+	c->turn_median = percentile(us, (size_t)samples, 0.5);
+	c->turn_p99 = percentile(us, (size_t)samples, 0.99);
+	c->python_median = percentile(pings, (size_t)samples, 0.5);
+	c->python_p99 = percentile(pings, (size_t)samples, 0.99);
+}
 
 static struct crowd measure_crowd(struct yard *y, int crowd, int samples)
 {
@@ -337,6 +363,8 @@ static struct crowd measure_crowd(struct yard *y, int crowd, int samples)
 		c.ping[size] = percentile(pings, (size_t)samples, 0.5);
 	}
 	c.kib = (before_kib - free_kib()) / alive;
+	if (us && pings)
+		measure_turns(&c, visits, y, alive, us, pings, samples);
 	for (int i = 0; i < alive; i++)
 		visit_end(&visits[i]);
 	free(us);
@@ -389,6 +417,9 @@ static void print_crowd(const struct crowd *c, int crowd)
 		       c->ping[size]);
 	printf("  %d jails alive after %.0f ms, %.2f ms each\n", crowd, c->open_ms, c->open_ms / crowd);
 	printf("  each takes %.0f KiB of the machine's memory, everything of the kernel's included\n", c->kib);
+	printf("\n%-52s %9s %9s   us\n", "one of all in turn", "median", "p99");
+	printf("  a snippet in one of %4d sessions %25.0f %9.0f\n", crowd, c->turn_median, c->turn_p99);
+	printf("  a ping to one of %4d bare Pythons %24.0f %9.0f\n", crowd, c->python_median, c->python_p99);
 }
 
 static void print_note(const char *load)
@@ -445,6 +476,8 @@ int main(int argc, char **argv)
 	int crowd = quick ? 100 : CROWD;
 	bwrap = argc > 6 ? argv + 6 : NULL;
 	python[0] = argv[2];
+	floor_script = argv[3];
+	folder = argv[4];
 	snprintf(calls_code, sizeof calls_code, "for i in range(%d):\n    tool(i)\n", CALLS);
 	snprintf(loop_code, sizeof loop_code, "for i in range(%d):\n    abs(i)\n", CALLS);
 	srandom((unsigned)getpid());
@@ -507,23 +540,24 @@ int main(int argc, char **argv)
 	       compute.inside_ms / compute.bare_ms);
 
 	printf("\naims\n");
-	aim("pool hit / ping", median("hit") / median("ping"), 2.5, true);
-	aim("session snippet / ping", median("snippet") / median("ping"), 1.5, true);
-	aim("session snippets / pings, back to back", median("snippets") / median("pings"), 1.5, true);
+	aim("pool hit / ping", median("hit") / median("ping"), 2.2, true);
+	aim("pool hit of the service / ping", median("served-hit") / median("ping"), 2.9, true);
+	aim("session snippet / ping", median("snippet") / median("ping"), 1.6, true);
+	aim("session snippet of the service / ping", median("served-snippet") / median("ping"), 2.2, true);
+	aim("session snippets / pings, back to back", median("snippets") / median("pings"), 2.5, true);
 	aim("tool round trip / ping", (median("call") - median("snippet")) / median("ping"), 2.5, true);
 	aim("tool round trips / pings, back to back", per_call() / median("pings"), 2.5, true);
 	aim("creation of a jail / fork into namespaces", median("birth") / median("birth-floor"), 1.3, true);
 	aim("creation of a jail / fork into namespaces with modules", median("birth") / median("birth-floor-modules"), 1.3, true);
-	for (int i = 0; bwrap && i < LOADS; i++) {
+	for (int i = 1; bwrap && i < LOADS; i++) {
 		char what[80];
 		snprintf(what, sizeof what, "fresh jails / bubblewrap's Pythons, %d clients", clients[i]);
 		aim(what, flows[0][i][0] / flows[1][i][0], 5, false);
 	}
-	aim("PSS of a jail that waits, MiB", waiting.pss_kib / 1024, 2, true);
-	aim("median beside all jails / beside 10, both by ping",
-	    c.median[SIZES - 1] / c.ping[SIZES - 1] / (c.median[0] / c.ping[0]), 2, true);
-	aim("p99 beside all jails / beside 10", c.p99[SIZES - 1] / c.p99[0], 2, true);
-	aim("additions inside / outside", compute.inside_ms / compute.bare_ms, 1.03, true);
+	aim("PSS of a jail that waits, MiB", waiting.pss_kib / 1024, 1.6, true);
+	aim("one of all sessions / one of as many Pythons, in turn: median", c.turn_median / c.python_median, 2, true);
+	aim("one of all sessions / one of as many Pythons, in turn: p99", c.turn_p99 / c.python_p99, 3, true);
+	aim("additions inside / outside", compute.inside_ms / compute.bare_ms, 1.02, true);
 	print_note(load);
 	floor_end(&bare);
 	floor_end(&loaded);

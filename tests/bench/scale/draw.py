@@ -72,6 +72,7 @@ def page(run):
     lines = ["![latency of a snippet by the number of live sandboxes](latency.svg)", "",
              *table(run["alive"], "alive", lambda row: "%.0f / %.0f" % (row["median_us"], row["p99_us"]), "µs, median / p99, by live sandboxes"), "",
              "![fresh sandboxes a second by the number of clients](throughput.svg)", "",
+             *table(run["kinds"], "kind", lambda row: "%.0f / %.0f" % (row["median_us"], row["p99_us"]), "µs, median / p99, one sandbox"), "",
              *table(run["fresh"], "clients", lambda row: "%.0f" % row["per_second"], "fresh sandboxes a second, by clients"), ""]
     if run["missing"]:
         lines += ["Not measured: %s." % "; ".join("%s (%s)" % item for item in run["missing"].items()), ""]

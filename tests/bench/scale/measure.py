@@ -1,4 +1,5 @@
-"""Measures what grows: the latency of a snippet with the number of live sandboxes, and fresh sandboxes a second with the number of clients.
+"""Measures what grows: the latency of a snippet with the number of live sandboxes, and fresh sandboxes a second with the number of clients; and
+before that one snippet of each kind, in a session, in a fresh sandbox, and with a call of the caller's function.
 It passes and fails nothing. Peers take turns within each step, in a random order, so that the machine's other work affects all alike.
 
 Usage: measure.py FOLDER [--quick]   writes FOLDER/scale-TIME.json and prints its path
@@ -50,6 +51,25 @@ def alive_rows(found, sizes, samples, pause_s):
     return rows
 
 
+def kind_rows(found, samples, pause_s):
+    """Latency of one snippet of each kind, of the peers that have all kinds."""
+    able = [peer for peer in found if peer.alive_most and peer.fresh and peer.call]
+    opened = {peer: peer.open() for peer in able}
+    kinds = {"session": lambda peer: peer.run(opened[peer]), "fresh": lambda peer: peer.fresh(), "one call": lambda peer: peer.call()}
+    got = {(peer, kind): [] for peer in able for kind in kinds}
+    for turn in range(samples + 1):
+        for peer, kind in random.sample(list(got), len(got)):
+            time.sleep(pause_s)
+            began = time.perf_counter()
+            kinds[kind](peer)
+            if turn:  # the first warms up
+                got[peer, kind].append((time.perf_counter() - began) * 1e6)
+    for peer, sandbox in opened.items():
+        peer.close(sandbox)
+    return [{"peer": peer.name, "kind": kind, "count": samples, "median_us": round(statistics.median(us), 1), "p99_us": round(percentile(us, 0.99), 1)}
+            for (peer, kind), us in got.items()]
+
+
 def close_all(peer, sandboxes):
     while sandboxes:
         peer.close(sandboxes.pop())
@@ -97,6 +117,7 @@ def main():
                     "user": "root" if os.geteuid() == 0 else "an ordinary user", "python_of_the_clients": platform.python_version()},
         "versions": {peer.name: peer.version for peer in found if peer.version},
         "missing": missing,
+        "kinds": kind_rows(found, 20 if quick else 300, 0.001 if quick else 0.003),
         "alive": alive_rows(found, ALIVE[:3] if quick else ALIVE, 20 if quick else 300, 0.001 if quick else 0.003),
         "fresh": fresh_rows(found, CLIENTS[:3] if quick else CLIENTS, 1 if quick else 3, 0.3 if quick else 1.5),
     }

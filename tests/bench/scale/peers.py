@@ -12,7 +12,7 @@ sys.path[:0] = [os.path.join(TOP, "src", "sdk", "python")]
 PYTHON = "/usr/bin/python3"  # the distribution's: the first in PATH may be a script that looks for another one
 FRESH = [PYTHON, "-I", "-S", "-c", "print(2+2)"]
 LOOP = [PYTHON, "-I", "-S", "-u", "-c", "import sys\nfor line in sys.stdin: print(repr(eval(line)))"]
-SNIPPET, ANSWER = "2+2", "4"
+SNIPPET, CALL, ANSWER = "2+2", "add(1, 3)", "4"
 ALIVE_MOST, FRESH_MOST = 1000, 16
 
 
@@ -25,7 +25,13 @@ class Peer:
     def run(self, sandbox): ...
     def close(self, sandbox): ...
     fresh = None               # runs the snippet in a sandbox of its own; None: it cannot
+    call = None                # run a snippet that calls a function of ours once, in a live sandbox; None: it cannot
     def end(self): ...
+
+
+def add(a: int, b: int) -> int:
+    """The sum."""
+    return a + b
 
 
 def expect(text):
@@ -94,6 +100,8 @@ class Monty(Peer):
     def begin(self):
         # A pool has a few workers unless it is told; every live checkout holds one.
         self.pool = self.monty(max_processes=self.alive_most).__enter__()
+        self.caller = self.pool.checkout(limits={"max_suspensions": 1_000_000})  # of these, each call takes one
+        self.calling = self.caller.__enter__()
 
     def open(self):
         checkout = self.pool.checkout()
@@ -109,7 +117,11 @@ class Monty(Peer):
         with self.pool.checkout() as session:
             expect(session.feed_run(SNIPPET))
 
+    def call(self):
+        expect(self.calling.feed_run(CALL, external_lookup={"add": add}))
+
     def end(self):
+        self.caller.__exit__(None, None, None)
         self.pool.__exit__(None, None, None)
 
 
@@ -119,9 +131,10 @@ class Agentjail(Peer):
     def begin(self):
         import agentjail
         self.module = agentjail
-        self.service = agentjail.Service(sessions_max=ALIVE_MOST, jails_max=ALIVE_MOST + FRESH_MOST, parked=8)
+        self.service = agentjail.Service(sessions_max=ALIVE_MOST + 1, jails_max=ALIVE_MOST + FRESH_MOST + 1, parked=8)
         self.version = "agentjail " + self.service.version
         self.jail = agentjail.Jail(service=self.service)
+        self.calling = agentjail.Session(tools=[add], service=self.service)
 
     def open(self):
         return self.module.Session(service=self.service)
@@ -135,7 +148,11 @@ class Agentjail(Peer):
     def fresh(self):
         expect(self.jail.run(SNIPPET).raise_for_status().value)
 
+    def call(self):
+        expect(self.calling.run(CALL).raise_for_status().value)
+
     def end(self):
+        self.calling.close()
         self.service.close()
 
 

@@ -19,8 +19,9 @@ if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
 	cp "$here/requirements.txt" "$venv/"
 fi
 export PYTHONDONTWRITEBYTECODE=1 AGENTJAIL="${AGENTJAIL:-$top/build/agentjail}" AGENTJAIL_ROOTFS="${AGENTJAIL_ROOTFS:-$top/build/rootfs/default}"
-mkdir -p "$top/build/bench"
-run=$("$venv/bin/python" "$here/measure.py" "$top/build/bench" $quick)
+folder=${FOLDER:-$top/build/bench} # of the run; draw.py writes docs/ from it later, too
+mkdir -p "$folder" "$top/build/bench"
+run=$("$venv/bin/python" "$here/measure.py" "$folder" $quick)
 echo "$run"
 docs=$top/docs
 if [ ! "$write" ]; then # the plots and the page as they would be

@@ -1,0 +1,22 @@
+#!/bin/sh
+# The runs from which docs/performance.md is written: each is kept as JSON below build/bench/runs, and `page` writes their figures into the page.
+# It changes docs/ only with `page`. Usage: runs.sh start|warm|scale|page [COUNT]   (COUNT runs, 1; start before page: delete the folder first)
+set -eu
+cd "$(dirname "$0")/../.."
+runs=build/bench/runs
+mkdir -p "$runs"
+step=${1:-} count=${2:-1}
+case $step in
+start) set -- start sh tests/bench/bench.sh 60 ;;
+warm) set -- warm sh tests/bench/warm.sh 120 ;;
+scale | page) ;;
+*) echo "usage: runs.sh start|warm|scale|page [COUNT]" >&2; exit 2 ;;
+esac
+while [ "$count" -gt 0 ]; do
+	case $step in
+	page) exec python3 tests/bench/page.py docs "$runs"/*.json ;;
+	scale) FOLDER=$runs sh tests/bench/scale/run.sh ;;
+	*) python3 tests/bench/record.py "$runs" "$@" ;;
+	esac
+	count=$((count - 1))
+done
