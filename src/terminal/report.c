@@ -19,6 +19,11 @@ static void calls(FILE *out, const struct aj_report *r)
 		aj_show_refusals(out, r->result);
 }
 
+static void limits(FILE *out, const struct aj_report *r)
+{
+	aj_show_limits(out, r->result);
+}
+
 static void hosts(FILE *out, const struct aj_report *r)
 {
 	aj_show_network(out, &r->result->network);
@@ -45,7 +50,8 @@ static void files(FILE *out, const struct aj_report *r)
 }
 
 /* In the order in which they are printed. */
-static void (*const rows[])(FILE *out, const struct aj_report *report) = { calls, hosts, terminal, workspace, changes, files };
+static void (*const rows[])(FILE *out, const struct aj_report *report) = { calls,     limits,  hosts, terminal,
+	                                                                   workspace, changes, files };
 
 void aj_report_print(FILE *out, const struct aj_report *report)
 {

@@ -1,11 +1,11 @@
-/* What happened in a run, at its end: one block on standard error, nothing where nothing happened; and the same as a file. */
+/* The report at the end of a run: one block on standard error, which is empty where nothing happened; and the same as a file. */
 #pragma once
 #include <stdio.h>
 
 #include "plan/plan.h"
 #include "result/result.h"
 
-/* What the block is made from. */
+/* The sources of the block. */
 struct aj_report {
 	const struct aj_plan *plan;
 	const struct aj_policy *policy;

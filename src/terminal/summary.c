@@ -62,6 +62,26 @@ void aj_show_refusals(FILE *out, const struct aj_result *result)
 	aj_show_hint(out, result->hint[0] ? result->hint : NULL);
 }
 
+void aj_show_limits(FILE *out, const struct aj_result *r)
+{
+	static const struct {
+		const char *name, *key; /* of the policy */
+	} keys[] = {
+		{ "wall_clock", "limits.wall" },   { "cpu_time", "limits.cpu" },        { "memory", "limits.memory" },
+		{ "pids", "limits.pids" },         { "file_size", "limits.file_size" }, { "workspace", "limits.workspace" },
+		{ "disk", "filesystem.tmp_size" }, { "output", "output.total" },
+	};
+	for (size_t i = 0; i < r->limits_hit_count; i++) {
+		const char *name = r->limits_hit[i], *key = NULL;
+		bool by_host = r->status == AJ_STATUS_OOM && strcmp(name, "memory") != 0; /* the host's memory is no limit of the jail's */
+		if (i == 0 && !by_host && (r->status == AJ_STATUS_TIMEOUT || r->status == AJ_STATUS_OOM || r->status == AJ_STATUS_LIMIT))
+			continue;
+		for (size_t k = 0; k < sizeof keys / sizeof *keys && !key; k++)
+			key = strcmp(keys[k].name, name) == 0 ? keys[k].key : NULL;
+		fprintf(out, "agentjail: limit hit: %s%s%s, and the run went on\n", name, key ? ", set by " : "", key ? key : "");
+	}
+}
+
 void aj_show_network(FILE *out, const struct aj_network_use *network)
 {
 	struct aj_arena arena = { 0 };

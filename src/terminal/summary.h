@@ -10,6 +10,8 @@ void aj_show_violations(FILE *out, const json_t *list);
 void aj_show_hint(FILE *out, const char *hint);
 /* Both. */
 void aj_show_refusals(FILE *out, const struct aj_result *result);
+/* Print the limits that were hit, a line each, but for the one that ended the run: the result's reason names that. */
+void aj_show_limits(FILE *out, const struct aj_result *result);
 /* Print the hosts to which a network by allow-list made no connection: those that it refused, and those that did not answer. */
 void aj_show_network(FILE *out, const struct aj_network_use *network);
 /* Control sequences that did not reach the terminal; `all`: also those that a person hardly misses. */

@@ -72,6 +72,13 @@ text "--report: a run" 3 'refused by the kernel: unshare' run --report "$T/r.md"
 is "--report: the block of the end is in FILE.md" "1 1 1" "$(grep -c '^agentjail: refused by the kernel: unshare' "$T/r.md") $(grep -c '^# agentjail: error' "$T/r.md") $(grep -c 'exit code 3' "$T/r.md")"
 text "--report: of a run in which nothing happened" 0 '' run --report "$T/r.md" -- true
 is "--report: a shorter one takes the place of a longer" "0 1" "$(grep -c refused "$T/r.md") $(grep -c '^# agentjail: ok' "$T/r.md")"
+printf 'extends = "command"\n[filesystem]\ntmp_size = "128K"\n' >"$T/small.toml"
+text "--report: a limit that was hit in a run that finished" 0 'limit hit: disk, set by filesystem.tmp_size' run --policy-file "$T/small.toml" --report "$T/r.md" -- \
+	sh -c 'head -c 200000 /dev/zero >/tmp/x 2>/dev/null; exit 0'
+is "--report: and in FILE.md" "1 1" "$(grep -c 'limit hit | disk' "$T/r.md") $(grep -c '^agentjail: limit hit: disk' "$T/r.md")"
+text "--report: a limit that ended the run is said once" 122 'limit: `/tmp` is full' run --policy-file "$T/small.toml" --report "$T/r.json" -- \
+	sh -c 'head -c 200000 /dev/zero >/tmp/x 2>/dev/null; exit 1'
+is "--report: by its reason" 0 "$(grep -c 'limit hit' "$T/err")"
 text "--report: as JSON" 0 '' run --report "$T/r.json" -- true
 cp "$T/r.json" "$T/out"
 check "--report: FILE.json is the whole result" expect status=ok exit_code=0
