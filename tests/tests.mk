@@ -106,7 +106,7 @@ soak: all $(PROGRAMS)
 check-projects: all
 	$Q PACKAGES=1 $(JAILS) sh tests/apart.sh sh tests/e2e/projects.sh
 
-# make check-agents Claude Code and codex, from npm, under an allow-list, with a stand-in for their models (downloads 200 MB)
+# make check-agents Claude Code and codex, from npm, under an allow-list and on a screen, with a stand-in for their models (downloads 200 MB)
 CODING_AGENTS := build/agents
 check-agents: all $(CODING_AGENTS)/made
 	$Q $(JAILS) AGENTS=$(abspath $(CODING_AGENTS))/node_modules sh tests/agents/run.sh

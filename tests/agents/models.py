@@ -1,9 +1,10 @@
 """Stand-ins for the APIs of model vendors, as far as two coding agents use them: a model that follows a script.
-It writes a file by the agent's own tool, fetches a host that is not allowed, and ends with what that fetch said. It knows no other prompt."""
+It writes a file by the agent's own tool, fetches a host that is not allowed, and ends with what that fetch said. Asked to greet, it greets."""
 
 import json
 
 MADE = "made.txt"
+GREET, GREETING = "please greet", "Hello from the **stand-in**:\n\n- one\n- two\n\n```python\nprint('\u20ac')\n```"
 FORBIDDEN = "https://forbidden.example.org/"
 FETCH = "curl -sS --max-time 20 %s; echo \"curl ended with $?\"; curl -sS --max-time 20 %s" % (FORBIDDEN, FORBIDDEN.replace("https", "http"))
 
@@ -30,6 +31,8 @@ def anthropic(path, asked):
     results = [part for message in asked["messages"] if isinstance(message["content"], list) for part in message["content"] if part.get("type") == "tool_result"]
     if not {"Write", "Bash"} <= tools:  # a side question, such as the title of the conversation
         block = {"type": "text", "text": "a title"}
+    elif GREET in json.dumps(asked["messages"]):
+        block = {"type": "text", "text": GREETING}
     elif not results:
         block = {"type": "tool_use", "id": "toolu_1", "name": "Write", "input": {"file_path": "/workspace/" + MADE, "content": "written by the agent\n"}}
     elif len(results) == 1:
@@ -60,15 +63,20 @@ def text_of(content):
 
 # --- OpenAI's responses ---
 
+def message(text):
+    return {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": text, "annotations": []}]}
+
+
 def openai(asked):
     results = [item for item in asked.get("input", []) if item.get("type") == "custom_tool_call_output"]
     commands = ["printf 'written by the agent\\n' > " + MADE, FETCH]
-    if len(results) < len(commands):
+    if GREET in json.dumps(asked.get("input", "")):
+        item = message(GREETING)
+    elif len(results) < len(commands):
         script = "const r = await tools.exec_command({cmd: %s}); text(r.output ?? JSON.stringify(r))" % json.dumps(commands[len(results)])
         item = {"type": "custom_tool_call", "id": "ctc_%d" % len(results), "call_id": "call_%d" % len(results), "name": "exec", "input": script, "status": "completed"}
     else:
-        item = {"type": "message", "id": "msg_1", "role": "assistant", "content": [
-            {"type": "output_text", "text": "The fetch said: " + text_of(results[-1]["output"]), "annotations": []}]}
+        item = message("The fetch said: " + text_of(results[-1]["output"]))
     response = {"id": "resp_1", "object": "response", "created_at": 0, "model": asked.get("model", "m"), "output": [], "status": "in_progress"}
     usage = {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 10, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 20}
     return "200 OK", "text/event-stream", events([

@@ -3,13 +3,14 @@ Usage: screens.py AGENTJAIL; each check prints `ok NAME`, `skip NAME: why` or `F
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from screen import Screen, settle  # noqa: E402
 
 AJ = sys.argv[1]
-PATIENCE_S = 30
+ENV = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": "/tmp", "PS1": "PROMPT> ", "HISTFILE": "", "SHELL": "/bin/sh", "LESSHISTFILE": "-"}
 TEXT = "/usr/share/common-licenses/GPL-3"  # in the jail too, as all of /usr is
 
 # The program, then its steps: keys as tmux names them, or a size.
@@ -30,51 +31,12 @@ PROGRAMS = {
 }
 
 
-class Screen:
-    """One tmux server with one window."""
-
-    def __init__(self, folder, name, argv):
-        self.socket = os.path.join(folder, name)
-        env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": "/tmp", "PS1": "PROMPT> ", "HISTFILE": "", "SHELL": "/bin/sh", "LESSHISTFILE": "-"}
-        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", *argv, env=env)
-
-    def tmux(self, *argv, env=None):
-        done = subprocess.run(["tmux", "-u", "-S", self.socket, *argv], capture_output=True, text=True, env=env, timeout=PATIENCE_S)
-        return done.stdout if done.returncode == 0 else done.stderr
-
-    def act(self, step):
-        if isinstance(step, tuple):
-            self.tmux("resize-window", "-x", str(step[0]), "-y", str(step[1]))
-        else:
-            self.tmux("send-keys", *(["-l", step] if len(step) > 7 or " " in step else [step]))
-
-    def shown(self):
-        """The cells with their colours, the cursor's place, and whether the screen is the alternate one."""
-        return self.tmux("capture-pane", "-p", "-e"), self.tmux("display-message", "-p", "#{cursor_x},#{cursor_y} #{alternate_on} #{mouse_any_flag} #{keypad_cursor_flag}")
-
-    def end(self):
-        self.tmux("kill-server")
-
-
-def settle(inside, outside):
-    """Both as they are once they are equal and stay so; or as they are in the end."""
-    end = time.monotonic() + PATIENCE_S
-    before = None
-    while time.monotonic() < end:
-        now = inside.shown(), outside.shown()
-        if now == before and now[0] == now[1] and now[0][0].strip():
-            break
-        before = now
-        time.sleep(0.03)
-    return now
-
-
 def compare(name, argv, steps, folder):
     jail = [AJ, "run", "--timeout", "300s"]
     for variable in ("PS1=PROMPT> ", "HISTFILE=", "SHELL=/bin/sh", "LESSHISTFILE=-"):
         jail += ["--env", variable]
-    outside = Screen(folder, name + "-out", ["sh", "-c", 'cd /tmp; exec "$@"', "sh", *argv])
-    inside = Screen(folder, name + "-in", [*jail, "--", *argv])
+    outside = Screen(folder, name + "-out", ["sh", "-c", 'cd /tmp; exec "$@"', "sh", *argv], ENV)
+    inside = Screen(folder, name + "-in", [*jail, "--", *argv], ENV)
     seen = settle(inside, outside)
     for step in steps:
         if seen[0] != seen[1]:
