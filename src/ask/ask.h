@@ -2,8 +2,8 @@
  *
  *   relay ──► aj_asker_ask() ──► a command, a descriptor or the terminal ──► the callback ──► relay
  *
- * Few questions are open at a time, and few come in a minute, whatever the jail does: else it could ask until somebody says yes by mistake.
- * A question that nobody answers is denied, and each name that was denied is denied for a while without a question. */
+ * Few questions are open at a time, and few come in a minute, whatever the jail does: else it could ask until a person says yes by mistake.
+ * A question without an answer is denied, and each name that was denied is denied for a while without a question. */
 #pragma once
 #include "base/buffer.h"
 #include "egress/egress.h"
@@ -108,7 +108,7 @@ void aj_asked_end(struct aj_asked *q, enum aj_egress_verdict verdict, const char
 
 /* --- ask/by_terminal.c --- */
 
-/* -1 with err: what the jail writes can reach the terminal on ways that no question holds. */
+/* -1 with err: output of the jail can reach the terminal on ways that no question holds. */
 int aj_ask_check_output(const struct aj_plan *plan, struct aj_error *err);
 
 /* --- ask/line.c --- */

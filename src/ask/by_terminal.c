@@ -25,7 +25,7 @@ static bool is_front(const struct aj_asker *a)
 	return tcgetpgrp(a->whom.fd) == getpgrp();
 }
 
-/* --- what the terminal shows --- */
+/* --- output to the terminal --- */
 
 static void put_words(struct aj_asker *a)
 {
@@ -49,7 +49,7 @@ static int write_rest(const struct aj_asker *a, struct aj_buffer *text)
 	return 1;
 }
 
-/* The terminal has the question before it gets the words of an answer, and what was typed until then is dropped. */
+/* The terminal has the question before it gets the words of an answer, and the keys that were typed until then are dropped. */
 static void write_text(struct aj_asker *a)
 {
 	int r = write_rest(a, &a->text);
@@ -92,7 +92,7 @@ void aj_asker_still(struct aj_asker *a)
 		pose(a);
 }
 
-/* --- what is typed --- */
+/* --- keys --- */
 
 /* `line`: without its end. */
 static bool is_answer(const struct aj_asker *a, const char *line, enum aj_egress_verdict *ret)

@@ -1,5 +1,5 @@
-/* What a jail may write to the terminal of a person: text, colours, cursor movement, modes of the keyboard and mouse. Sequences that act on
- * more than the picture (clipboard, window, printer, answers with a text of the writer's choice) are left out, and counted. */
+/* The filter between a jail and the terminal of a person. Text, colours, cursor movement, modes of the keyboard and mouse pass. Sequences that
+ * act on more than the picture (clipboard, window, printer, answers with a text of the writer's choice) are left out, and counted. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include "policy/policy.h"
 #include "pty/modes.h"
 
-/* Sequences that were left out, by what they would have done. */
+/* The sequences that were left out, by their effect. */
 enum aj_escape_kind {
 	AJ_ESCAPE_CLIPBOARD,
 	AJ_ESCAPE_NOTIFICATION,
@@ -43,5 +43,5 @@ struct aj_escape_filter {
 };
 
 void aj_escape_init(struct aj_escape_filter *filter, enum aj_escapes level);
-/* Put what passes of `in` into `out`, which has room for bytes + AJ_ESCAPE_HELD. Returns the number of bytes. */
+/* Copy the text and sequences of `in` that pass into `out`, which has room for bytes + AJ_ESCAPE_HELD. Returns the number of bytes. */
 size_t aj_escape_filter(struct aj_escape_filter *filter, const char *in, size_t bytes, char *out);

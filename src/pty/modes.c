@@ -12,7 +12,7 @@ static const struct {
 	unsigned number;
 	bool on; /* as terminals start */
 	char key;
-	const char *undo, *again; /* of what has no number; again: NULL where a program draws it anew, or where its value is not kept */
+	const char *undo, *again; /* of the other modes; again: NULL where a program draws it anew, or where its value is not kept */
 } table[] = {
 	{ .key = 'u', .undo = "\033[=0u" }, /* kitty's keyboard flags, set without the stack */
 	{ .key = '>', .undo = "\033[>4;0m" },

@@ -17,11 +17,11 @@ void aj_modes_escape(struct aj_modes *modes, const char *sequence, size_t bytes)
 /* `text`: behind the number and its semicolon. */
 void aj_modes_osc(struct aj_modes *modes, unsigned number, const char *text, size_t bytes);
 
-/* Ends a sequence, a link or an attribute that is open, whether modes.c knows of it or not, then clears what is below the cursor: for text of
+/* Ends a sequence, a link or an attribute that is open, whether modes.c knows of it or not, then clears the lines below the cursor: for text of
  * ours in the midst of a jail's output. Each part does nothing to a terminal that needs it not. */
 #define AJ_MODES_ON_CLEAN_LINES "\030\033\\\033]8;;\033\\\033[m\033(B\017\033[?25h\r\n\033[J"
 
 enum { AJ_MODES_TEXT = 1024 };
-/* Sequences that undo what is set; then (`again`) those that set the modes of the keyboard, mouse and screen anew. The length. */
+/* The sequences that undo the modes that are set; then (`again`) those that set the modes of the keyboard, mouse and screen anew. The length. */
 size_t aj_modes_undo(const struct aj_modes *modes, char out[AJ_MODES_TEXT]);
 size_t aj_modes_again(const struct aj_modes *modes, char out[AJ_MODES_TEXT]);

@@ -74,7 +74,7 @@ static void write_screen(struct aj_pty *pty)
 }
 
 /* Both terminals would put a carriage return before a line feed, and the caller's does: take the jail's away. `data` has room for one byte
- * before it, for a return that was the last byte of what was read before. */
+ * before it, for a return that was the last byte read before. */
 static size_t strip_returns(struct aj_pty *pty, char **data, size_t bytes)
 {
 	struct termios jail;

@@ -45,7 +45,7 @@ int64_t aj_pty_suspend(struct aj_pty *pty, bool group);
 void aj_pty_hold(struct aj_pty *pty, bool held);
 /* Has the caller's terminal taken everything? While the relay is held, nothing follows. */
 bool aj_pty_is_still(const struct aj_pty *pty);
-/* Every process of the jail has ended: read what they have written last. */
+/* Every process of the jail has ended: read their last output. */
 void aj_pty_drain(struct aj_pty *pty);
-/* Write what is left, waiting for the terminal as any program does, and give it back. */
+/* Write the rest, waiting for the terminal as any program does, and give it back. */
 void aj_pty_close(struct aj_pty *pty);

@@ -69,7 +69,7 @@ int aj_csi_kind(const char *sequence, size_t bytes)
 
 /* --- OSC --- */
 
-/* Of OSC, what passes, by its number; the rest is left out. */
+/* The numbers of OSC sequences that pass; the others are left out. */
 static const struct {
 	unsigned from, to;
 } osc_passes[] = {
@@ -130,8 +130,9 @@ int aj_osc_kind(const char *text, size_t bytes, bool whole, unsigned *ret_number
 
 /* --- ESC --- */
 
-/* Of ESC final, what passes: saves and restores the cursor, keypad, index, tab stop, next line, single shifts, reset, visual bell. Left out
- * are locking shifts, guarded areas, which an erasure leaves, and the memory lock. */
+/* The finals of ESC sequences that pass: they save and restore the cursor, switch the keypad, move a line, set a tab stop, shift one
+ * character, reset the terminal, ring the visual bell. Left out are locking shifts, guarded areas, which an erasure leaves, and the memory
+ * lock. */
 static const char finals[] = "6789=>DEHMNOZcg";
 /* Of ESC between final: sets of characters; and of ESC # final the test pattern, not the lines of double width, half of which is hidden. */
 static const char charsets[] = "()*+-./";
