@@ -62,7 +62,7 @@ counted "callers that die in the middle" 'stdout=torn OK\n' status=ok violations
 # --- a flood: FLOOD calls by each of four processes ---
 : "${FLOOD:=5000}"
 OPTIONS='--timeout 60s' counted "a flood is counted" status=ok "stdout=EPERM $FLOOD\n" violations.0.count=$((FLOOD * 4)) -- denied "$FLOOD" 4
-OPTIONS='--timeout 2s' counted "a flood ends in time" status=timeout 'limits_hit=["wall_clock"]' 'wall_ms<60000' violations.0.syscall=ptrace \
+OPTIONS='--timeout 500ms' counted "a flood ends in time" status=timeout 'limits_hit=["wall_clock"]' 'wall_ms<60000' violations.0.syscall=ptrace \
 	'violations.0.count~^[0-9]{3,}$' -- denied 100000000 8
 check "and leaves nothing" gone
 OPTIONS=

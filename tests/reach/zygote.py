@@ -8,8 +8,9 @@ import subprocess
 import sys
 import time
 
-from client import LONG, Sessions, check, done
-from procfs import children, numbers, state, status
+from client import LONG, Sessions, check, done, until
+import procfs
+from procfs import numbers, status
 
 TREE, POLICY = sys.argv[3:5]
 FOLDER = [root for root, _, files in os.walk(TREE + "/tree/usr/lib") if "raw.so" in files][0]
@@ -142,12 +143,7 @@ def turn(mode):
 
 def below(service):
     """All processes of its zygotes, and of what they have made."""
-    found, todo = [], service.children()
-    while todo:
-        pid = todo.pop()
-        found.append(pid)
-        todo += children(pid)
-    return [pid for pid in found if state(pid) not in "ZX"]
+    return list(procfs.below(service.pid))
 
 
 def strays(service):
@@ -159,10 +155,7 @@ def strays(service):
 
 
 def gone_within(seconds):
-    end = time.monotonic() + seconds
-    while strays(service) and time.monotonic() < end:
-        time.sleep(0.05)
-    return not strays(service)
+    return until(lambda: not strays(service), seconds)
 
 
 def opened(service, name):
