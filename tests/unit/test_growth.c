@@ -11,22 +11,26 @@
 
 enum { TURNS = 2000 };
 
-static char root[] = "/tmp/aj-growth.XXXXXX";
+/* In memory where there is such a place: a disk takes thrice as long for the deep folders. */
+static char root[] = "/dev/shm/aj-growth.XXXXXX";
 static struct aj_plan plan;
 static struct aj_growth *growth;
 
 static void setup(void)
 {
-	cr_assert_not_null(mkdtemp(root));
+	if (!mkdtemp(root)) {
+		strcpy(root, "/tmp/aj-growth.XXXXXX");
+		cr_assert_not_null(mkdtemp(root));
+	}
 	cr_assert_eq(chdir(root), 0);
 	plan = (struct aj_plan){ .writable_workspace = root, .workspace_bytes = 1 << 20, .workspace_files = 100 };
 }
 
 static void teardown(void)
 {
-	char command[100];
+	char command[160];
 	aj_growth_close(growth);
-	snprintf(command, sizeof command, "chmod -R u+rwx %s; rm -rf %s", root, root);
+	snprintf(command, sizeof command, "rm -rf %s 2>/dev/null || { chmod -R u+rwx %s; rm -rf %s; }", root, root, root);
 	cr_expect_eq(system(command), 0); // NOLINT(cert-env33-c): the folder's name is ours
 }
 
