@@ -23,11 +23,12 @@ USER_IDS=59000 # and the ones above it, one a part
 # Parts that count things of the whole host, or fill a counter that all jails of root share.
 ALONE='fault/soak fault/warm reach/descriptors'
 # Scripts that must hold for a jail from a zygote too run once more, with a program whose `exec` is warm. The owner of the jail
-# makes no difference to scripts of the Python layer: root runs them cold, and the other user warm. Root leaves the command line cold too.
+# makes no difference to scripts of the Python layer: root runs them cold, and the other user warm. The command line is parsed before
+# there is a jail, and what a warm one answers to it e2e/serve and e2e/library ask: its warm run is for WHOLE alone.
 WARM_WALLS='escape/kernel escape/resources escape/syscalls escape/violations escape/killtree'
 # Scripts of which root's run alone says what they say: the owner of a jail makes no difference to how a command line or a terminal is
-# read, how snippets' results are printed, how a service takes turns, or which question reaches a person. The jails that a user makes are
-# looked at by the other scripts, and e2e/exec has a warm run as the other user.
+# read, how snippets' results are printed, how a service takes turns, what a package manager says to the relay, or which question reaches
+# a person. The jails that a user makes are looked at by the other scripts.
 ROOT_ALONE='e2e/exec e2e/session egress/ask egress/tools reach/service'
 WARM_LAYER='e2e/language escape/python escape/extra'
 WARM_COMMAND='e2e/exec'
@@ -71,7 +72,8 @@ start() { # FOLDER COMMAND...
 	echo $? >"$into/status"
 	# Processor time of what was waited for: user and system, in minutes and seconds.
 	times >"$into/times"
-	tail -n 1 "$into/times" | sed 's/[ms]/ /g' | awk -v wall=$(($(date +%s) - started)) '{ printf "%d s, %.0f s of a processor", wall, $1 * 60 + $2 + $3 * 60 + $4 }' >"$into/took"
+	tail -n 1 "$into/times" | sed 's/[ms]/ /g' | awk -v wall=$(($(date +%s) - started)) -v at=$((started - began)) \
+		'{ printf "%d s, %.1f s of a processor, begun at %d s\n", wall, $1 * 60 + $2 + $3 * 60 + $4, at }' >"$into/took"
 	echo "${into##*/}" >&3
 }
 
@@ -99,6 +101,7 @@ collect() {
 	total_failed=$((total_failed + $2))
 	total_skipped=$((total_skipped + $3))
 	printf '%-36s %5d passed %3d failed %3d skipped  (%s)\n' "$ended" "$(($1))" "$(($2))" "$(($3))" "$(cat "$into/took")"
+	cat "$into/took" >>"$work/took"
 	rm -r "$into"
 }
 
@@ -119,7 +122,7 @@ part() { # NAME COMMAND...
 as_user=''
 export WHOLE="${WHOLE:-}"
 root_too=1 # tells a script of a user that root runs the script, too
-[ -z "$WHOLE" ] || root_too='' ROOT_ALONE=''
+if [ -n "$WHOLE" ]; then root_too='' ROOT_ALONE=''; else WARM_COMMAND=''; fi
 run_script() { # NAME COMMAND...: as the user whose turn it is
 	name=$1
 	shift
@@ -132,7 +135,7 @@ run_script() { # NAME COMMAND...: as the user whose turn it is
 }
 
 scripts() { # FOLDER BUILD: the scripts of all groups in FOLDER; those that take longest begin first
-	for suite in ${SUITES:-fault e2e sdk escape reach egress cgroup}; do
+	for suite in ${SUITES:-sdk fault e2e escape reach egress cgroup}; do
 		for script in "$1/$suite"/*.sh "$1/$suite.sh"; do
 			[ -e "$script" ] || continue
 			name=${script#"$1/"}
@@ -181,7 +184,7 @@ for turn in beside alone; do
 	fi
 	if [ -z "${SUITES:-}" ]; then
 		for group in $(sh "$tests/layer/run.sh" --groups); do part "layer/$group" sh "$tests/layer/run.sh" --group "$group"; done
-		part fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-2}" sh "$tests/fuzz/run.sh" "$tests/../build/fuzz"
+		part fuzz env FUZZ_SECONDS="${FUZZ_SECONDS:-1}" sh "$tests/fuzz/run.sh" "$tests/../build/fuzz"
 		part golden sh "$tests/golden/run.sh"
 		part policy/toml-suite sh "$tests/policy/toml-suite.sh" "$build/toml-check"
 		# Sanitizers do not link statically. As a user this script runs what it installs itself.
@@ -206,6 +209,6 @@ if [ -s "$work/failures" ]; then
 	echo "failures:"
 	cat "$work/failures"
 fi
-echo "$parts parts in $(($(date +%s) - began)) s"
+[ "$parts" -eq 0 ] || echo "$parts parts in $(($(date +%s) - began)) s, $(awk '{ sum += $3 } END { printf "%.0f", sum }' "$work/took") s of a processor"
 echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
 [ "$total_failed" -eq 0 ] && [ "$parts" -gt 0 ] && [ "$((total_passed + total_skipped))" -gt 0 ]

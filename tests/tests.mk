@@ -11,12 +11,12 @@ JAILS    := AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS)
 # With all processors, unless -j says otherwise; ends with a count.
 check: deps-check
 	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) layers check-docs all $(if $(SAN),build/guest.so,wheel-file) $(UNITS) $(PROGRAMS) $B/toml-check $(STRANGERS) fuzzers sets sdk-text
-	$Q $(JAILS) $(if $(WHOLE),WHOLE=1 PART_LIMIT=1800) sh tests/run.sh $(UNITS)
+	$Q $(JAILS) $(SAMPLES) sh tests/run.sh $(UNITS)
 
 # make check-whole  make check without its samples, and every script as a user too, also what no user id changes
 .PHONY: check-whole
 check-whole:
-	@$(MAKE) --no-print-directory WHOLE=1 check
+	@$(MAKE) --no-print-directory SAMPLES='WHOLE=1 PART_LIMIT=1800' check
 
 .PHONY: layers
 layers:

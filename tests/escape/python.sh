@@ -5,7 +5,9 @@
 start_canaries
 
 cat >"$T/attacks.py" <<'EOS'
-import json, subprocess, sys
+import json, os, subprocess, sys
+# A zygote is most of what a warm run takes: `make check` asks a warm jail for one refusal of each attack, and for what it does without the layer.
+SAMPLE = os.environ.get("AGENTJAIL_COLD") and not os.environ.get("WHOLE")
 aj, table, secret, pure = sys.argv[1:5]
 MARK = "\nprint('PWN' + 'ED', PWN)"  # the marker is not in the source, which errors quote
 
@@ -30,7 +32,7 @@ def say(good, name, result):
 fired = 0
 for item in json.load(open(table, encoding="utf-8")):
     name = "%s %s" % (item["id"], item["title"])
-    if "harmless" not in item:
+    if "harmless" not in item and not SAMPLE:
         r = run(item, "on", False)
         say(r["status"] in ("error", "rejected") and "PWNED" not in r["stdout"], name + ": refused by default", r)
     r = run(item, "on", False, pure)
@@ -43,7 +45,7 @@ for item in json.load(open(table, encoding="utf-8")):
         # A rule is in the rejection, or in the message of the guard that raised.
         rule = "rule" not in item or error.get("rule") == item["rule"]
         say(r["status"] == item["on"] and rule and "PWNED" not in r["stdout"], name + ": refused", r)
-    if "allowed" in item:
+    if "allowed" in item and not SAMPLE:
         r = run(item, "on", True)
         say(r["status"] == item["allowed"] and "PWNED" not in r["stdout"], name + ": refused with its imports allowed", r)
     r = run(item, "off", True)
