@@ -68,16 +68,18 @@ layer metrics    base loop result sockets
 layer protocol   base json
 layer serve      base loop json policyload result session sockets metrics protocol
 layer terminal   base toml pty plan result
-layer cli        base json policy policyload host plan files workspace home jail audit serve terminal
-layer policycmd  base policy policyload seccomp host plan result workspace home jail terminal cli
+# The options of the commands that make jails, and the policy that they name: this room makes no jail.
+layer options    base policy policyload plan jail serve terminal
+layer cli        base json policy policyload host plan files workspace home jail audit serve terminal options
+layer policycmd  base policy policyload seccomp host plan result workspace home jail terminal options cli
 layer changescmd base json terminal changes apply cli
-layer shell      base host lib terminal cli
+layer shell      base host lib terminal options cli
 # The guest is linked into the jail's Python: it gets as little of us as can be; the doors below are for it.
 layer guest      base
 # A program of its own, which nothing of ours goes into.
 layer scope
 # Build-time tools read the tables that they print.
-layer gen        base json toml policyload seccomp plan sandbox result jsonschema metrics protocol serve cli policycmd
+layer gen        base json toml policyload seccomp plan sandbox result jsonschema metrics protocol serve options cli policycmd
 
 # python: room of the Python layer (src/bootstrap/), the rooms whose modules it may import: rows above its own alone
 python check
@@ -225,8 +227,8 @@ word printf()                      terminal/* cli/* policycmd/* shell/* gen/* ch
 word puts()                        terminal/* cli/* policycmd/* shell/* gen/* scope/* changescmd/*
 word putchar()                     terminal/* cli/* policycmd/* shell/* gen/* changescmd/*
 word perror()
-word stdout                        terminal/* cli/* policycmd/* shell/* gen/* changescmd/*
-word stderr                        terminal/* cli/* policycmd/* shell/* gen/* scope/* changescmd/*
+word stdout                        terminal/* cli/* options/load_policy.c policycmd/* shell/* gen/* changescmd/*
+word stderr                        terminal/* cli/* options/load_policy.c policycmd/* shell/* gen/* scope/* changescmd/*
 # Unbounded or silently wrong; base/text has what takes their place. sprintf: one fixed format into a measured buffer.
 word gets()
 word strcat()

@@ -13,9 +13,9 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/jail.h"
-#include "cli/options.h"
 #include "cli/refuse.h"
 #include "host/paths.h"
+#include "options/options.h"
 
 /* A text with a NUL after it: at most `most` bytes, and one more where the file is longer. */
 static int read_text(struct aj_options *o, const char *path, const char *step, size_t most, const char **ret_text,

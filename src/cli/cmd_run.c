@@ -5,10 +5,10 @@
 
 #include "cli/command.h"
 #include "cli/jail.h"
-#include "cli/options.h"
 #include "cli/refuse.h"
 #include "cli/surroundings.h"
 #include "jail/run.h"
+#include "options/options.h"
 #include "terminal/terminal.h"
 
 int aj_cmd_run(int argc, char **argv)

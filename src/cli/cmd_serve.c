@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/options.h"
+#include "options/options.h"
 #include "serve/server.h"
 #include "terminal/findings.h"
 

@@ -1,5 +1,5 @@
 /* The common part of exec and run: from options to plan, jail, report and exit code. */
 #pragma once
-#include "cli/options.h"
+#include "options/options.h"
 
 int aj_jail_and_report(struct aj_options *options);

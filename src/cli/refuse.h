@@ -1,6 +1,6 @@
 /* Commands that end before a jail was planned. */
 #pragma once
-#include "cli/options.h"
+#include "options/options.h"
 #include "terminal/show.h"
 
 /* Nothing runs, and `err` says why: print it, or with --json the result, which every command with --json prints once on standard output.

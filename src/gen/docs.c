@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/options.h"
 #include "gen/gen.h"
 #include "jsonschema/keyword.h"
 #include "metrics/metrics.h"
+#include "options/options.h"
 #include "policycmd/policy.h"
 #include "protocol/query.h"
 #include "sandbox/steps.h"

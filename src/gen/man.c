@@ -2,8 +2,8 @@
  * It adds nothing to a row and leaves nothing out of it. */
 #include <stdio.h>
 
-#include "cli/options.h"
 #include "gen/gen.h"
+#include "options/options.h"
 #include "policycmd/policy.h"
 #include "policyload/site.h"
 #include "result/fields.h"

@@ -80,7 +80,7 @@ static const char *add_name(struct aj_policy_args *args, const char *v)
 	return aj_policy_name_valid(v) ? NULL : "not a policy's name (letters, digits, - and _); for a file use --policy-file";
 }
 
-/* --config, --json and the options of exec and run that change a policy are in the table of cli/option_table.c. */
+/* --config, --json and the options of exec and run that change a policy are in the table of options/table.c. */
 static const struct {
 	const char *name, *value; /* NULL: a switch */
 	const char *commands;     /* the subcommands that have it, with blanks between */

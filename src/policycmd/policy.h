@@ -2,7 +2,7 @@
 #pragma once
 #include <jansson.h>
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "plan/answer.h"
 #include "policyload/names.h"
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <signal.h>
 
-#include "cli/options.h"
 #include "lib/agentjail.h"
+#include "options/options.h"
 #include "terminal/show.h"
 
 struct aj_shell {

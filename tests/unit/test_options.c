@@ -1,4 +1,4 @@
-/* Tests of cli/options: every option with good and bad values, and the paths of --bind and --file.
+/* Tests of options/options: every option with good and bad values, and the paths of --bind and --file.
  * It stops at the parsed structure: what the options do is tested where they do it. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/options.h"
+#include "options/options.h"
 
 enum { EXEC = AJ_FOR_EXEC, RUN = AJ_FOR_RUN };
 

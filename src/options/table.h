@@ -1,6 +1,6 @@
 /* The table of options. For options.c alone. */
 #pragma once
-#include "cli/options.h"
+#include "options/options.h"
 
 struct aj_option {
 	const char *name, *value; /* value: NULL for a switch */

@@ -1,10 +1,10 @@
 /* Reads a command line by the table of options, and prints the table as --help and the manual page.
  * An option that is unknown, misspelt, lacks its value or has a bad one ends the program before anything happens. */
-#include "cli/options.h"
+#include "options/options.h"
 
 #include <string.h>
 
-#include "cli/option_table.h"
+#include "options/table.h"
 
 static const struct aj_option *find_option(const char *name, size_t bytes, int command)
 {

@@ -1,6 +1,6 @@
 /* The options of `agentjail serve` alone: its policies and sockets, and its numbers with syntax, range and default of each.
  * A value out of its range is refused, not clamped. */
-#include "cli/serve_options.h"
+#include "options/serve_options.h"
 
 #include <limits.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/options.h"
 #include "jail/load_policy.h"
+#include "options/options.h"
 #include "plan/plan.h"
 #include "policyload/names.h"
 #include "terminal/findings.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "cli/serve_options.h"
+#include "options/serve_options.h"
 #include "plan/request.h"
 #include "policyload/load.h"
 

@@ -1,6 +1,6 @@
 /* The options of exec, run, session and serve: one table, and a function for each whose value is no key of the policy.
  * A value that is wrong is refused with the reason; a value that sets a key is checked here, and merged when the policy is loaded. */
-#include "cli/option_table.h"
+#include "options/table.h"
 
 #include <fcntl.h>
 #include <limits.h>
