@@ -162,8 +162,8 @@ bench-executors: all
 bench-sdk: all
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) python3 tests/bench/sdk.py
 
-# make bench-egress connections through the relay beside direct ones
-bench-egress: $B/relayed $B/bench-egress
+# make bench-egress connections through the relay beside direct ones, and beside srt and sandlock
+bench-egress: all $B/relayed $B/bench-egress
 	$Q BUILD=$B sh tests/bench/egress.sh
 
 bench-walls: all $B/probe $B/warm

@@ -1,21 +1,28 @@
 #!/bin/sh
-# Connections through the relay beside direct ones over loopback, in one run: on all processors, then the latencies on one.
+# Connections through the relay beside direct ones over loopback, in one run: on all processors, then the latencies on one; then
+# agentjail's own way and its peers', from within their sandboxes (egress_peers.py). With --write the table in docs/network.md is replaced.
 # It measures in network namespaces of its own, as root or as a user who may make them, and touches no network of the host's.
 #
-# usage: tests/bench/egress.sh    BUILD=build
+# usage: tests/bench/egress.sh [--write]    BUILD=build
 set -eu
 cd "$(dirname "$0")/../.."
 : "${BUILD:=build}"
 
 if [ "${1:-}" != inside ]; then
-	exec unshare -Urnm sh "$0" inside
+	mkdir -p "$BUILD/bench"
+	python3 tests/bench/egress_peers.py install "$BUILD"
+	unshare -Urnm sh "$0" inside >"$BUILD/bench/egress.txt.new"
+	mv "$BUILD/bench/egress.txt.new" "$BUILD/bench/egress.txt"
+	cat "$BUILD/bench/egress.txt"
+	[ "${1:-}" != --write ] || python3 tests/bench/egress_peers.py write "$BUILD/bench/egress.txt" docs/network.md
+	exit 0
 fi
 
 work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 ip link set lo up
 ip route add local 203.0.113.0/24 dev lo
-printf '203.0.113.10 bench.example.org\n' >"$work/hosts"
+printf '127.0.0.1 localhost\n203.0.113.10 bench.example.org\n' >"$work/hosts"
 printf 'nameserver 127.0.0.1\n' >"$work/resolv.conf"
 mount --bind "$work/hosts" /etc/hosts
 mount --bind "$work/resolv.conf" /etc/resolv.conf
@@ -31,3 +38,5 @@ echo "On $(nproc) processors:"
 run ''
 echo 'On one processor:'
 run 'taskset -c 0' latency
+echo 'From within sandboxes, by a client in Python:'
+python3 tests/bench/egress_peers.py measure "$BUILD"

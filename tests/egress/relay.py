@@ -360,7 +360,7 @@ def inside_refused():
     yield ask("evil.test.org", 65) == (0, None)
     yield ask("echo.test.org", 65) == (0, None)
     yield ask("echo.test.org", tcp=True, pieces=True)[0] == 0
-    for address, port in (("1.2.3.4", 443), ("198.18.77.7", ECHO), (HOST, 22), ("10.0.0.1", 80), ("169.254.169.254", 80)):
+    for address, port in (("1.2.3.4", 443), ("198.18.77.7", ECHO), ("198.18.0.1", 1), ("198.18.0.1", ECHO), (HOST, 22), ("10.0.0.1", 80), ("169.254.169.254", 80)):
         yield say((port, address), b"\1x") == "ConnectionResetError" if port != 80 else say((port, address), b"x\r\n", 1 << 16).startswith(b"HTTP/1.1 403 ")
     yield say(22, b"\1x") == "ConnectionResetError"
     yield say((ECHO, HOST), b"\1") == b"\1"
@@ -615,7 +615,7 @@ CASES = {
     "resets": ([], ["closed 1 echo.test.org %s %d 1 0 Connection reset by peer" % (HOST, RESETS)]),
     "tls": ([], ["refused . echo.test.org - 443 0 0 TLS asks for evil.test.org", "refused . echo.test.org - 8443 0 0 "]),
     "http": ([], ["refused . echo.test.org - 80 0 0 .*evil.test.org"]),
-    "refused": ([], ["refused 1 evil.test.org - 0 ", "refused 1 - 1.2.3.4 443 .*this address is not on", "refused 1 - 198.18.77.7 7 .*no name has",
+    "refused": ([], ["refused 1 evil.test.org - 0 ", "refused 1 - 1.2.3.4 443 .*this address is not on", "refused 1 - 198.18.77.7 7 .*no name has", "refused 1 - 198.18.0.1 1 ", "refused 1 - 198.18.0.1 7 ",
                      "refused 1 echo.test.org - 22 .*this port", "refused 1 - 169.254.169.254 80"]),
     "liars": ([name + ".test.org:7" for name in ("mixed", "wrongid", "wrongname", "hugettl", "private", "chain", "loop", "nobody", "empty", "refuses",
                                                  "garbage", "many", "zerottl", "dead", "silent")] + [DEAD + ":7"],
