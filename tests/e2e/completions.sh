@@ -52,7 +52,7 @@ if command -v bash >/dev/null; then
 	}
 	common
 	gives "on off" exec --layer ''
-	gives "minimal standard full" exec --builtins =
+	gives "minimal static standard full" exec --builtins =
 	gives full exec --builtins = f
 	holds sort run --network = none sor
 	gives "" exec --id ''
