@@ -28,7 +28,7 @@ struct reader {
 static int fail(struct reader *r, int errnum, const char *what, const char *path)
 {
 	aj_fail(r->err, AJ_EXIT_SETUP, "home", errnum, "%s `~/%s`, which filesystem.home_import names", what, path);
-	aj_advise(r->err, "name single files there, or take it off the list");
+	aj_advise(r->err, "name single files there, or take this entry off the list");
 	return -1;
 }
 

@@ -89,7 +89,7 @@ static void show(struct search *s, const char *folder)
 
 static void take(struct search *s, const struct aj_toolchain *tool, const char *entry, const char *home)
 {
-	for (size_t i = 0; i < sizeof tool->shown / sizeof *tool->shown && tool->shown[i].path; i++) {
+	for (size_t i = 0; i < AJ_TOOLCHAIN_FOLDERS && tool->shown[i].path; i++) {
 		const struct aj_toolchain_folder *f = &tool->shown[i];
 		const char *value = f->variable ? getenv(f->variable) : NULL;
 		const char *folder = strcmp(f->path, ".") == 0 ? entry
@@ -110,7 +110,7 @@ static bool betrays(struct search *s, const char *entry, const char *name)
 {
 	bool found = false;
 	for (const struct aj_toolchain *tool = aj_toolchains; tool->name; tool++)
-		for (size_t i = 0; i < 8 && tool->on_path[i]; i++)
+		for (size_t i = 0; i < AJ_TOOLCHAIN_ENTRIES && tool->on_path[i]; i++)
 			for (size_t h = 0; h < 2 && (!name || strcmp(name, tool->name) == 0); h++) {
 				const char *pattern = expand(s, tool->on_path[i], s->homes[h]);
 				if (!pattern || fnmatch(pattern, entry, FNM_PATHNAME | FNM_NOESCAPE) != 0)
@@ -136,7 +136,7 @@ static bool find_usual(struct search *s, const char *name)
 {
 	bool found = false;
 	for (const struct aj_toolchain *tool = aj_toolchains; tool->name; tool++)
-		for (size_t i = 0; i < 8 && tool->on_path[i] && strcmp(tool->name, name) == 0; i++) {
+		for (size_t i = 0; i < AJ_TOOLCHAIN_ENTRIES && tool->on_path[i] && strcmp(tool->name, name) == 0; i++) {
 			const char *entry = strchr(tool->on_path[i], '*') ? NULL : expand(s, tool->on_path[i], s->homes[0]);
 			if (!entry || !is_folder(entry))
 				continue;

@@ -1,17 +1,19 @@
-/* Toolchains that live outside of /usr: what on PATH betrays them, and what of them a jail is shown. Plain data. */
+/* Toolchains that live outside of /usr: the entries of PATH that betray them, and the folders of theirs that a jail is shown. Plain data. */
 #pragma once
 #include <stdbool.h>
 
-/* A folder. `~/` is the caller's home, `$NAME/` what the variable names, `^` the folder above the entry of PATH, `.` that entry. */
+enum { AJ_TOOLCHAIN_ENTRIES = 8, AJ_TOOLCHAIN_FOLDERS = 5 };
+
+/* A folder. `~/` is the caller's home, `$NAME/` the folder that the variable names, `^` the folder above the entry of PATH, `.` that entry. */
 struct aj_toolchain_folder {
 	const char *path;
 	const char *variable; /* where the caller sets it, it names the folder; it is set in the jail. NULL: none */
 };
 
 struct aj_toolchain {
-	const char *name;       /* several rows may share one */
-	const char *on_path[8]; /* entries of PATH, as above; `*` is any part of one name */
-	struct aj_toolchain_folder shown[5];
+	const char *name;                          /* several rows may share one */
+	const char *on_path[AJ_TOOLCHAIN_ENTRIES]; /* entries of PATH, as above; `*` is any part of one name */
+	struct aj_toolchain_folder shown[AJ_TOOLCHAIN_FOLDERS];
 };
 
 extern const struct aj_toolchain aj_toolchains[]; /* ends with a NULL name */
