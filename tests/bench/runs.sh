@@ -1,6 +1,7 @@
 #!/bin/sh
 # The runs from which docs/performance.md is written: each is kept as JSON below build/bench/runs, and `page` writes their figures into the page.
-# It changes docs/ only with `page`. Usage: runs.sh start|warm|scale|page [COUNT]   (COUNT runs, 1; start before page: delete the folder first)
+# It changes docs/ only with `page`. Usage: runs.sh start|warm|scale|page [COUNT]   (1 run; `page` takes all that
+# are there: delete the folder before the runs of another version)
 set -eu
 cd "$(dirname "$0")/../.."
 runs=build/bench/runs
