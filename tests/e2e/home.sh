@@ -159,7 +159,7 @@ mkdir -p "$H/.volta/bin" "$H/.cargo/bin" "$H/.npm-global/bin" "$H/.pyenv/shims" 
 echo shown >"$H/.asdf/installs/nodejs/20/etc/profile"
 echo shown >"$H/.pyenv/versions/3.12/lib/python3.12/os.py"
 mkdir "$H/.pyenv/versions/3.12/.env" && echo shown >"$H/.pyenv/versions/3.12/.env/pyvenv.cfg"
-chmod -R a+rX "$H"
+find "$H" -name .ssh -prune -o ! -type l -exec chmod a+rX {} + # a mode that is set again is a change to the kernel
 PATH="$H/.volta/bin:$H/.cargo/bin:$H/.npm-global/bin:$H/.nvm/versions/node/v1/bin:$H/.local/share/pnpm:$H/.pyenv/shims:$H/miniconda3/bin:$H/.local/bin:$H/.asdf/shims:$H/.local/share/mise/shims:$H/.rbenv/shims:$H/.sdkman/candidates/gradle/current/bin:/usr/bin:/bin"
 check "the tokens are there outside" test "$(grep -rlx SECRET "$H" | wc -l)" -gt $planted -a $planted -gt 40
 text "no manager's token is shown" 0 '^end$' run --policy coding-agent -- sh -c "grep -rx SECRET '$H'; echo end"
