@@ -59,7 +59,9 @@ def both(program, steps, env, files):
         for before in ([], jail):
             subprocess.run([*there, *before, "sh", "-c", 'mkdir -p "$(dirname ~/"$1")"; printf %s "$2" >~/"$1"', "sh", path, text], env=env, check=True)
     agent = MODULES + "/.bin/" + program
-    outside = Screen(FOLDER, program + "-out", [*there, agent], env, SIZE)
+    tmp = os.path.join(FOLDER, program + "-tmp")  # the jail's is gone with it
+    os.mkdir(tmp, 0o700)
+    outside = Screen(FOLDER, program + "-out", [*there, "env", "TMPDIR=" + tmp, "CLAUDE_CODE_TMPDIR=" + tmp, agent], env, SIZE)
     inside = Screen(FOLDER, program + "-in", [*there, *jail, agent], env, SIZE)
     for step, wanted in steps:
         for screen in (inside, outside):
