@@ -338,10 +338,11 @@ cgroups() { # leaves of launchers that are no more
 		[ -d "/proc/${pid%%-*}" ] || echo "$dir"
 	done
 }
-# The time of the last change of an inode is the kernel's: a file that was written to and put back has another. To hash these files
-# took more than all else that is done around a script's cases.
+# The time of the last change of an inode is the kernel's: a file that was written to and put back has another. To hash the large files
+# took more than all else that is done around a script's cases; the script's own files are small, and it may set their modes.
 untouched() {
-	stat -L -c '%n %i %s %a %u %y %z' "$AJ" "$PROBE" "$ROOTFS/manifest" "$ROOTFS/tree/usr/bin/python3" "$HOME/.ssh/id_rsa" "$T/canary" 2>&1
+	stat -L -c '%n %i %s %a %u %y %z' "$AJ" "$PROBE" "$ROOTFS/manifest" "$ROOTFS/tree/usr/bin/python3" 2>&1
+	sha256sum "$HOME/.ssh/id_rsa" "$T/canary" 2>&1
 }
 
 # Listens on TCP, UDP, a unix socket and an abstract one; writes down whoever comes.
