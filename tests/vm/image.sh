@@ -58,7 +58,7 @@ sed 's/^\([^:]*\):x:\([0-9]*\):.*/\1:x:\2:/; s/^nobody:/nogroup:/' "$tree/etc/pa
 printf 'tty:x:5:\nsystemd-journal:x:101:\nadm:x:4:\nutmp:x:43:\n' >>"$tree/etc/group"
 sed 's/^\([^:]*\):.*/\1:!:19000::::::/' "$tree/etc/passwd" >"$tree/etc/shadow"
 chmod 600 "$tree/etc/shadow"
-printf 'passwd: files\ngroup: files\nshadow: files\nhosts: files\n' >"$tree/etc/nsswitch.conf"
+printf 'passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n' >"$tree/etc/nsswitch.conf"
 echo '127.0.0.1 localhost vm' >"$tree/etc/hosts"
 echo vm >"$tree/etc/hostname"
 echo 5d7f0c3b1b0e4d0f9a3c2b1a00000001 >"$tree/etc/machine-id"
