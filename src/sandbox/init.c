@@ -145,6 +145,13 @@ static void forward(int terminal, pid_t guest, int sig)
 	}
 }
 
+/* Senders outside the jail's PID namespace have pid 0 in it. A terminal that hangs up sends its SIGHUP to the leader of the session alone, which
+ * passes that on as a shell does: a SIGHUP of the supervisor's that comes while this one is pending is lost in it. */
+static bool is_for_guest(int sig, const siginfo_t *info)
+{
+	return (info->si_code == SI_USER && info->si_pid == 0) || (info->si_code == SI_KERNEL && sig == SIGHUP);
+}
+
 _Noreturn void aj_init_run(int report_fd, int terminal, pid_t guest, const struct aj_plan *plan)
 {
 	const unsigned long all = ~0UL; /* a sigset_t of the kernel's ABI */
@@ -172,8 +179,7 @@ _Noreturn void aj_init_run(int report_fd, int terminal, pid_t guest, const struc
 			exit_init(plan->branching ? 0 : AJ_EXIT_SETUP);
 		siginfo_t info = { 0 };
 		long sig = aj_syscall_raw(SYS_rt_sigtimedwait, (long)&all, (long)&info, 0, sizeof all, 0, 0);
-		/* Senders outside the jail's PID namespace have pid 0 in it. */
-		if (sig <= 0 || sig == SIGCHLD || info.si_code != SI_USER || info.si_pid != 0)
+		if (sig <= 0 || sig == SIGCHLD || !is_for_guest((int)sig, &info))
 			continue;
 		if (sig == AJ_SIGNAL_END)
 			end_all(report_fd, guest, plan);
