@@ -106,16 +106,20 @@ soak: all $(PROGRAMS)
 check-projects: all
 	$Q PACKAGES=1 $(JAILS) sh tests/apart.sh sh tests/e2e/projects.sh
 
-# make check-agents Claude Code and codex, from npm, under an allow-list and on a screen, with a stand-in for their models (downloads 200 MB)
+# make check-agents Claude Code, codex, opencode, Gemini CLI and aider, from npm and PyPI, under an allow-list and on a screen, with a stand-in for their models (downloads 500 MB)
 CODING_AGENTS := build/agents
 check-agents: all $(CODING_AGENTS)/made
-	$Q $(JAILS) AGENTS=$(abspath $(CODING_AGENTS))/node_modules sh tests/agents/run.sh
+	$Q $(JAILS) AGENTS=$(abspath $(CODING_AGENTS)) sh tests/agents/run.sh
 
-# Scripts of npm's packages are not run: the link is the one that Claude Code's makes.
-CLAUDE := $(CODING_AGENTS)/node_modules/@anthropic-ai/claude-code
-$(CODING_AGENTS)/made: tests/agents/package.json
+# Scripts of npm's packages are not run: the links are those that Claude Code's and opencode's make.
+CLAUDE   := $(CODING_AGENTS)/node_modules/@anthropic-ai/claude-code
+OPENCODE := $(CODING_AGENTS)/node_modules/opencode-ai
+$(CODING_AGENTS)/made: tests/agents/package.json tests/agents/requirements.txt
 	$(call say,NPM)rm -rf $(@D) && mkdir -p $(@D) && cp $< $(@D) && npm install -s --prefix $(@D) --ignore-scripts --no-audit --no-fund
-	$Q ln -f $(CLAUDE)-linux-x64/claude $(CLAUDE)/bin/claude.exe && touch $@
+	$Q ln -f $(CLAUDE)-linux-x64/claude $(CLAUDE)/bin/claude.exe
+	$(call say,PIP)/usr/bin/python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore --target $(@D)/site -r tests/agents/requirements.txt
+	$Q ln -f $(OPENCODE)/../opencode-linux-x64/bin/opencode $(OPENCODE)/bin/opencode.exe
+	$Q touch $@
 
 # make check-trees build the Python tree of data-analysis and run the programs of data agents in it (minutes); make trees: build it alone
 # DATA_FROM=packages or host: as rootfs/build.sh --from.

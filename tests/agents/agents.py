@@ -11,24 +11,25 @@ import world  # noqa: E402
 
 world.enter()
 from client import AJ, FOLDER, check, main, test  # noqa: E402
-from models import MADE  # noqa: E402
+from models import FETCH, HOSTS, MADE, PROMPT, TEXT  # noqa: E402
 
-MODULES = os.environ["AGENTS"]  # the folder node_modules
+AGENTS = os.environ["AGENTS"]  # node_modules of npm, site of pip
 CA = "/etc/ssl/certs/ca-certificates.crt"
 W = world.World(AJ, FOLDER)
-for number, name in enumerate(("api.anthropic.com", "api.openai.com", "forbidden.example.org")):
+for number, name in enumerate((*HOSTS, "forbidden.example.org")):
     W.name(name, "203.0.113.%d" % (7 + number))
+REFUSED = "forbidden.example.org:%d was refused: this name is not on the jail's list"
 
 
-def prompt(program, *words, env):
-    """Runs the agent in an empty workspace; what it said, what agentjail said, and what is in the file that it made."""
+def prompt(program, *options, env, words=(), text=PROMPT):
+    """Runs the agent in an empty workspace with the prompt as its last argument; how it ended and what it said, and what is in the file that it made."""
     workspace = os.path.join(FOLDER, program)
-    os.mkdir(workspace)
+    os.makedirs(workspace, exist_ok=True)
     os.chmod(workspace, 0o777)  # the jail's user is not root
     variables = [word for pair in env.items() for word in ("--env", "%s=%s" % pair)]
     W.forget()
-    done = W.agent("run", "--policy", program, "--workspace", workspace, "--bind", MODULES + ":/opt/agents/node_modules", *variables, "--",
-                   "/opt/agents/node_modules/.bin/" + program, *words)
+    done = W.agent("run", "--policy", program, "--workspace", workspace, "--bind", AGENTS + ":/opt/agents", *variables, "--",
+                   *(words or ["/opt/agents/node_modules/.bin/" + program]), *options, text.replace("%s", os.path.join(workspace, MADE)))
     try:
         with open(os.path.join(workspace, MADE), encoding="utf-8") as f:
             made = f.read()
@@ -40,28 +41,56 @@ def prompt(program, *words, env):
 def judge(done, made, api):
     said = "exit %d, said %.500r, agentjail %.800r" % (done.returncode, done.stdout, done.stderr)
     check("it ends well", done.returncode == 0, said)
-    check("its tool made a file", made == "written by the agent\n", "%r; %s" % (made, said))
-    refused = "forbidden.example.org:%d was refused: this name is not on the jail's list"
+    check("its tool made a file", made == TEXT, "%r; %s" % (made, said))
     check("it was told that the fetch failed", "The fetch said:" in done.stdout and "alert access denied" in done.stdout and "curl ended with 35" in done.stdout, said)
-    check("without TLS, the sentence that says why", refused % 80 in done.stdout, said)
-    check("as the caller was", refused % 80 in done.stderr and refused % 443 in done.stderr, said)
-    asked = [line for line in W.log(kind="http", host=api) if line["line"].startswith("POST /v1/")]
+    check("without TLS, the sentence that says why", REFUSED % 80 in done.stdout, said)
+    check("as the caller was", REFUSED % 80 in done.stderr and REFUSED % 443 in done.stderr, said)
+    asked = [line for line in W.log(kind="http", host=api) if line["line"].startswith("POST /v1")]
     check("it asked its model, by its real name", len(asked) >= 3 and all(line["sni"] == api for line in asked), asked)
     check("no other host was reached", {line["host"] for line in W.log(kind="http")} == {api} and not W.log("host", kind="tcp"), W.log())
 
 
 @test
 def claude_code():
-    done, made = prompt("claude", "-p", "make a file", "--allowedTools", "Write,Bash",
+    done, made = prompt("claude", "--allowedTools", "Write,Bash", "-p",
                         env={"ANTHROPIC_API_KEY": "sk-test", "NODE_EXTRA_CA_CERTS": CA, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"})
     judge(done, made, "api.anthropic.com")
 
 
 @test
 def codex():
-    done, made = prompt("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "make a file",
+    done, made = prompt("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
                         env={"CODEX_API_KEY": "sk-test", "SSL_CERT_FILE": CA})
     judge(done, made, "api.openai.com")
+
+
+@test
+def opencode():
+    done, made = prompt("opencode", "run", "--model", "anthropic/claude-sonnet-4-5",
+                        env={"ANTHROPIC_API_KEY": "sk-test", "NODE_EXTRA_CA_CERTS": CA})
+    judge(done, made, "api.anthropic.com")
+
+
+@test
+def gemini():
+    done, made = prompt("gemini", "--yolo", "--skip-trust", "-p", env={"GEMINI_API_KEY": "test", "NODE_EXTRA_CA_CERTS": CA})
+    judge(done, made, "generativelanguage.googleapis.com")
+
+
+@test
+def aider():
+    # Its model's edits are text, and commands are its user's: there is no tool to call.
+    env = {"OPENAI_API_KEY": "sk-test", "SSL_CERT_FILE": CA, "PYTHONPATH": "/opt/agents/site"}
+    words = ["/usr/bin/python3", "-m", "aider", "--no-git", "--no-pretty", "--yes-always", "--no-show-model-warnings", "--model", "openai/gpt-4o",
+             "--edit-format", "whole", "--message"]
+    done, made = prompt("aider", env=env, words=words)
+    said = "exit %d, said %.900r, agentjail %.800r" % (done.returncode, done.stdout, done.stderr)
+    check("it ends well", done.returncode == 0, said)
+    check("its edit made a file", made == TEXT, "%r; %s" % (made, said))
+    asked = [line for line in W.log(kind="http", host="api.openai.com") if line["line"].startswith("POST /v1/chat/")]
+    check("it asked its model, by its real name", asked and all(line["sni"] == "api.openai.com" for line in asked), asked)
+    done, _ = prompt("aider", env=env, words=words, text="/run " + FETCH)
+    check("a command of its user is told of the refusal", REFUSED % 80 in done.stdout, done.stdout)
 
 
 main()

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Claude Code and codex, from npm, in jails under an allow-list; the tests are in agents.py and, of their screens, in screens.py. AGENTS names their folder node_modules.
+# Coding agents from npm and PyPI in jails under an allow-list; the tests are in agents.py and, of two screens, in screens.py.
+# AGENTS names the folder that holds node_modules and site.
 . "$(dirname "$0")/../lib.sh"
 . "$tests/egress/needs"
 driver agents/agents

@@ -18,7 +18,7 @@ from client import AJ, FOLDER, check, main, skip, test  # noqa: E402
 from models import GREET  # noqa: E402
 from screen import Screen, settle  # noqa: E402
 
-MODULES = os.environ["AGENTS"]  # the folder node_modules
+MODULES = os.environ["AGENTS"] + "/node_modules"
 CA = "/etc/ssl/certs/ca-certificates.crt"
 SIZE, PATIENCE_S = (100, 32), 90
 # How long it took, and Claude Code's word for that, which it draws by lot: "Baked for 1s".
