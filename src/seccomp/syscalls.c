@@ -163,6 +163,9 @@ static const struct aj_syscall command[] = {
 	{ "prlimit64", .arg = { NULL_POINTER(2) }, .why = "reading any limit" },
 #undef NOT_CORE
 	{ "clone", .arg = { ARG(0, NEW_NAMESPACES, 0) }, .why = "processes and threads, no new namespaces" },
+	{ "sched_setscheduler", .arg = { IS(1, 0) }, .why = "SCHED_OTHER, which libzmq sets for each thread" },
+	{ "sched_setscheduler", .arg = { IS(1, 3) }, .why = "SCHED_BATCH" },
+	{ "sched_setscheduler", .arg = { IS(1, 5) }, .why = "SCHED_IDLE" },
 	{ "personality", .arg = { IS(0, 0) }, .why = "plain Linux" },
 	{ "personality", .arg = { IS(0, 0xffffffff) }, .why = "query only; never READ_IMPLIES_EXEC" },
 	/* identity: there is one id, so these change nothing */
@@ -258,6 +261,7 @@ static const struct aj_syscall families_internet[] = {
 #define FIXED "set by the policy", "It cannot be changed from inside; leave this step out."
 #define HANDLES "files by number, past every mount", "Open files by their path."
 #define XATTR "extended attributes and ACLs leave the jail with the file", "Files are copied without them, with their modes; nothing is to be done where the program goes on."
+#define REAL_TIME "real-time scheduling starves the host", "Run with ordinary scheduling; leave this step out."
 #define IDS "there is one id", "Everything runs as one user without privileges; leave this step out."
 #define REFUSE(name_, ...) { name_, .errnum = EPERM, REASON(__VA_ARGS__) }
 /* As of a file system that has none: for cp -p, mv and install a mode is an ACL, and with this errno they set it by chmod(2). */
@@ -266,6 +270,8 @@ static const struct aj_syscall families_internet[] = {
 #define NAMESPACE_FLAG(flag) { "clone", EPERM, .arg = { ARG(0, flag, flag) }, REASON(NAMESPACES) }
 static const struct aj_syscall refused[] = {
 	{ "ioctl", EPERM, .arg = { IS(1, 0x540a) }, REASON("TCXONC stops the caller's terminal", "Write, or do not write; leave out tcflow.") },
+	{ "sched_setscheduler", EPERM, .arg = { IS(1, 1) }, REASON(REAL_TIME) }, /* SCHED_FIFO */
+	{ "sched_setscheduler", EPERM, .arg = { IS(1, 2) }, REASON(REAL_TIME) }, /* SCHED_RR */
 	REFUSE("unshare", NAMESPACES), REFUSE("setns", NAMESPACES),
 	REFUSE("mount", MOUNTS), REFUSE("umount2", MOUNTS), REFUSE("pivot_root", MOUNTS), REFUSE("chroot", MOUNTS),
 	REFUSE("open_tree", MOUNTS), REFUSE("move_mount", MOUNTS), REFUSE("fsopen", MOUNTS), REFUSE("fsconfig", MOUNTS),

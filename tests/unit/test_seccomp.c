@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -335,6 +336,18 @@ Test(seccomp, fcntl_commands)
 		EXPECT(SNIPPET, ENOSYS, "fcntl", 0, never[i]);
 		EXPECT(COMMAND, ENOSYS, "fcntl", 0, never[i]);
 		EXPECT(COMMAND, ENOSYS, "fcntl", 0, HIGH | never[i]);
+	}
+}
+
+/* libzmq sets the scheduler of each of its threads, and ends the program where that is an error. */
+Test(seccomp, schedulers)
+{
+	for (unsigned scheduler = 0; scheduler < 8; scheduler++) {
+		int want = scheduler == SCHED_OTHER || scheduler == SCHED_BATCH || scheduler == SCHED_IDLE ? ALLOW
+		         : scheduler == SCHED_FIFO || scheduler == SCHED_RR                                ? EPERM
+		                                                                                           : ENOSYS;
+		EXPECT(COMMAND, want, "sched_setscheduler", 0, scheduler, 0x1000);
+		EXPECT(SNIPPET, want == ALLOW ? ENOSYS : want, "sched_setscheduler", 0, scheduler, 0x1000);
 	}
 }
 
