@@ -18,6 +18,7 @@
 #include "changes/held.h"
 #include "changes/links.h"
 #include "changes/node.h"
+#include "changes/reached.h"
 #include "changes/spelling.h"
 #include "changes/walk.h"
 #include "policy/protect.h"
@@ -330,6 +331,26 @@ Test(trees, types_are_known_before_a_file_is_opened)
 	cr_assert(symlink("loop", "work/loop") == 0);
 	put("upper/loop", "1");
 	cr_expect_str_eq(walk(), "T! f\nT g\nA! h\nA l\nT loop\n"); /* and no FIFO was waited for */
+}
+
+/* What was not found might name any of them. */
+Test(trees, after_a_search_that_was_cut_every_change_is_held)
+{
+	struct aj_change_state state = AJ_NO_CHANGE_STATE;
+	char name[32];
+	cr_assert_eq(mkdir("searched", 0755), 0);
+	for (int i = 0; i < 300; i++) {
+		snprintf(name, sizeof name, "searched/%d", i);
+		put(name, "");
+	}
+	state.workspace = open("searched", O_PATH | O_DIRECTORY);
+	state.record.workspace = aj_printf(&state.arena, "%s/searched", root);
+	cr_expect(aj_change_reach(&state, 60000));
+	cr_expect_eq(aj_change_reached(&state, "1"), 0);
+	cr_expect_not(aj_change_reach(&state, 0));
+	cr_expect_gt(aj_change_reached(&state, "1"), 0);
+	aj_arena_free(&state.arena);
+	close(state.workspace);
 }
 
 Test(trees, a_deep_tree_is_refused_and_removed)
