@@ -14,7 +14,6 @@ static const struct {
 	char key;
 	const char *undo, *again; /* of the other modes; again: NULL where a program draws it anew, or where its value is not kept */
 } table[] = {
-	{ .key = 'u', .undo = "\033[=0u" }, /* kitty's keyboard flags, set without the stack */
 	{ .key = '>', .undo = "\033[>4;0m" },
 	{ .key = '=', .undo = "\033>", .again = "\033=" },
 	{ .key = 'r', .undo = "\0337\033[r\0338" }, /* setting the region moves the cursor */
@@ -52,6 +51,14 @@ static const struct {
 };
 enum { ROWS = sizeof table / sizeof *table, PUSHED_MOST = 16 };
 
+bool aj_modes_knows(unsigned number)
+{
+	bool found = false;
+	for (size_t i = 0; i < ROWS && number; i++)
+		found |= table[i].number == number;
+	return found;
+}
+
 static void set(struct aj_modes *modes, char key, unsigned number, bool on)
 {
 	for (size_t i = 0; i < ROWS; i++)
@@ -78,6 +85,35 @@ static unsigned number_of(const char *text, size_t bytes, unsigned fallback)
 	return number;
 }
 
+/* What is saved with the cursor (ESC 7) or with its attributes: a later sequence brings them back, whatever was set in between. */
+static void save(struct aj_modes *modes)
+{
+	struct aj_modes kept = { .set = modes->set };
+	static const char with_cursor[] = "()sm";
+	for (const char *key = with_cursor; *key; key++)
+		set(&kept, *key, 0, false);
+	set(&kept, '\0', 6, false);
+	modes->saved |= modes->set & ~kept.set;
+}
+
+static void restore(struct aj_modes *modes)
+{
+	modes->set |= modes->saved;
+}
+
+static void switch_private(struct aj_modes *modes, unsigned number, bool on)
+{
+	set(modes, '\0', number, on);
+	if (number == 47 || number == 1047 || number == 1049)
+		modes->alternate = on;
+	if (number != 1048 && number != 1049)
+		return;
+	if (on)
+		save(modes);
+	else
+		restore(modes);
+}
+
 static void switch_modes(struct aj_modes *modes, const char *params, size_t bytes, bool on)
 {
 	bool is_private = bytes && params[0] == '?';
@@ -85,7 +121,7 @@ static void switch_modes(struct aj_modes *modes, const char *params, size_t byte
 		unsigned number;
 		i += read_number(params + i, bytes - i, 0, &number);
 		if (is_private)
-			set(modes, '\0', number, on);
+			switch_private(modes, number, on);
 		else if (number == 4)
 			set(modes, 'i', 0, on);
 	}
@@ -93,14 +129,27 @@ static void switch_modes(struct aj_modes *modes, const char *params, size_t byte
 
 static void push_or_pop(struct aj_modes *modes, char prefix, const char *params, size_t bytes)
 {
-	unsigned n = number_of(params, bytes, prefix == '<' ? 1 : 0);
+	struct aj_keyboard *keyboard = &modes->keyboard[modes->alternate];
+	unsigned n, how;
+	size_t at = read_number(params, bytes, prefix == '<' ? 1 : 0, &n);
 	if (prefix == '>') {
-		modes->keyboard_depth += modes->keyboard_depth < 99;
-		modes->keyboard_flags = n;
-	} else if (prefix == '<')
-		modes->keyboard_depth -= n < modes->keyboard_depth ? n : modes->keyboard_depth;
-	else if (prefix == '=')
-		set(modes, 'u', 0, n != 0);
+		keyboard->depth += keyboard->depth < 99;
+		keyboard->flags = n;
+	} else if (prefix == '<') {
+		keyboard->depth -= n < keyboard->depth ? n : keyboard->depth;
+	} else if (prefix == '=') { /* 2 adds flags, 3 takes some away: others may stay */
+		how = at < bytes ? number_of(params + at + 1, bytes - at - 1, 1) : 1;
+		keyboard->set = n || (how != 1 && keyboard->set);
+	}
+}
+
+/* `params`: behind the prefix. A mode without a value is off. */
+static void modify_keys(struct aj_modes *modes, const char *params, size_t bytes)
+{
+	unsigned resource;
+	size_t at = read_number(params, bytes, 0, &resource);
+	modes->modified_keys = at < bytes ? number_of(params + at + 1, bytes - at - 1, 0) : 0;
+	set(modes, '>', 0, modes->modified_keys);
 }
 
 void aj_modes_csi(struct aj_modes *modes, const char *sequence, size_t bytes)
@@ -115,10 +164,13 @@ void aj_modes_csi(struct aj_modes *modes, const char *sequence, size_t bytes)
 	bool plain = !count || (last >= '0' && last <= '?');
 	if ((final == 'h' || final == 'l') && plain)
 		switch_modes(modes, params, count, final == 'h');
-	else if (final == 'm' && prefix == '>') {
-		modes->modified_keys = count > 3 && params[count - 2] == ';' ? number_of(params + count - 1, 1, 0) : 0;
-		set(modes, '>', 0, modes->modified_keys);
-	} else if (final == 'm' && plain && prefix != '?')
+	else if (final == 'm' && prefix == '>')
+		modify_keys(modes, params + 1, count - 1);
+	else if ((final == 's' && !prefix) || (last == '#' && (final == '{' || final == 'p')))
+		save(modes);
+	else if ((final == 'u' && !prefix) || (last == '#' && (final == '}' || final == 'q')))
+		restore(modes);
+	else if (final == 'm' && plain && prefix != '?')
 		set(modes, 'm', 0, !(count == 0 || (count == 1 && last == '0')));
 	else if (final == 'r' && plain && prefix != '?')
 		set(modes, 'r', 0, count > 0);
@@ -133,6 +185,10 @@ void aj_modes_escape(struct aj_modes *modes, const char *sequence, size_t bytes)
 	char first = sequence[bytes > 1], final = sequence[bytes - 1];
 	if (first == 'c')
 		*modes = (struct aj_modes){ 0 };
+	else if (first == '7')
+		save(modes);
+	else if (first == '8')
+		restore(modes);
 	else if (first == '=' || first == '>')
 		set(modes, '=', 0, first == '=');
 	else if (first == '(')
@@ -143,12 +199,26 @@ void aj_modes_escape(struct aj_modes *modes, const char *sequence, size_t bytes)
 		set(modes, 's', 0, first == 0x0e);
 }
 
+/* Is one of the fields a value and no question? Of `paired` ones every second is a number. */
+static bool has_value(const char *text, size_t bytes, bool paired)
+{
+	bool found = false, number = paired;
+	for (size_t at = 0; at <= bytes && !found;) {
+		const char *end = memchr(text + at, ';', bytes - at);
+		size_t field = end ? (size_t)(end - text) - at : bytes - at;
+		found = !number && field && !(field == 1 && text[at] == '?');
+		number = paired && !number;
+		at += field + 1;
+	}
+	return found;
+}
+
 void aj_modes_osc(struct aj_modes *modes, unsigned number, const char *text, size_t bytes)
 {
 	const char *address = memchr(text, ';', bytes);
 	if (number == 8)
 		set(modes, '8', 0, address && address + 1 < text + bytes);
-	else if (!memchr(text, '?', bytes) && (number == 4 || number == 5 || (number >= 10 && number <= 19)))
+	else if ((number == 4 || number == 5 || (number >= 10 && number <= 19)) && has_value(text, bytes, number < 10))
 		set(modes, 'c', 0, true);
 }
 
@@ -161,26 +231,41 @@ static size_t write_row(size_t row, bool forth, char *out, size_t room)
 	return text ? (size_t)snprintf(out, room, "%s", text) : 0;
 }
 
-size_t aj_modes_undo(const struct aj_modes *modes, char out[AJ_MODES_TEXT])
+/* Each screen has a stack of its own, which is changed while that screen is shown. */
+static size_t undo_keyboard(const struct aj_keyboard *keyboard, char *out, size_t room)
+{
+	size_t n = keyboard->depth ? (size_t)snprintf(out, room, "\033[<%uu", keyboard->depth) : 0;
+	return n + (keyboard->set ? (size_t)snprintf(out + n, room - n, "\033[=0u") : 0);
+}
+
+static size_t push_keyboard(const struct aj_keyboard *keyboard, char *out, size_t room)
 {
 	size_t n = 0;
-	if (modes->keyboard_depth)
-		n += (size_t)snprintf(out, AJ_MODES_TEXT, "\033[<%uu", modes->keyboard_depth);
+	for (unsigned i = 0; i < keyboard->depth && i < PUSHED_MOST; i++)
+		n += (size_t)snprintf(out + n, room - n, "\033[>%uu", keyboard->flags);
+	return n;
+}
+
+size_t aj_modes_undo(const struct aj_modes *modes, char out[AJ_MODES_TEXT])
+{
+	size_t n = undo_keyboard(&modes->keyboard[modes->alternate], out, AJ_MODES_TEXT);
+	uint64_t rows = modes->set | (modes->alternate ? modes->saved : 0); /* which come back with the main screen */
 	for (size_t i = 0; i < ROWS; i++)
-		if (modes->set & 1ULL << i)
+		if (rows & 1ULL << i)
 			n += write_row(i, false, out + n, AJ_MODES_TEXT - n);
+	if (modes->alternate)
+		n += undo_keyboard(&modes->keyboard[0], out + n, AJ_MODES_TEXT - n);
 	return n;
 }
 
 size_t aj_modes_again(const struct aj_modes *modes, char out[AJ_MODES_TEXT])
 {
-	size_t n = 0;
+	size_t n = push_keyboard(&modes->keyboard[0], out, AJ_MODES_TEXT);
 	for (size_t i = ROWS; i-- > 0;)
 		if (modes->set & 1ULL << i)
 			n += write_row(i, true, out + n, AJ_MODES_TEXT - n);
-	/* The alternate screen has a stack of its own, so this follows. */
-	for (unsigned i = 0; i < modes->keyboard_depth && i < PUSHED_MOST; i++)
-		n += (size_t)snprintf(out + n, AJ_MODES_TEXT - n, "\033[>%uu", modes->keyboard_flags);
+	if (modes->alternate)
+		n += push_keyboard(&modes->keyboard[1], out + n, AJ_MODES_TEXT - n);
 	if (modes->modified_keys)
 		n += (size_t)snprintf(out + n, AJ_MODES_TEXT - n, "\033[>4;%um", modes->modified_keys);
 	return n;

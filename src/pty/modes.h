@@ -1,15 +1,27 @@
 /* The modes of a terminal that a jail's output has set: the alternate screen, the mouse, colours. A jail may be killed while they are on, and
  * its caller's terminal is given back without them. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct aj_modes {
-	uint64_t set;            /* rows of the table in modes.c that are not as terminals start */
-	unsigned keyboard_depth; /* of kitty's stack of keyboard flags */
-	unsigned keyboard_flags; /* that were put on it last */
-	unsigned modified_keys;  /* xterm's modifyOtherKeys */
+/* Kitty's keyboard flags. */
+struct aj_keyboard {
+	unsigned depth; /* of their stack */
+	unsigned flags; /* that were put on it last */
+	bool set;       /* also without the stack */
 };
+
+struct aj_modes {
+	uint64_t set;   /* rows of the table in modes.c that are not as terminals start */
+	uint64_t saved; /* rows that were so when a sequence saved the cursor or its attributes, at whichever time */
+	struct aj_keyboard keyboard[2]; /* of the main screen, and of the alternate one */
+	bool alternate;                 /* that screen is shown */
+	unsigned modified_keys;         /* xterm's modifyOtherKeys */
+};
+
+/* Does aj_modes_undo() know this DEC private mode? */
+bool aj_modes_knows(unsigned number);
 
 /* One whole sequence CSI ... final, ESC ... final (or a shift of one byte), or OSC ..., as it is passed on. */
 void aj_modes_csi(struct aj_modes *modes, const char *sequence, size_t bytes);

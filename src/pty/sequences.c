@@ -1,4 +1,5 @@
-/* Which control sequences reach a person's terminal: those of a table of harmless ones, or those that a table of harmful ones lacks.
+/* Which control sequences reach a person's terminal: those of a table of harmless ones, or those that a table of harmful ones lacks; and of
+ * modes those that can be undone or may stay.
  * It keeps no state, and judges only sequences that are whole. */
 #include "pty/sequences.h"
 
@@ -9,7 +10,7 @@
 
 /* --- CSI --- */
 
-/* Whether a sequence CSI ... final is left out. The first row that fits decides; a sequence without one passes. */
+/* Whether a sequence CSI ... final is left out. The first row that fits decides; a sequence without one passes, but for modes. */
 static const struct csi_row {
 	char final, prefix, between; /* prefix: one of <=>?, 0 for none, * for any; between: the byte before the final, as well */
 	unsigned from, to;           /* of the first number */
@@ -27,17 +28,50 @@ static const struct csi_row {
 	{ 'u', '*', '$', 0, ~0U, AJ_ESCAPE_ANSWER },
 	{ 'n', 0, 0, 7, 8, AJ_ESCAPE_ANSWER },       /* rxvt: the name of the display, its version */
 	{ ']', '*', '*', 0, ~0U, AJ_ESCAPE_WINDOW }, /* the Linux console: switches to another one, its blanking */
-	{ 'h', 0, 0, 2, 2, AJ_ESCAPE_OTHER },        /* locks the keyboard */
-	{ 'l', 0, 0, 12, 12, AJ_ESCAPE_OTHER },      /* the terminal itself echoes what is typed */
-	{ 'h', 0, 0, 20, 20, AJ_ESCAPE_OTHER },      /* the Enter key sends two bytes */
-	{ 'l', '?', 0, 2, 2, AJ_ESCAPE_OTHER },      /* VT52: another language, of which this file knows nothing */
-	{ 'h', '?', 0, 38, 38, AJ_ESCAPE_OTHER },    /* Tektronix: one more */
 	{ 's', '?', 0, 0, ~0U, AJ_ESCAPE_OTHER },    /* saves modes, which modes.c would not know */
 	{ 'r', '?', 0, 0, ~0U, AJ_ESCAPE_OTHER },    /* when they come back */
-	{ 'p', '*', '"', 0, ~0U, AJ_ESCAPE_OTHER },  /* an older terminal, which lacks what undoes a mode */
-	{ '}', '*', '$', 0, ~0U, AJ_ESCAPE_OTHER },  /* later text goes to the status line */
+	{ 'p', '>', 0, 0, ~0U, AJ_ESCAPE_OTHER },    /* hides the mouse's pointer */
+	{ 'm', '>', 0, 0, 3, AJ_ESCAPE_OTHER },      /* what cursor and function keys send */
+	{ 'm', '>', 0, 5, ~0U, AJ_ESCAPE_OTHER },    /* and other keys: modes.c knows 4 */
+	{ 'f', '>', 0, 0, ~0U, AJ_ESCAPE_OTHER },    /* and in which form */
+	{ 'z', '*', '\'', 0, ~0U, AJ_ESCAPE_OTHER }, /* reports of the mouse, in the way of DEC */
+	{ 'w', '*', '\'', 0, ~0U, AJ_ESCAPE_OTHER },
+	{ '{', '*', '\'', 0, ~0U, AJ_ESCAPE_OTHER },
+	{ 'p', '*', '"', 0, ~0U, AJ_ESCAPE_OTHER }, /* an older terminal, which lacks what undoes a mode */
+	{ '}', '*', '$', 0, ~0U, AJ_ESCAPE_OTHER }, /* later text goes to the status line */
 	{ '~', '*', '$', 0, ~0U, AJ_ESCAPE_OTHER },
 };
+
+/* Modes, CSI ... h and CSI ... l, that pass although modes.c does not undo them; the others are left out, for they may change what keys send
+ * (VT52, the language of Windows' console, Backspace), or may stay for good. */
+static const struct {
+	char final, prefix; /* final 0: both */
+	unsigned number;
+} mode_rows[] = {
+	{ 'l', 0, 2 },                                        /* the keyboard is not locked */
+	{ 0, 0, 4 },                                          /* insertion, which modes.c does undo */
+	{ 'h', 0, 12 },                                       /* the terminal itself does not echo what is typed */
+	{ 'l', 0, 20 },                                       /* the Enter key sends one byte */
+	{ 'h', '?', 2 },                                      /* no VT52 */
+	{ 'l', '?', 3 },                                      /* 80 columns, as terminals start */
+	{ 0, '?', 4 },                                        /* smooth scrolling */
+	{ 'h', '?', 8 },                                      /* keys repeat */
+	{ 0, '?', 12 },                                       /* the cursor blinks */
+	{ 0, '?', 45 },                                       /* Backspace goes up a line */
+	{ 0, '?', 80 },   { 0, '?', 1070 }, { 0, '?', 8452 }, /* of images */
+	{ 0, '?', 1007 },                                     /* the wheel in the alternate screen */
+	{ 0, '?', 1034 }, { 0, '?', 1036 },                   /* the Meta key, which shells set themselves */
+	{ 0, '?', 1048 },                                     /* saves the cursor */
+	{ 0, '?', 2027 },                                     /* widths of characters */
+};
+
+static bool mode_passes(char final, char prefix, unsigned number)
+{
+	for (size_t i = 0; i < sizeof mode_rows / sizeof *mode_rows; i++)
+		if (mode_rows[i].number == number && mode_rows[i].prefix == prefix && (!mode_rows[i].final || mode_rows[i].final == final))
+			return true;
+	return prefix == '?' && aj_modes_knows(number);
+}
 
 int aj_csi_kind(const char *sequence, size_t bytes)
 {
@@ -62,6 +96,8 @@ int aj_csi_kind(const char *sequence, size_t bytes)
 				break;
 			return row->kind;
 		}
+		if (switches && number && (between || !mode_passes(final, prefix, number)))
+			return AJ_ESCAPE_OTHER;
 		/* Of modes each number counts. */
 	} while (switches && at++ < count);
 	return AJ_PASSES;

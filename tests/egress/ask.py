@@ -355,7 +355,7 @@ print("read", input().upper(), flush=True)
 
 
 # Every way that passes to make later text unreadable, or to leave text of one's own beside it; then the cursor is in the corner.
-HIDES = (r"\x1b[40;1H" + r"FORGED " * 2000 + r"\x1b[8;30;40m\x1b]10;black\x1b\\\x1b]11;black\x1b\\\x1b(0\x0e\x1b)0\x1b[?7l\x1b[4h\x1b[?6h\x1b[2;3r\x1b[?69h\x1b[5;9s"
+HIDES = (r"\x1b[40;1H" + r"FORGED " * 2000 + r"\x1b[8;30;40m\x1b]10;black;black;?\x1b\\\x1b(0\x0e\x1b)0\x1b[?7l\x1b[4h\x1b[?6h\x1b[2;3r\x1b[?69h\x1b[5;9s"
          r"\x1b#3\x1bV\x1b]8;;http://forged.test\x1b\\\x1b[?25l\x1b[?5h\x1b[20h\x1b[12l\x1b[1;1H")
 LAST = ["agentjail: the jail wants to connect to evil.test:80, which is not on its list (60 s to answer).",
         r"  once \d\d: allow it now, run \d\d: allow it until the run ends, deny:"]
@@ -405,6 +405,8 @@ os._exit(0)
     check("and then the command goes on", code == 0 and "found False" in person.shown, person.shown[-300:])
     person = Person(ask_words('import os\nos.write(1, b"%s")\nprint("found", get("evil.test"))' % HIDES))
     asked = person.asked()
+    before = person.shown[:person.shown.rfind("agentjail: the jail wants")]
+    check("the terminal's own colours are back before the question", "\x1b]110\x1b\\\x1b]111" in before, before[-300:])
     if not shutil.which("tmux"):
         print("skip what a terminal shows: tmux is not there (.ci/deps check)", flush=True)
     else:
