@@ -138,8 +138,8 @@ bool aj_change_reach(struct aj_change_state *state, unsigned budget_ms)
 	make_plain(n->places.items, n->places.count, n->arena);
 	make_plain(n->anywhere.items, n->anywhere.count, n->arena);
 	state->reached = n;
-	n->all |= s->late;
-	bool whole = !s->late;
+	bool whole = !s->late && !n->cut;
+	n->all |= !whole;
 	free(s);
 	return whole;
 }

@@ -116,7 +116,7 @@ static int run_on(size_t sub, struct aj_changes_args *a, int all, struct aj_chan
 	if (aj_change_state_trees(s, err) < 0)
 		return -1;
 	if (!aj_change_reach(s, REACH_MS))
-		fprintf(stderr, "agentjail: the search of the workspace for repositories was ended after %d s: every change is held, since git's configuration may name any of them\n",
+		fprintf(stderr, "agentjail: the search of the workspace for repositories was ended after %d s or at its limits: every change is held, since git's configuration may name any of them\n",
 		        REACH_MS / 1000);
 	return apply                                      ? aj_changes_apply(a, s, err)
 	     : strcmp(subcommands[sub].name, "diff") == 0 ? aj_changes_diff(a, s, err)

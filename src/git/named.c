@@ -16,7 +16,7 @@
 #include "base/path.h"
 #include "git/config.h"
 
-enum { FILES_MAX = 4000, PLACES_MAX = 4000, HOOKS_MAX = 1000, INCLUDES_DEPTH = 10, FILE_BYTES = 1 << 20 };
+enum { FILES_MAX = 16000, PLACES_MAX = 16000, HOOKS_MAX = 1000, INCLUDES_DEPTH = 10, FILE_BYTES = 1 << 20 };
 
 /* One file of a configuration. */
 struct reading {
@@ -31,8 +31,10 @@ static void add_once(struct aj_git_named *n, const char *path, bool anywhere)
 	for (size_t i = 0; i < (anywhere ? n->anywhere.count : n->places.count); i++)
 		if (strcmp(anywhere ? n->anywhere.items[i] : n->places.items[i], path) == 0)
 			return;
-	if (n->places.count + n->anywhere.count >= PLACES_MAX)
+	if (n->places.count + n->anywhere.count >= PLACES_MAX) {
+		n->cut = true;
 		return;
+	}
 	if (anywhere)
 		*AJ_PUSH(n->arena, &n->anywhere) = path;
 	else
@@ -77,6 +79,7 @@ static void add_hooks(struct aj_git_named *n, const char *folder)
 	for (const struct dirent *e; entries && left && (e = readdir(entries)); left--)
 		if (e->d_type == DT_LNK || (e->d_type == DT_UNKNOWN && !aj_path_is_dots(e->d_name)))
 			aj_git_named_place(n, aj_printf(n->arena, "%s/%s", folder, e->d_name));
+	n->cut |= !left;
 	if (entries)
 		closedir(entries);
 }
@@ -138,10 +141,12 @@ static void on_variable(void *arg, const struct aj_gitconfig *v)
 static char *read_text(struct aj_git_named *n, const char *path, size_t *ret_bytes)
 {
 	struct stat st;
-	cleanup_fd int fd = n->files < FILES_MAX ? open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+	cleanup_fd int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return NULL;
-	n->files++;
+	n->cut |= st.st_size > FILE_BYTES || n->files >= FILES_MAX;
+	if (n->files++ >= FILES_MAX)
+		return NULL;
 	size_t room = st.st_size < FILE_BYTES ? (size_t)st.st_size : FILE_BYTES, bytes = 0;
 	char *text = malloc(room + 1);
 	if (!text)
@@ -156,7 +161,8 @@ static char *read_text(struct aj_git_named *n, const char *path, size_t *ret_byt
 static void read_config(struct aj_git_named *n, const char *path, const char *top, unsigned depth)
 {
 	size_t bytes;
-	aj_git_named_place(n, path); /* also where it is missing: git would read a new one */
+	aj_git_named_place(n, path);      /* also where it is missing: git would read a new one */
+	n->cut |= depth > INCLUDES_DEPTH; /* git refuses that */
 	char *text = depth <= INCLUDES_DEPTH ? read_text(n, path, &bytes) : NULL;
 	if (!text)
 		return;

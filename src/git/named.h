@@ -12,6 +12,7 @@ struct aj_git_named {
 	AJ_LIST(const char *) places; /* relative to it */
 	AJ_LIST(const char *) anywhere; /* the same, below whichever folder: a relative core.hooksPath counts from each repository */
 	bool all;                       /* hooks lie in the top folder of each repository */
+	bool cut;                       /* a limit was reached: there may be more places */
 	size_t files;                   /* that were read */
 };
 

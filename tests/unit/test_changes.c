@@ -349,6 +349,16 @@ Test(trees, after_a_search_that_was_cut_every_change_is_held)
 	cr_expect_eq(aj_change_reached(&state, "1"), 0);
 	cr_expect_not(aj_change_reach(&state, 0));
 	cr_expect_gt(aj_change_reached(&state, "1"), 0);
+	/* Also after one that met more than it keeps. */
+	cr_assert_eq(mkdir("searched/.git", 0755) | mkdir("searched/.git/hooks", 0755), 0);
+	cr_expect(aj_change_reach(&state, 60000));
+	cr_expect_eq(aj_change_reached(&state, "1"), 0);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof name, "searched/.git/hooks/%d", i);
+		put(name, "");
+	}
+	cr_expect_not(aj_change_reach(&state, 60000));
+	cr_expect_gt(aj_change_reached(&state, "1"), 0);
 	aj_arena_free(&state.arena);
 	close(state.workspace);
 }

@@ -80,6 +80,8 @@ Test(gitconfig, runs)
 		{ "[merge \"x\"]\ndriver = x", true },
 		{ "[credential \"https://x\"]\nhelper = x", true },
 		{ "[include]\npath = x", true },
+		{ "[gc]\nrecentObjectsHook = x", true },
+		{ "[instaweb]\nmodulePath = x", true },
 		{ "[includeIf \"gitdir:x\"]\npath = x", true },
 		{ "[remote \"o\"]\nurl = ext::sh", true },
 		{ "[remote \"o\"]\nurl = https://x/y", false },
