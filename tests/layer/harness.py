@@ -30,6 +30,8 @@ def package():
     subprocess.run([sys.executable, "-I", "-S", "-m", "compileall", "-q", layer], check=True)
     sys.path.insert(0, folder)
     import agentjail.runtime.session  # noqa: F401
+    # The first snippet of a session loads these; a jail of the other scripts loads them as they come.
+    import agentjail.check.allowed_imports, agentjail.check.checker, agentjail.rail.guards  # noqa: E401, F401
     return folder
 
 
