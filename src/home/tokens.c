@@ -3,6 +3,7 @@
 #include "home/tokens.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
@@ -62,7 +63,13 @@ static void expand(struct search *s, const char *pattern, found_fn *found)
 		found(s);
 		return;
 	}
-	DIR *folder = strchr(part, '*') ? opendir(s->path) : NULL;
+	bool any = strchr(part, '*');
+	DIR *folder = any ? opendir(s->path) : NULL;
+	if (any && !folder) {
+		if (errno != ENOENT && errno != ENOTDIR)
+			hide(s); /* a jail could guess a name in a folder that cannot be listed */
+		return;
+	}
 	for (const struct dirent *e; folder && (e = readdir(folder)); s->path[at] = '\0')
 		if (e->d_type != DT_REG && !aj_path_is_dots(e->d_name) && fnmatch(part, e->d_name, FNM_NOESCAPE) == 0 &&
 		    enter(s, at, e->d_name))

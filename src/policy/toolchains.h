@@ -18,7 +18,7 @@ struct aj_toolchain {
 
 extern const struct aj_toolchain aj_toolchains[]; /* ends with a NULL name */
 /* Where such a folder may hold installations (the first part of a pattern may also be the folder's own name), and which files and folders
- * of it and of each installation may hold a token: these are hidden where they exist. A
+ * of it and of each installation may hold a token: these are hidden where they exist, and so is a folder in which no name can be listed. A
  * slash at the end: a folder, else a file. `*` as above. Both end with NULL. */
 extern const char *const aj_toolchain_prefixes[], *const aj_toolchain_secrets[];
 

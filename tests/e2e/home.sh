@@ -171,5 +171,9 @@ text "in a workspace everything is shown" 0 '^SECRET$' run --policy coding-agent
 chmod 700 "$H/.asdf/installs"
 text "a folder that is closed to others is no error" 0 '^end$' run --policy coding-agent -- sh -c "chmod 755 '$H/.asdf/installs' 2>/dev/null; grep -rx SECRET '$H' 2>/dev/null; echo end"
 silent "and not opened" SECRET
+chmod 311 "$H/.pyenv/versions"
+text "nor is one that can only be searched" 0 '^end$' run --policy coding-agent -- sh -c "cat '$H/.pyenv/versions/3.12/pip.conf' 2>/dev/null; echo end"
+silent "by a name that the jail guesses" SECRET
+chmod 755 "$H/.pyenv/versions"
 
 finish
