@@ -2,6 +2,7 @@
 It refuses to share state between cases: each has a fresh interpreter state from the fork.
 """
 
+import glob
 import json
 import os
 import shutil
@@ -16,6 +17,8 @@ import result_schema  # noqa: E402
 SOURCE = os.path.join(HERE, "..", "..", "src", "bootstrap")
 # `make check` takes samples of what repeats itself; `make check-whole` all of it.
 WHOLE = bool(os.environ.get("WHOLE"))
+# Cases name files of the host /tmp/agentjail-test… and /dev/shm/agentjail-test…: each run of the tests has its own, whoever ran them before.
+FILES, OWN_FILES = "agentjail-test", "agentjail-test-%d" % os.getpid()
 STDLIB = ("math cmath json re datetime time calendar collections.* itertools functools random statistics string decimal "
           "fractions typing dataclasses enum abc operator copy contextlib textwrap heapq bisect uuid hashlib base64 "
           "queue logging asyncio numbers types io unicodedata struct array pprint").split()
@@ -38,8 +41,13 @@ def package():
 def request(code, **keys):
     keys.setdefault("imports", [])
     if code is not None:
-        keys["code"] = code
+        keys["code"] = code.replace(FILES, OWN_FILES)
     return framed(json.dumps(keys))
+
+
+def remove_files():
+    for path in glob.glob("/tmp/" + OWN_FILES + "*") + glob.glob("/dev/shm/" + OWN_FILES + "*"):
+        shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
 
 
 def framed(text):

@@ -48,6 +48,7 @@ def main():
             module.test(score)
     finally:
         shutil.rmtree(folder)
+        harness.remove_files()
     print("%d passed, %d failed, %d skipped" % (score.passed, score.failed, score.skipped))
     return 1 if score.failed or not score.passed else 0
 

@@ -646,7 +646,7 @@ match swap():
     ("open-dots", [], "PWN = open('/tmp/../etc/hostname').read()"),
     ("open-folder", [], "PWN = open(__import__('os').path.abspath('/etc/hostname')).read()"),
     ("open-descriptor", [], "PWN = open(1, 'w')"),
-    ("open-write", [], "PWN = open('/dev/shm/x', 'w')"),
+    ("open-write", [], "PWN = open('/dev/shm/agentjail-test-x', 'w')"),
     # Functions of libraries that read and write attributes and namespaces under names of the code's own.
     ("own-code-replace", [], "def f(): return 1\nPWN = getattr(f, '__code__.replace')"),
     ("own-code-nested", [], "def f():\n    def g(): pass\nPWN = getattr(f, '__code__.co_consts')"),

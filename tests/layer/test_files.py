@@ -2,9 +2,7 @@
 Each program is compared with the same code without the layer; it refuses an attempt whose control, without the layer, does not fire.
 """
 
-import glob
 import os
-import shutil
 
 from harness import HERE, request, run
 from test_programs import default_imports
@@ -140,13 +138,10 @@ def test(score):
             (bare,), _ = run(request(printing(code), layer=False))
             score.check(name, bare["status"] == claim["status"] == "ok" and bare["value"] == claim["value"] != "",
                         (claim["value"], bare["value"], (claim["error"] or {}).get("traceback"), (bare["error"] or {}).get("traceback")))
-    mark = "agentjail-test-%d" % os.getpid()    # another run of these tests has files of its own
     for name, code in ATTEMPTS:
-        name, code = "reach/" + name, code.replace("agentjail-test", mark)
+        name = "reach/" + name
         if score.wants(name):
             (claim,), held = run(request(code, imports=imports), probe="PWN")
             score.check(name, held in (None, "None"), (claim["status"], held))
             (_,), held = run(request(code, layer=False), probe="PWN")
             score.check(name + "/control", held not in (None, "None"), "the control did not fire")
-    for path in glob.glob("/tmp/" + mark + "*") + glob.glob("/dev/shm/" + mark + "*"):
-        shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)

@@ -346,13 +346,13 @@ exec('import math\\ndef f(x): return math.sqrt(x)', m.__dict__)
 (m.f(9), m.__doc__, 'f' in vars(m), sorted(k for k in m.__dict__ if k[:1] != '_'))"""),
     ("open-own", """
 import csv, json
-with open('/tmp/test-programs.csv', 'w', newline='') as f: csv.writer(f).writerows([['a', 'b'], [1, 2]])
-with open('/tmp/test-programs.csv') as f: rows = [line.rstrip() for line in f]
-with open('/tmp/test-programs.csv', 'a') as f: print('c', file=f)
-json.dump({'a': [1]}, open('/tmp/test-programs.csv', 'wt'))
-try: open('/tmp/test-programs.none')
+with open('/tmp/agentjail-test.csv', 'w', newline='') as f: csv.writer(f).writerows([['a', 'b'], [1, 2]])
+with open('/tmp/agentjail-test.csv') as f: rows = [line.rstrip() for line in f]
+with open('/tmp/agentjail-test.csv', 'a') as f: print('c', file=f)
+json.dump({'a': [1]}, open('/tmp/agentjail-test.csv', 'wt'))
+try: open('/tmp/agentjail-test.none')
 except FileNotFoundError as e: absent = e.errno
-(rows, json.load(open('/tmp/test-programs.csv')), absent)"""),
+(rows, json.load(open('/tmp/agentjail-test.csv')), absent)"""),
     ("patterns", """
 import abc, collections, dataclasses, enum, fractions, typing
 P = collections.namedtuple('P', 'x y')
