@@ -75,7 +75,7 @@ $(SERVERS)/made: tests/mcp/requirements.txt tests/mcp/package.json
 # make check-wheel what the wheel holds and what an installed one does (part of make check); make check-elsewhere: on other systems, and built twice (minutes)
 check-wheel: deps-check
 	@$(MAKE) --no-print-directory all $(PROGRAMS) $B/toml-check wheel-file
-	$Q $(JAILS) ONLY=wheel sh tests/run.sh
+	$Q $(JAILS) WHOLE=1 ONLY=wheel sh tests/run.sh
 
 check-elsewhere: deps-vm wheel
 	$Q $(JAILS) sh tests/wheel/elsewhere.sh
