@@ -29,22 +29,26 @@ part() {
 	is "$1: it came to its end, and said nothing else" "0|" "$rc|$(head -c 500 "$T/err")"
 	[ "$lines" -ge "$2" ] || fail "$1: all of its checks" "$lines, and not $2"
 }
+# Where root runs this as well, a user's run has what an owner of jails makes different: how they begin, whose host they are in, what is
+# left of them. `make check-whole` has all parts as both.
 part run 19
-part errors 24
-part tree 4
-part audit 6
 part session 31
-part files 22
 part interrupt 6
-part tools 22
-part late 9
-part branch 18
-part loop 12
-part threads 6
 part host 18
-part log 5
-part copies 12
 part leaks 14
+if [ -z "$ROOT_TOO" ]; then
+	part errors 24
+	part tree 4
+	part audit 6
+	part files 22
+	part tools 22
+	part late 9
+	part branch 18
+	part loop 12
+	part threads 6
+	part log 5
+	part copies 12
+fi
 [ "$(id -u)" != 0 ] || part host 18 setpriv --groups 4,24,27
 timeout 60 "$B/library-test" closed <&- >&- 2>&-
 is "without fds 0, 1 and 2" 0 $?
