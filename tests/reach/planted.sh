@@ -9,6 +9,9 @@ export GIT_CONFIG_NOSYSTEM GIT_CONFIG_GLOBAL
 printf '[user]\nname = host\nemail = host@localhost\n[safe]\ndirectory = *\n[init]\ndefaultBranch = main\n[protocol "file"]\nallow = always\n' >"$T/gitconfig"
 W=$T/ws MARK=$T/planted
 PLANTED="touch $MARK"
+# Both hold the same places, by the same mounts: where root tries each attack in both, a user tries it in one.
+POLICIES='offline-build coding-agent'
+[ -z "$ROOT_TOO" ] || POLICIES=coding-agent
 
 # A fresh repository with one commit that the jail's id may write to.
 fresh() {
@@ -40,7 +43,7 @@ listing() {
 
 # --- attacks on what exists and on what does not ---
 attack() { # NAME SCRIPT: afterwards the host's commands run nothing of the jail's
-	for policy in offline-build coding-agent; do
+	for policy in $POLICIES; do
 		fresh
 		jail $policy "$2"
 		host_uses_git
