@@ -36,18 +36,18 @@ static int find_id(int all, const char *begin, char ret[AJ_CHANGES_ID], struct a
 {
 	struct aj_entries names;
 	size_t found = 0;
+	/* A whole id needs no list: a look at all runs would read as many lists as there are runs. */
+	if (aj_changes_id_valid(begin) && aj_beneath_has(all, begin)) {
+		snprintf(ret, AJ_CHANGES_ID, "%s", begin);
+		return 0;
+	}
 	if (aj_entries_read(all, &names) < 0)
 		return fail(err, errno, "list the runs, to find", begin);
-	for (size_t i = 0; i < names.count; i++) {
-		const char *name = names.items[i];
-		bool whole = strcmp(name, begin) == 0;
-		if (!aj_changes_id_valid(name) || strncmp(name, begin, strlen(begin)) != 0)
-			continue;
-		found = whole ? 1 : found + 1;
-		snprintf(ret, AJ_CHANGES_ID, "%s", name);
-		if (whole)
-			break;
-	}
+	for (size_t i = 0; i < names.count; i++)
+		if (aj_changes_id_valid(names.items[i]) && strncmp(names.items[i], begin, strlen(begin)) == 0) {
+			snprintf(ret, AJ_CHANGES_ID, "%s", names.items[i]);
+			found++;
+		}
 	aj_entries_free(&names);
 	if (found == 1)
 		return 0;
