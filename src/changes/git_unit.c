@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "changes/inner.h"
 #include "changes/node.h"
 #include "changes/spelling.h"
+#include "git/index.h"
 #include "git/repo.h"
 
 enum { REFS_MAX = 50000, REFS_DEPTH = 16 };
@@ -84,6 +86,22 @@ bool aj_git_own(const char *name)
 		if (aj_spelling_is(name, names[i]))
 			return true;
 	return false;
+}
+
+/* --- the index --- */
+
+void aj_git_index_hold(const struct aj_walk *w, struct aj_change *c)
+{
+	const char *slash = strrchr(c->path, '/'), *name = slash ? slash + 1 : c->path;
+	struct stat st;
+	if (!S_ISREG(c->is.st_mode) || (strcasecmp(name, "index") != 0 && strncasecmp(name, "sharedindex.", 12) != 0))
+		return;
+	cleanup_fd int place = aj_node_place(w->s->view, c->path, !w->s->running);
+	cleanup_fd int fd = place < 0 ? -1 : aj_node_open_place(place, !w->s->running, &st);
+	if (fd >= 0 && aj_gitindex_file_plain(fd))
+		return;
+	c->held = "by its paths git may write into a repository or out of the working tree, at the next `git restore .`";
+	c->held_bytes = strlen(c->path);
 }
 
 /* --- as a whole --- */

@@ -51,5 +51,7 @@ int aj_walk_git(struct aj_walk *w, const struct aj_pair *p);
 int aj_walk_repository(struct aj_walk *w, struct aj_git_unit *unit, const struct aj_folder *folder);
 /* Would git take the folder at w->path for a repository, after all changes or some? `*ret`: filled in. */
 bool aj_git_unit_found(const struct aj_walk *w, const struct aj_folder *folder, struct aj_git_unit *ret);
+/* Hold the change, of a file in a repository, if it is an index with paths that no working tree has. */
+void aj_git_index_hold(const struct aj_walk *w, struct aj_change *c);
 /* Is it one of the names by which git finds its data in a repository? */
 bool aj_git_own(const char *name);

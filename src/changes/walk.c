@@ -97,6 +97,8 @@ static void judge(const struct aj_walk *w, struct aj_change *c)
 		return;
 	}
 	aj_change_hold(c, below, w->s);
+	if (below && !c->held)
+		aj_git_index_hold(w, c);
 	if (!unit || unit->bytes == 0 || (unit->mixed && unit->made) || (!unit->made && c->held))
 		return;
 	c->unit_bytes = unit->bytes;

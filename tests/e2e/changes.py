@@ -431,6 +431,23 @@ def spellings_of_names():
 
 
 @test
+def paths_of_an_index():
+    """Git writes the files of an index without a look at their paths: so one with a path in .git is held, and with it a new repository."""
+    def index(path):
+        return "DIRC\0\0\0\2\0\0\0\1" + "\0" * 62 + path + "\0" * (8 - (62 + len(path)) % 8) + "\0" * 20
+    run = Run(put({".git/HEAD": "x", ".git/index": index("a"), ".git/refs/x": "1", "b/.git/HEAD": "x", "b/.git/index": "old"}), """
+cp .git/index saved; mkdir -p new/.git good/.git
+printf 'DIRC\\0\\0\\0\\2\\0\\0\\0\\1%062d.git/hooks/x\\0\\0\\0\\0\\0\\0%020d' 0 0 | tr '0' '\\0' >.git/index
+cp saved good/.git/index; cp saved b/.git/index; cp .git/index new/.git/index; rm saved; echo 2 >.git/refs/x""")
+    rows = run.rows()
+    same(sorted(p for p, r in rows.items() if r["held"]), [".git/index", "new/.git", "new/.git/index"])
+    run.ask("apply")
+    same(run.read(".git/index"), index("a").encode())
+    same(run.read(".git/refs/x"), b"2\n")
+    same(run.read("b/.git/index"), index("a").encode())
+
+
+@test
 def places_that_git_names():
     """By core.hooksPath, included files and commands, in the configurations of the caller and of repositories; and by links of the host."""
     outside = FOLDER + "/named"

@@ -1,0 +1,160 @@
+/* Reads the format of gitformat-index(5), versions 2 to 4 with names of objects by SHA-1, and judges the paths in it.
+ * It errs on the side of no: an index that cannot be read as a whole, or that names its entries' places elsewhere than they follow each other, is
+ * not plain. */
+#include "git/index.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+
+enum {
+	HEAD_BYTES = 12,
+	ENTRY_BYTES = 62, /* before the path */
+	EXTENDED = 0x4000,
+	SUM_BYTES = 20,
+	END_BYTES = 32, /* of the extension EOIE, which is the last */
+	BLOCKS_MAX = 1024,
+	PATH_BYTES = 4096,
+	FILE_BYTES = 128 << 20
+};
+
+struct reader {
+	const unsigned char *data;
+	size_t end, at; /* end: of what the sum at the end is over */
+	unsigned version;
+	unsigned char *starts; /* a bit for each place where an entry begins */
+	size_t path_bytes;
+	char path[PATH_BYTES];
+};
+
+static uint32_t number_at(const struct reader *r, size_t at)
+{
+	return (uint32_t)r->data[at] << 24 | (uint32_t)r->data[at + 1] << 16 | (uint32_t)r->data[at + 2] << 8 | r->data[at + 3];
+}
+
+static bool is_plain(const char *path)
+{
+	for (const char *at = path; *at; at += strcspn(at, "/"), at += *at == '/') {
+		size_t bytes = strcspn(at, "/");
+		if (!aj_path_part_valid(at, bytes) || (bytes == 4 && strncasecmp(at, ".git", 4) == 0))
+			return false;
+	}
+	return true;
+}
+
+/* Of version 4: how many bytes of the path before are taken away. */
+static bool read_strip(struct reader *r, size_t *ret)
+{
+	size_t value;
+	if (r->at >= r->end)
+		return false;
+	unsigned char c = r->data[r->at++];
+	for (value = c & 127; c & 128; value = value << 7 | (c & 127)) {
+		if (r->at >= r->end || value > PATH_BYTES)
+			return false;
+		c = r->data[r->at++];
+		value++;
+	}
+	*ret = value;
+	return true;
+}
+
+static bool read_path(struct reader *r, size_t begin)
+{
+	size_t strip = r->path_bytes;
+	if (r->version == 4 && (!read_strip(r, &strip) || strip > r->path_bytes))
+		return false;
+	size_t kept = r->path_bytes - strip;
+	const unsigned char *zero = memchr(r->data + r->at, '\0', r->end - r->at);
+	size_t bytes = zero ? (size_t)(zero - (r->data + r->at)) : r->end;
+	if (!zero || kept + bytes >= PATH_BYTES)
+		return false;
+	memcpy(r->path + kept, r->data + r->at, bytes + 1);
+	r->path_bytes = kept + bytes;
+	/* Up to version 3 one to eight zeros follow, so that the next one begins at a multiple of eight. */
+	r->at = r->version == 4 ? r->at + bytes + 1 : begin + (r->at + bytes - begin + 8) / 8 * 8;
+	return r->at <= r->end;
+}
+
+static bool read_entry(struct reader *r)
+{
+	size_t begin = r->at;
+	if (r->end - r->at < ENTRY_BYTES)
+		return false;
+	unsigned flags = number_at(r, begin + ENTRY_BYTES - 4) & 0xffff;
+	r->at += ENTRY_BYTES + (flags & EXTENDED && r->version > 2 ? 2 : 0);
+	r->starts[begin / 8] |= (unsigned char)(1U << begin % 8);
+	return r->at < r->end && read_path(r, begin) && is_plain(r->path);
+}
+
+/* The table from which git reads entries by several threads. */
+static bool blocks_fit(const struct reader *r, size_t at, size_t bytes, size_t entries_end)
+{
+	bool fit = r->version < 4 && bytes % 8 == 4 && bytes / 8 <= BLOCKS_MAX;
+	for (size_t i = 4; fit && i < bytes; i += 8) {
+		uint32_t place = number_at(r, at + i);
+		fit = place < entries_end && (r->starts[place / 8] & 1U << place % 8);
+	}
+	return fit;
+}
+
+static bool read_extensions(struct reader *r)
+{
+	size_t entries_end = r->at;
+	if (r->end >= END_BYTES && memcmp(r->data + r->end - END_BYTES, "EOIE", 4) == 0 && number_at(r, r->end - END_BYTES + 8) != entries_end)
+		return false;
+	while (r->end - r->at >= 8) {
+		uint32_t bytes = number_at(r, r->at + 4);
+		if (bytes > r->end - r->at - 8 ||
+		    (memcmp(r->data + r->at, "IEOT", 4) == 0 && !blocks_fit(r, r->at + 8, bytes, entries_end)))
+			return false;
+		r->at += 8 + bytes;
+	}
+	return r->at == r->end;
+}
+
+/* Whatever the length of objects' names is: that of SHA-256 would shift the paths. */
+static bool has_place(const char *data, size_t bytes)
+{
+	bool found = false;
+	for (const char *at = data, *end = data + bytes; !found && (at = memchr(at, '/', (size_t)(end - at))); at++)
+		found = (at - data >= 4 && strncasecmp(at - 4, ".git", 4) == 0) || (at - data >= 2 && memcmp(at - 2, "..", 2) == 0);
+	return found;
+}
+
+bool aj_gitindex_plain(const char *data, size_t bytes)
+{
+	if (bytes < HEAD_BYTES + SUM_BYTES || memcmp(data, "DIRC", 4) != 0)
+		return true; /* git refuses it */
+	struct reader *r = calloc(1, sizeof *r);
+	unsigned char *starts = calloc(1, bytes / 8 + 1);
+	if (!r || !starts)
+		abort();
+	*r = (struct reader){ .data = (const unsigned char *)data, .end = bytes - SUM_BYTES, .at = HEAD_BYTES, .starts = starts };
+	r->version = number_at(r, 4);
+	bool plain = r->version >= 2 && r->version <= 4 && !has_place(data, bytes);
+	for (uint32_t left = number_at(r, 8); plain && left; left--)
+		plain = read_entry(r);
+	plain = plain && read_extensions(r);
+	free(starts);
+	free(r);
+	return plain;
+}
+
+bool aj_gitindex_file_plain(int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > FILE_BYTES)
+		return false;
+	char *data = malloc((size_t)st.st_size + 1);
+	if (!data)
+		abort();
+	bool plain = aj_read_all(fd, data, (size_t)st.st_size) == 0 && aj_gitindex_plain(data, (size_t)st.st_size);
+	free(data);
+	return plain;
+}
