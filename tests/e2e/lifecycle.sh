@@ -12,10 +12,10 @@ done <<'TABLE'
 a daemon that holds the output open|0|ok|30s|daemon 600
 a process that ignores every signal|124|timeout|500ms|stubborn 600
 a process group that stops itself|124|timeout|500ms|stopself
-a spinning process|124|timeout|500ms|spin
+a spinning process|124|timeout|300ms|spin
 a sleeping process|124|timeout|500ms|sleep 600
-a fork bomb|124|timeout|700ms|forkbomb stay
-a fork storm|124|timeout|700ms|forkstorm
+a fork bomb|124|timeout|400ms|forkbomb stay
+a fork storm|124|timeout|400ms|forkstorm
 TABLE
 aj run -- sh -c 'sleep 987 & sleep 988 & echo done'
 is "background jobs do not delay the end" "0 done" "$rc $(cat "$T/out")"
@@ -30,7 +30,7 @@ is "the caller's pipe is closed with the run" "0 started" "$(cat "$T/out")"
 
 # --- a snippet that does not want to end ---
 while IFS='|' read -r what want status code; do
-	json "$what" "$want" "status=$status" 'wall_ms<60000' -- exec --timeout 500ms --layer off -c "$(printf '%b' "$code")"
+	json "$what" "$want" "status=$status" 'wall_ms<60000' -- exec --timeout 300ms --layer off -c "$(printf '%b' "$code")"
 	check "$what: nothing is left" gone
 done <<'TABLE'
 a loop|124|timeout|while True: pass
