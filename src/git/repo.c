@@ -1,4 +1,4 @@
-/* Reads, as data, the files that decide about the programs that git runs in one repository: configuration, hooks, an unfinished rebase.
+/* Reads, as data, the files that decide about the programs that git runs in one repository: configuration, hooks, an unfinished rebase, the paths of an index.
  * It runs no git and follows no symlink; every text and every list is bounded. */
 #include "git/repo.h"
 
@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "base/sha256.h"
 #include "git/config.h"
+#include "git/index.h"
 #include "mounts/blanks.h"
 #include "result/result.h"
 
@@ -232,9 +233,18 @@ static bool written_by_git(const char *below, const char *name)
 	return strncmp(below, "objects/", 8) != 0 || strcmp(name, "info") == 0 || strcmp(name, "pack") == 0;
 }
 
+static void read_index(struct reading *r, int dir, const char *name)
+{
+	cleanup_fd int fd = aj_beneath_open(dir, name, O_RDONLY);
+	if (fd < 0 || aj_gitindex_file_plain(fd))
+		return;
+	add_sum(r->repo, name, "?", 1);
+	add_run(r->repo, name, "by its paths git may write into a repository or out of the working tree, at the next `git restore .`");
+}
+
 /* Git writes through a symlink in its folder: a reflog that links to a shell's start-up file would put a commit's message there, which
  * the shell runs. */
-static void hash_links(struct reading *r, int dir, const char *below, int depth, size_t *left)
+static void read_entries(struct reading *r, int dir, const char *below, int depth, size_t *left)
 {
 	DIR *entries = aj_beneath_list(dir, ".");
 	if (!entries)
@@ -243,6 +253,8 @@ static void hash_links(struct reading *r, int dir, const char *below, int depth,
 		struct stat st;
 		if (aj_path_is_dots(e->d_name))
 			continue;
+		if (!*below && (strcmp(e->d_name, "index") == 0 || strncmp(e->d_name, "sharedindex.", 12) == 0))
+			read_index(r, dir, e->d_name);
 		if (e->d_type != DT_LNK && e->d_type != DT_DIR && e->d_type != DT_UNKNOWN)
 			continue;
 		if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -253,7 +265,7 @@ static void hash_links(struct reading *r, int dir, const char *below, int depth,
 			continue;
 		cleanup_fd int next = openat(dir, e->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (next >= 0 && depth < LINKS_DEPTH)
-			hash_links(r, next, aj_printf(r->at->arena, "%s%s/", below, e->d_name), depth + 1, left);
+			read_entries(r, next, aj_printf(r->at->arena, "%s%s/", below, e->d_name), depth + 1, left);
 	}
 	closedir(entries);
 }
@@ -297,7 +309,7 @@ static void read_git_dir(struct reading *r, int dir, const char *folder)
 	read_hooks(r, dir, "hooks");
 	read_todo(r, dir);
 	hash_file(r, dir, "objects/info/alternates");
-	hash_links(r, dir, "", 0, &left);
+	read_entries(r, dir, "", 0, &left);
 	if (r->links_count)
 		add_sum(r->repo, "links", r->links, sizeof r->links);
 	if (!left) {

@@ -68,6 +68,12 @@ is "planted-placeholder: nothing is left of places that did not exist" "$before"
 host_uses_git
 check "planted-git: hooks and config.worktree that did not exist" test ! -e "$MARK"
 
+# An index is git's to write: a path in it that git would write into .git is told.
+fresh
+json "planted-git: an index with a path in .git is told" 0 workspace.repositories.0.path=.git workspace.repositories.0.runs.0.by=index -- run --policy offline-build \
+	--workspace "$W" -- sh -c "h=\$(printf '#!/bin/sh\n$PLANTED\n' | git hash-object -w --stdin) && git rm -q --cached a &&
+	git update-index --add --cacheinfo 100755,\$h,xgit/hooks/post-commit && sed -i s,xgit/,.git/, .git/index"
+
 # --- submodules and worktrees ---
 fresh
 git init -q "$T/sub-origin" && git -C "$T/sub-origin" commit -q --allow-empty -m sub
