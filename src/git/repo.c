@@ -1,4 +1,5 @@
-/* Reads, as data, the files that decide about the programs that git runs in one repository: configuration, hooks, an unfinished rebase, the paths of an index.
+/* Reads, as data, the files that decide about the programs that git runs in one repository: configuration, hooks, an unfinished rebase, the
+ * paths of an index.
  * It runs no git and follows no symlink; every text and every list is bounded. */
 #include "git/repo.h"
 
