@@ -10,6 +10,7 @@
 #        ONLY=WORD: only the parts whose name holds WORD. SUITES='e2e cgroup/memory': only these folders of scripts, or scripts; warm: those that run once more with jails from a zygote.
 #        WHOLE=1: what `make check` takes samples of whole, and everything as a user too, also what no user id changes.
 #        JOBS=N: so many parts beside each other (three times as many as there are processors, since many of them wait). PART_LIMIT=600: seconds until a part is ended.
+#        AGAIN=N: up to N parts that failed run once more, alone, at the end (5); the second run counts, and what failed in the first one is shown. 0: none.
 set -u
 tests=$(cd "$(dirname "$0")" && pwd)
 : "${AGENTJAIL:=$tests/../build/agentjail}"
@@ -17,7 +18,7 @@ AGENTJAIL=$(readlink -f "$AGENTJAIL")
 AGENTJAIL_ROOTFS=$(readlink -f "${AGENTJAIL_ROOTFS:-$tests/../build/rootfs/default}")
 export AGENTJAIL AGENTJAIL_ROOTFS
 build=$(dirname "$AGENTJAIL")
-: "${JOBS:=$(($(nproc) * 3))}"
+: "${JOBS:=$(($(nproc) * 3))}" "${AGAIN:=5}"
 USER_IDS=59000 # and the ones above it, one a part
 
 # Parts that count things of the whole host, or fill a counter that all jails of root share.
@@ -45,7 +46,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'end_all; exit 130' INT TERM
 mkfifo "$work/ended"
 exec 3<>"$work/ended"
-total_passed=0 total_failed=0 total_skipped=0 parts=0 running=0 began=$(date +%s)
+total_passed=0 total_failed=0 total_skipped=0 parts=0 running=0 failed_parts='' began=$(date +%s)
 
 for need in "$AGENTJAIL" "$build/probe" "$build/warm" "$build/raw.so" "$build/relayed" "$build/inject" "$build/toml-check" "$AGENTJAIL_ROOTFS/manifest"; do
 	case $need in */toml-check | */inject) [ -z "${SUITES:-}" ] || continue ;; esac
@@ -77,7 +78,7 @@ start() { # FOLDER COMMAND...
 	echo "${into##*/}" >&3
 }
 
-# Waits until some part ends, and says how it ended.
+# Waits until some part ends, and says how it ended. What a part failed with counts when no second run of the part is to come.
 collect() {
 	read -r number <&3
 	running=$((running - 1))
@@ -95,14 +96,46 @@ collect() {
 		set -- "$1" 1 "$3"
 	fi
 	if [ -n "${V:-}" ]; then cat "$into/log"; else grep -aE '^  (FAIL|SKIP)|^\[(FAIL|CRASH)\]|^\[----\]|: (FAIL|ERROR)' "$into/log"; fi
-	{ grep -aE '^  FAIL|^\[(FAIL|CRASH)\]|^(FAIL|ERROR)' "$into/log"; cat "$into/more"; } | sed "s|^|[$ended] |" >>"$work/failures"
+	{ grep -aE '^  FAIL|^\[(FAIL|CRASH)\]|^(FAIL|ERROR)' "$into/log"; cat "$into/more"; } | sed "s|^|[$ended] |" >"$into/failures"
 	cat "$into/more"
-	total_passed=$((total_passed + $1))
-	total_failed=$((total_failed + $2))
-	total_skipped=$((total_skipped + $3))
 	printf '%-36s %5d passed %3d failed %3d skipped  (%s)\n' "$ended" "$(($1))" "$(($2))" "$(($3))" "$(cat "$into/took")"
 	cat "$into/took" >>"$work/took"
-	rm -r "$into"
+	if [ "$(($2))" -gt 0 ] && [ "$turn" != again ]; then
+		echo "$(($1)) $(($2)) $(($3))" >"$into/counts"
+		failed_parts="$failed_parts $into"
+	else
+		settle "$into" "$1" "$2" "$3"
+		rm -r "$into"
+	fi
+}
+
+# Adds a part's counts and failures to those of the whole run.
+settle() { # FOLDER PASSED FAILED SKIPPED
+	total_passed=$((total_passed + $2))
+	total_failed=$((total_failed + $3))
+	total_skipped=$((total_skipped + $4))
+	cat "$1/failures" >>"$work/failures"
+}
+
+# Runs the parts that failed once more, one at a time, unless they are so many that the machine's load cannot be the reason.
+run_again() {
+	turn=again
+	# shellcheck disable=SC2086
+	set -- $failed_parts
+	[ $# -le "$AGAIN" ] || set --
+	for into in $failed_parts; do
+		# shellcheck disable=SC2046
+		[ $# -gt 0 ] || settle "$into" $(cat "$into/counts")
+	done
+	for again; do
+		echo "again, alone: $(cat "$again/name")"
+		mkdir "$again.2"
+		cp "$again/name" "$again/command" "$again.2/"
+		running=1 failed_before=$total_failed
+		start "$again.2" xargs -0 -a "$again/command" env &
+		collect
+		[ "$total_failed" -gt "$failed_before" ] || cat "$again/failures" >>"$work/unsteady"
+	done
 }
 
 part() { # NAME COMMAND...
@@ -114,6 +147,7 @@ part() { # NAME COMMAND...
 	parts=$((parts + 1)) running=$((running + 1))
 	mkdir "$work/$parts"
 	echo "$name" >"$work/$parts/name"
+	printf '%s\0' "$@" >"$work/$parts/command"
 	start "$work/$parts" "$@" &
 }
 
@@ -203,7 +237,13 @@ for turn in beside alone; do
 	done
 done
 while [ $running -gt 0 ]; do collect; done
+run_again
 
+if [ -s "$work/unsteady" ]; then
+	echo
+	echo "failed beside other parts, and passed alone:"
+	cat "$work/unsteady"
+fi
 if [ -s "$work/failures" ]; then
 	echo
 	echo "failures:"
