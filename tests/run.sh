@@ -30,7 +30,7 @@ WARM_WALLS='escape/kernel escape/resources escape/syscalls escape/violations esc
 # Scripts of which root's run alone says what they say: the owner of a jail makes no difference to how a command line or a terminal is
 # read, how snippets' results are printed, how a service takes turns, what a package manager says to the relay, or which question reaches
 # a person. The jails that a user makes are looked at by the other scripts.
-ROOT_ALONE='e2e/exec e2e/session egress/ask egress/tools reach/service'
+ROOT_ALONE='e2e/measures e2e/exec e2e/session egress/ask egress/tools reach/service'
 WARM_LAYER='e2e/language escape/python escape/extra'
 WARM_COMMAND='e2e/exec'
 

@@ -41,7 +41,7 @@ def quotients(runs, table, row, by, column):
 
 
 def beside_monty(run, kind):
-    us = {row["peer"]: row["median_us"] for row in run["kinds"] if row["kind"] == kind}
+    us = {row["peer"]: row["median_us"] for row in run["kinds"] if row["kind"] == kind and "median_us" in row}
     return us["agentjail"] / us["monty"] if "monty" in us and "agentjail" in us else None
 
 

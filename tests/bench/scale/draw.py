@@ -55,14 +55,14 @@ def plot(series, title_x, title_y):
 def series_of(rows, x, y):
     series = {}
     for row in rows:
-        if row[y] > 0:
+        if row.get(y, 0) > 0:
             series.setdefault(row["peer"], []).append((row[x], row[y]))
     return {name: sorted(points) for name, points in series.items()}
 
 
 def table(rows, x, shown, corner):
     xs, names = sorted({row[x] for row in rows}), list(dict.fromkeys(row["peer"] for row in rows))
-    cell = {(row["peer"], row[x]): shown(row) for row in rows}
+    cell = {(row["peer"], row[x]): "not measured" if "not_measured" in row else shown(row) for row in rows}
     lines = ["| %s | %s |" % (corner, " | ".join(map(str, xs))), "|---|%s" % ("---|" * len(xs))]
     return lines + ["| %s | %s |" % (name, " | ".join(cell.get((name, at), "-") for at in xs)) for name in names]
 
@@ -74,8 +74,13 @@ def page(run):
              "![fresh sandboxes a second by the number of clients](throughput.svg)", "",
              *table(run["kinds"], "kind", lambda row: "%.0f / %.0f" % (row["median_us"], row["p99_us"]), "µs, median / p99, one sandbox"), "",
              *table(run["fresh"], "clients", lambda row: "%.0f" % row["per_second"], "fresh sandboxes a second, by clients"), ""]
-    if run["missing"]:
-        lines += ["Not measured: %s." % "; ".join("%s (%s)" % item for item in run["missing"].items()), ""]
+    missing = dict(run["missing"])
+    for kind, what in (("kinds", "kind"), ("alive", "alive"), ("fresh", "clients")):
+        for row in run[kind]:
+            if "not_measured" in row:
+                missing.setdefault(row["peer"], "%s %s: %s" % (what, row[what], row["not_measured"]))
+    if missing:
+        lines += ["Not measured: %s." % "; ".join("%s (%s)" % item for item in missing.items()), ""]
     lines.append("%s, %d CPUs, as %s, load %.2f at the start; %s." % (machine["system"], machine["cpus"], machine["user"], machine["load_at_start"],
                                                                      ", ".join(run["versions"].values())))
     return "\n".join(lines)

@@ -167,16 +167,24 @@ class AgentjailCold(Peer):
 ALL = (BarePython, Bubblewrap, Sandlock, Monty, AgentjailCold, Agentjail)
 
 
-def working():
-    """The peers that work here, begun; and why the others do not."""
+# Steps of a peer beside those that are measured: below all of these, and above.
+BEGINNING, ENDING = -1, 1 << 30
+
+
+def working(clock, most):
+    """The peers that work here, begun; and why the others do not. Those that could not begin in time are left out."""
     found, missing = [], {}
     for kind in ALL:
+        if most.get(kind.name) == BEGINNING:
+            continue
         try:
-            peer = kind()
-            peer.begin()
-            if peer.fresh:
-                peer.fresh()
+            with clock.of(kind.name, BEGINNING):
+                peer = kind()
+                peer.begin()
+                if peer.fresh:
+                    peer.fresh()
             found.append(peer)
         except Exception as error:
+            clock.clear(kind.name)
             missing[kind.name] = "%s: %s" % (type(error).__name__, str(error).strip().rpartition("\n")[2][:160])
     return found, missing
