@@ -85,7 +85,7 @@ bool aj_git_own(const char *name)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (aj_spelling_is(name, names[i]))
 			return true;
-	return false;
+	return aj_git_lock(name);
 }
 
 /* --- the index --- */
@@ -155,7 +155,7 @@ static bool refs_changed(struct aj_walk *w, int dir, const char *path, size_t *l
 /* `git`: the folder in the workspace. */
 static const char *host_conflict(struct aj_walk *w, int git)
 {
-	static const char *const locks[] = { "index.lock", "HEAD.lock", "packed-refs.lock", "config.lock" };
+	static const char *const locks[] = { AJ_GIT_LOCKS };
 	static const char *const heads[] = { "HEAD", "packed-refs" };
 	static const char moved[] = "the host's git has moved HEAD or refs since the run began";
 	size_t left = REFS_MAX;

@@ -44,6 +44,27 @@ size_t aj_git_obeyed(const char *below)
 	return 0;
 }
 
+/* No ref has a name that ends so: git-check-ref-format(1). */
+static bool ends_like_a_lock(const char *name, size_t bytes)
+{
+	return bytes > 5 && strncasecmp(name + bytes - 5, ".lock", 5) == 0;
+}
+
+bool aj_git_lock(const char *below)
+{
+	static const char *const names[] = { AJ_GIT_LOCKS };
+	bool in_data = is_data(below);
+	for (const char *at = below; *at; at += strcspn(at, "/"), at += *at == '/') {
+		size_t bytes = strcspn(at, "/");
+		bool found = in_data && at > below && ends_like_a_lock(at, bytes);
+		for (size_t i = 0; i < sizeof names / sizeof *names && !found; i++)
+			found = strlen(names[i]) == bytes && strncasecmp(at, names[i], bytes) == 0;
+		if (found)
+			return true;
+	}
+	return false;
+}
+
 size_t aj_change_protected(const struct aj_change_record *record, const char *path)
 {
 	static const char *const defaults[] = { AJ_PROTECT_DEFAULT };

@@ -91,6 +91,10 @@ static void judge(const struct aj_walk *w, struct aj_change *c)
 {
 	const struct aj_git_unit *unit = w->unit;
 	const char *below = unit ? c->path + unit->bytes + (c->path[unit->bytes] == '/') : NULL;
+	if (below && c->is.st_mode && aj_git_lock(below)) { /* the repository is whole without it */
+		c->refused = c->refused ? c->refused : "git has left this lock file: with it, git of the host would refuse to work";
+		return;
+	}
 	if (unit && unit->mixed && unit->made && *below) {
 		c->held = "git takes the folder for a repository by it";
 		c->held_bytes = (size_t)(below - c->path) + strcspn(below, "/");

@@ -379,6 +379,41 @@ def repositories():
 
 
 @test
+def locks_that_git_has_left():
+    """A git that is killed in the jail leaves its lock files: they stay behind, and all else is applied."""
+    if not shutil.which("git"):
+        return skip("locks_that_git_has_left", "git is missing")
+    names = ["index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", "shallow.lock", "refs/heads/main.lock", "refs/tags/v1.lock",
+             "logs/HEAD.lock", "objects/maintenance.lock"]
+    leave = "for l in %s; do echo >.git/$l; done; mkdir .git/modules; echo >.git/modules/index.lock; " % " ".join(names)
+    names = sorted(".git/" + name for name in names + ["modules/index.lock"])
+    commit = GIT + "echo 2 >a; git add .; git commit -qm two; git branch lock; "
+    run = Run(repository, commit + leave + "echo 3 >yarn.lock; echo 4 >index.lock")
+    rows = run.rows()
+    same(sorted(p for p, r in rows.items() if r["refused"]), names)
+    assert "lock file" in rows[".git/index.lock"]["refused"] and rows[".git/index.lock"]["repository"] is None
+    same(run.json("apply")["sum"]["refused"], len(names))
+    same((git(run, "log", "--format=%s").split(), run.read("yarn.lock"), run.read("index.lock")), (["two", "one"], b"3\n", b"4\n"))
+    same((git(run, "status", "--porcelain").split(), git(run, "rev-parse", "lock", "main").split()[0]),
+         (["??", "index.lock", "??", "yarn.lock"], git(run, "rev-parse", "HEAD").strip()))
+    git(run, "fsck", "--strict")
+    same(sorted(run.kinds()), names)
+    # By its name neither, and none in a repository that is new, bare or not.
+    run.ask("apply", ".git/index.lock")
+    assert not os.path.exists(run.path(".git/index.lock"))
+    run = Run(put({"x": "1"}), GIT + "git init -q new; git init -q --bare bare; echo >new/.git/index.lock; echo >bare/HEAD.lock")
+    same(sorted(p for p, r in run.rows().items() if p.endswith(".lock") and not r["refused"] and not r["held"]), [])
+    assert not run.rows()["new/.git/HEAD"]["held"]
+    run.ask("apply")
+    assert os.path.exists(run.path("new/.git/HEAD")) and not os.path.exists(run.path("new/.git/index.lock"))
+    # In one that the host has and that is not called .git.
+    run = Run(lambda top: subprocess.run(["git", "init", "-q", "--bare", top + "/bare"], check=True),
+              "echo ref: refs/heads/other >bare/HEAD; echo >bare/index.lock")
+    run.ask("apply")
+    same((run.read("bare/HEAD"), os.path.exists(run.path("bare/index.lock"))), (b"ref: refs/heads/other\n", False))
+
+
+@test
 def repositories_of_other_names():
     """As git finds them: by HEAD, objects and refs, or by HEAD and commondir."""
     def make(top):
