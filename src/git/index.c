@@ -16,6 +16,7 @@ enum {
 	HEAD_BYTES = 12,
 	ENTRY_BYTES = 62, /* before the path */
 	EXTENDED = 0x4000,
+	LENGTH = 0xfff, /* of the path; the most where it is longer */
 	SUM_BYTES = 20,
 	END_BYTES = 32, /* of the extension EOIE, which is the last */
 	BLOCKS_MAX = 1024,
@@ -27,6 +28,7 @@ struct reader {
 	const unsigned char *data;
 	size_t end, at; /* end: of what the sum at the end is over */
 	unsigned version;
+	uint32_t entries;
 	unsigned char *starts; /* a bit for each place where an entry begins */
 	size_t path_bytes;
 	char path[PATH_BYTES];
@@ -81,26 +83,42 @@ static bool read_path(struct reader *r, size_t begin)
 	return r->at <= r->end;
 }
 
+/* Git takes the length of a path, and so the place of the next entry, from the flags; and it obeys the flag of more flags in version 2, too,
+ * which does not know it. */
 static bool read_entry(struct reader *r)
 {
 	size_t begin = r->at;
 	if (r->end - r->at < ENTRY_BYTES)
 		return false;
 	unsigned flags = number_at(r, begin + ENTRY_BYTES - 4) & 0xffff;
-	r->at += ENTRY_BYTES + (flags & EXTENDED && r->version > 2 ? 2 : 0);
+	if (flags & EXTENDED && r->version == 2)
+		return false;
+	r->at += ENTRY_BYTES + (flags & EXTENDED ? 2 : 0);
 	r->starts[begin / 8] |= (unsigned char)(1U << begin % 8);
-	return r->at < r->end && read_path(r, begin) && is_plain(r->path);
+	return r->at < r->end && read_path(r, begin) && (flags & LENGTH) == (r->path_bytes < LENGTH ? r->path_bytes : LENGTH) &&
+	       is_plain(r->path);
 }
 
-/* The table from which git reads entries by several threads. */
+static bool starts_at(const struct reader *r, size_t place)
+{
+	return r->starts[place / 8] & 1U << place % 8;
+}
+
+/* The table from which git reads entries by several threads: the place of each block, and how many entries it has. */
 static bool blocks_fit(const struct reader *r, size_t at, size_t bytes, size_t entries_end)
 {
 	bool fit = r->version < 4 && bytes % 8 == 4 && bytes / 8 <= BLOCKS_MAX;
+	uint32_t entries = 0;
+	size_t place = HEAD_BYTES;
 	for (size_t i = 4; fit && i < bytes; i += 8) {
-		uint32_t place = number_at(r, at + i);
-		fit = place < entries_end && (r->starts[place / 8] & 1U << place % 8);
+		fit = number_at(r, at + i) == place;
+		for (uint32_t left = number_at(r, at + i + 4); fit && left; left--, entries++) {
+			fit = place < entries_end && starts_at(r, place);
+			for (place++; place < entries_end && !starts_at(r, place);)
+				place++;
+		}
 	}
-	return fit;
+	return fit && entries == r->entries;
 }
 
 static bool read_extensions(struct reader *r)
@@ -137,8 +155,9 @@ bool aj_gitindex_plain(const char *data, size_t bytes)
 		abort();
 	*r = (struct reader){ .data = (const unsigned char *)data, .end = bytes - SUM_BYTES, .at = HEAD_BYTES, .starts = starts };
 	r->version = number_at(r, 4);
+	r->entries = number_at(r, 8);
 	bool plain = r->version >= 2 && r->version <= 4 && !has_place(data, bytes);
-	for (uint32_t left = number_at(r, 8); plain && left; left--)
+	for (uint32_t left = r->entries; plain && left; left--)
 		plain = read_entry(r);
 	plain = plain && read_extensions(r);
 	free(starts);

@@ -6,7 +6,7 @@
 
 #include "git/index.h"
 
-static char made[4096];
+static char made[8192];
 static size_t bytes;
 
 static void add(const void *data, size_t n)
@@ -29,16 +29,22 @@ static void begin(unsigned version, unsigned entries)
 	add_number(entries);
 }
 
-/* `strip`: of version 4; -1: another one. */
-static void add_entry(int strip, const char *path)
+/* `strip`: of version 4; -1: another one. `length`: of the whole path, as the flags have it. */
+static void add_entry_of(int strip, const char *path, unsigned length)
 {
 	size_t start = bytes;
-	bytes += 62;
+	bytes += 60;
+	add((unsigned char[]){ (unsigned char)(length >> 8), (unsigned char)length }, 2);
 	if (strip >= 0)
 		made[bytes++] = (char)strip;
 	add(path, strlen(path) + 1);
 	while (strip < 0 && (bytes - start) % 8)
 		bytes++;
+}
+
+static void add_entry(int strip, const char *path)
+{
+	add_entry_of(strip, path, (unsigned)strlen(path));
 }
 
 static bool plain(void)
@@ -68,8 +74,26 @@ Test(gitindex, paths)
 	}
 	begin(4, 2);
 	add_entry(0, ".gi");
-	add_entry(0, "t/hooks/x");
+	add_entry_of(0, "t/hooks/x", 12);
 	cr_expect_not(plain(), "put together from two");
+}
+
+/* Git would find the next entry within what is read as a path here. */
+Test(gitindex, lengths)
+{
+	static const unsigned lengths[] = { 0, 1, 9, 11, 0xfff, 0x400a };
+	static char path[4096];
+	for (unsigned version = 2; version <= 4; version++)
+		for (size_t i = 0; i <= sizeof lengths / sizeof *lengths; i++) {
+			bool right = i == sizeof lengths / sizeof *lengths;
+			begin(version, 1);
+			add_entry_of(version == 4 ? 0 : -1, "a234567890", right ? 10 : lengths[i]);
+			cr_expect_eq(plain(), right, "version %u, length %u", version, right ? 10 : lengths[i]);
+		}
+	memset(path, 'a', 0xfff); /* the longest that is read */
+	begin(2, 1);
+	add_entry(-1, path);
+	cr_expect(plain());
 }
 
 Test(gitindex, what_is_whole)
@@ -86,7 +110,12 @@ Test(gitindex, what_is_whole)
 	add_number(3);
 	add("xyz", 3);
 	cr_expect(plain());
-	for (int shift = 0; shift < 2; shift++) { /* places of entries */
+	/* Blocks of entries: where they begin, and how many entries they have. */
+	static const struct {
+		uint32_t first, second, shift;
+	} blocks[] = { { 1, 1, 0 }, { 1, 1, 8 }, { 1, 1, (uint32_t)-8 }, { 1, 2, 0 }, { 2, 1, 0 },
+		       { 1, 0, 0 }, { 2, 0, 0 }, { 1, UINT32_MAX, 0 } };
+	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
 		begin(2, 2);
 		add_entry(-1, "a");
 		uint32_t second = (uint32_t)bytes;
@@ -96,14 +125,14 @@ Test(gitindex, what_is_whole)
 		add_number(20);
 		add_number(1);
 		add_number(12);
-		add_number(1);
-		add_number(second + (uint32_t)shift * 8);
-		add_number(1);
+		add_number(blocks[i].first);
+		add_number(second + blocks[i].shift);
+		add_number(blocks[i].second);
 		add("EOIE", 4);
 		add_number(24);
 		add_number(end);
 		bytes += 20;
-		cr_expect_eq(plain(), !shift);
+		cr_expect_eq(plain(), i == 0, "blocks %zu", i);
 		memcpy(made + bytes - 52 + 8, "\0\0\0\020", 4);
 		cr_expect_not(aj_gitindex_plain(made, bytes), "the end is elsewhere");
 	}
