@@ -1,6 +1,7 @@
 /* Tests of pty/escapes and pty/modes: which control sequences reach a person's terminal, and what is undone at the end.
  * Each row is fed whole and byte by byte: where a sequence is cut must not matter. */
 #include <criterion/criterion.h>
+#include <limits.h>
 #include <string.h>
 
 #include "pty/escapes.h"
@@ -218,8 +219,10 @@ Test(escapes, modes_are_undone)
 	struct aj_modes most;
 	for (size_t i = 0; i < sizeof set / sizeof *set; i++)
 		cr_expect_str_eq(undone(set[i].text), set[i].undo, "row %zu", i);
-	memset(&most, 0xff, sizeof most);
-	most.set = (1ULL << 34) - 1;
+	const struct aj_keyboard keyboard = { .depth = UINT_MAX, .flags = UINT_MAX, .set = true };
+	most = (struct aj_modes){
+		.set = (1ULL << 34) - 1, .saved = UINT64_MAX, .keyboard = { keyboard, keyboard }, .alternate = true, .modified_keys = UINT_MAX
+	};
 	cr_expect_lt(aj_modes_undo(&most, all), sizeof all, "everything fits");
 	cr_expect_lt(aj_modes_again(&most, all), sizeof all);
 }
