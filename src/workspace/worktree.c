@@ -2,6 +2,7 @@
  * A jail may have written that file: it is trusted only where the named repository points back at the workspace. */
 #include "workspace/worktree.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
@@ -51,6 +52,15 @@ static int refuse(const struct aj_request *request, const char *why, struct aj_e
 	return -1;
 }
 
+/* Without a look the workspace would be taken for one that is no linked worktree, and shown without its main repository. */
+static int refuse_unread(const struct aj_request *request, const char *below, struct aj_error *err)
+{
+	aj_fail(err, AJ_EXIT_SETUP, "worktree", errno, "cannot tell whether the workspace is a linked worktree: look at `%s%s`",
+	        request->workspace, below);
+	aj_advise(err, "allow the caller to read the workspace, or set filesystem.worktree = false in a policy");
+	return -1;
+}
+
 int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded, const struct aj_site *site,
                      struct aj_arena *arena, struct aj_error *err)
 {
@@ -59,7 +69,11 @@ int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded,
 	if (!request->workspace || request->snippet || !policy->worktree || policy->workspace < AJ_WORKSPACE_OVERLAY)
 		return 0;
 	cleanup_fd int workspace = aj_beneath_open(AT_FDCWD, request->workspace, O_PATH | O_DIRECTORY);
-	if (workspace < 0 || fstatat(workspace, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+	if (workspace < 0)
+		return refuse_unread(request, "", err);
+	if (fstatat(workspace, ".git", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : refuse_unread(request, "/.git", err);
+	if (!S_ISREG(st.st_mode))
 		return 0;
 	const char *line = line_of(workspace, ".git", arena);
 	if (!line || strncmp(line, prefix, sizeof prefix - 1) != 0)

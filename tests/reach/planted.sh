@@ -304,6 +304,13 @@ in_worktree true
 is "planted-worktree: a repository that does not know it is not shown" 2 "$rc"
 says "planted-worktree: and it is said" 'has no record of this worktree'
 linked
+chmod 0 "$W"
+if [ "$(id -u)" != 0 ]; then
+	in_worktree true
+	is "planted-worktree: a workspace that the caller cannot look into is not taken for one without" 125 "$rc"
+	says "planted-worktree: and the error names the file" 'worktree: cannot tell whether the workspace is a linked worktree: look at `.*/.git`'
+fi
+chmod 755 "$W"
 aj run --policy offline-build --workspace "$W" -- git status
 is "planted-worktree: without filesystem.worktree nothing of it is shown" 128 "$rc"
 
