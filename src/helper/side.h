@@ -1,7 +1,7 @@
 /* One side of a connection that two flows share: its socket is read by the flow `from`, and written to by the flow `to`. */
 #pragma once
-#include "loop/loop.h"
 #include "helper/flow.h"
+#include "loop/loop.h"
 
 /* Watch for the events that the flows want. -1 with errno. */
 int aj_side_watch(struct aj_loop *loop, struct aj_io *io, const struct aj_flow *from, const struct aj_flow *to);
