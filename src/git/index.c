@@ -20,6 +20,8 @@ enum {
 	SUM_BYTES = 20,
 	END_BYTES = 32, /* of the extension EOIE, which is the last */
 	BLOCKS_MAX = 1024,
+	START = 1,
+	WHOLE = 2,
 	PATH_BYTES = 4096,
 	FILE_BYTES = 128 << 20
 };
@@ -29,7 +31,7 @@ struct reader {
 	size_t end, at; /* end: of what the sum at the end is over */
 	unsigned version;
 	uint32_t entries;
-	unsigned char *starts; /* a bit for each place where an entry begins */
+	unsigned char *starts; /* two bits for each place: does an entry begin there, and has it a whole path? */
 	size_t path_bytes;
 	char path[PATH_BYTES];
 };
@@ -66,12 +68,14 @@ static bool read_strip(struct reader *r, size_t *ret)
 	return true;
 }
 
-static bool read_path(struct reader *r, size_t begin)
+/* `ret_whole`: it takes nothing from the path before. */
+static bool read_path(struct reader *r, size_t begin, bool *ret_whole)
 {
 	size_t strip = r->path_bytes;
 	if (r->version == 4 && (!read_strip(r, &strip) || strip > r->path_bytes))
 		return false;
 	size_t kept = r->path_bytes - strip;
+	*ret_whole = kept == 0;
 	const unsigned char *zero = memchr(r->data + r->at, '\0', r->end - r->at);
 	size_t bytes = zero ? (size_t)(zero - (r->data + r->at)) : r->end;
 	if (!zero || kept + bytes >= PATH_BYTES)
@@ -94,24 +98,27 @@ static bool read_entry(struct reader *r)
 	if (flags & EXTENDED && r->version == 2)
 		return false;
 	r->at += ENTRY_BYTES + (flags & EXTENDED ? 2 : 0);
-	r->starts[begin / 8] |= (unsigned char)(1U << begin % 8);
-	return r->at < r->end && read_path(r, begin) && (flags & LENGTH) == (r->path_bytes < LENGTH ? r->path_bytes : LENGTH) &&
-	       is_plain(r->path);
+	bool whole;
+	if (r->at >= r->end || !read_path(r, begin, &whole))
+		return false;
+	r->starts[begin / 4] |= (unsigned char)((whole ? START | WHOLE : START) << begin % 4 * 2);
+	return (flags & LENGTH) == (r->path_bytes < LENGTH ? r->path_bytes : LENGTH) && is_plain(r->path);
 }
 
-static bool starts_at(const struct reader *r, size_t place)
+static unsigned starts_at(const struct reader *r, size_t place)
 {
-	return r->starts[place / 8] & 1U << place % 8;
+	return r->starts[place / 4] >> place % 4 * 2 & (START | WHOLE);
 }
 
-/* The table from which git reads entries by several threads: the place of each block, and how many entries it has. */
+/* The table from which git reads entries by several threads: the place of each block, and how many entries it has. Git takes the first path of a
+ * block for a whole one. */
 static bool blocks_fit(const struct reader *r, size_t at, size_t bytes, size_t entries_end)
 {
-	bool fit = r->version < 4 && bytes % 8 == 4 && bytes / 8 <= BLOCKS_MAX;
+	bool fit = bytes % 8 == 4 && bytes / 8 <= BLOCKS_MAX;
 	uint32_t entries = 0;
 	size_t place = HEAD_BYTES;
 	for (size_t i = 4; fit && i < bytes; i += 8) {
-		fit = number_at(r, at + i) == place;
+		fit = number_at(r, at + i) == place && place < entries_end && starts_at(r, place) == (START | WHOLE);
 		for (uint32_t left = number_at(r, at + i + 4); fit && left; left--, entries++) {
 			fit = place < entries_end && starts_at(r, place);
 			for (place++; place < entries_end && !starts_at(r, place);)
@@ -150,7 +157,7 @@ bool aj_gitindex_plain(const char *data, size_t bytes)
 	if (bytes < HEAD_BYTES + SUM_BYTES || memcmp(data, "DIRC", 4) != 0)
 		return true; /* git refuses it */
 	struct reader *r = calloc(1, sizeof *r);
-	unsigned char *starts = calloc(1, bytes / 8 + 1);
+	unsigned char *starts = calloc(1, bytes / 4 + 1);
 	if (!r || !starts)
 		abort();
 	*r = (struct reader){ .data = (const unsigned char *)data, .end = bytes - SUM_BYTES, .at = HEAD_BYTES, .starts = starts };

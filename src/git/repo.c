@@ -1,5 +1,4 @@
-/* Reads, as data, the files that decide about the programs that git runs in one repository: configuration, hooks, an unfinished rebase, the
- * paths of an index.
+/* Reads, as data, what decides which programs git runs in one repository: configuration, hooks, an unfinished rebase, an index's paths.
  * It runs no git and follows no symlink; every text and every list is bounded. */
 #include "git/repo.h"
 
@@ -8,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +41,7 @@ struct reading {
 	/* Paths below the workspace that the configuration names: see read_referenced(). */
 	const char *hooks_path, *includes[INCLUDES_MAX];
 	size_t includes_count;
-	unsigned char links[64];
-	size_t links_count;
+	AJ_LIST(const char *) entries; /* states of links, and of indexes that are not plain */
 };
 
 /* Extend the checksum: hash the previous sum and the new data. */
@@ -211,17 +210,21 @@ static void read_referenced(struct reading *r)
 		read_hooks(r, r->at->workspace, r->hooks_path);
 }
 
-/* readdir() has no order, so the links' checksums are combined without order. */
+/* readdir() has no order. */
+static void add_entries(struct reading *r)
+{
+	if (r->entries.count)
+		qsort(r->entries.items, r->entries.count, sizeof *r->entries.items, by_name);
+	for (size_t i = 0; i < r->entries.count; i++)
+		add_sum(r->repo, "links", r->entries.items[i], strlen(r->entries.items[i]));
+}
+
 static void add_link(struct reading *r, int dir, const char *name, const char *path)
 {
-	char target[PATH_MAX], sum[AJ_SHA256_HEX];
+	char target[PATH_MAX];
 	ssize_t bytes = readlinkat(dir, name, target, sizeof target - 1);
 	target[bytes > 0 ? bytes : 0] = '\0';
-	const char *both = aj_printf(r->at->arena, "%s %s", path, target);
-	aj_sha256(both, strlen(both), sum);
-	for (size_t i = 0; i < sizeof r->links; i++)
-		r->links[i] ^= (unsigned char)sum[i];
-	r->links_count++;
+	*AJ_PUSH(r->at->arena, &r->entries) = aj_printf(r->at->arena, "%s %s", path, target);
 	add_run(r->repo, path, aj_printf(r->at->arena, "a symlink, which git writes through: %s", target));
 }
 
@@ -234,12 +237,16 @@ static bool written_by_git(const char *below, const char *name)
 	return strncmp(below, "objects/", 8) != 0 || strcmp(name, "info") == 0 || strcmp(name, "pack") == 0;
 }
 
+/* One that was not plain before is told when it has changed. */
 static void read_index(struct reading *r, int dir, const char *name)
 {
+	struct stat st;
 	cleanup_fd int fd = aj_beneath_open(dir, name, O_RDONLY);
-	if (fd < 0 || aj_gitindex_file_plain(fd))
+	if (fd < 0 || aj_gitindex_file_plain(fd) || fstat(fd, &st) < 0)
 		return;
-	add_sum(r->repo, name, "?", 1);
+	*AJ_PUSH(r->at->arena, &r->entries) = aj_printf(r->at->arena, "%s %ju %jd %jd.%09ld %o", name, (uintmax_t)st.st_ino,
+	                                                (intmax_t)st.st_size, (intmax_t)st.st_ctim.tv_sec, st.st_ctim.tv_nsec,
+	                                                st.st_mode);
 	add_run(r->repo, name, "by its paths git may write into a repository or out of the working tree, at the next `git restore .`");
 }
 
@@ -311,8 +318,7 @@ static void read_git_dir(struct reading *r, int dir, const char *folder)
 	read_todo(r, dir);
 	hash_file(r, dir, "objects/info/alternates");
 	read_entries(r, dir, "", 0, &left);
-	if (r->links_count)
-		add_sum(r->repo, "links", r->links, sizeof r->links);
+	add_entries(r);
 	if (!left) {
 		int64_t now_us = aj_now_us();
 		add_sum(r->repo, "links", &now_us, sizeof now_us);

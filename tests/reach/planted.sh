@@ -73,6 +73,8 @@ fresh
 json "planted-git: an index with a path in .git is told" 0 workspace.repositories.0.path=.git workspace.repositories.0.runs.0.by=index -- run --policy offline-build \
 	--workspace "$W" -- sh -c "h=\$(printf '#!/bin/sh\n$PLANTED\n' | git hash-object -w --stdin) && git rm -q --cached a &&
 	git update-index --add --cacheinfo 100755,\$h,xgit/hooks/post-commit && sed -i s,xgit/,.git/, .git/index"
+json "planted-git: and once more when it has changed" 0 workspace.repositories.0.path=.git workspace.repositories.0.runs.0.by=index -- run --policy offline-build \
+	--workspace "$W" -- sh -c 'cp .git/index i && cp i .git/index'
 
 # --- submodules and worktrees ---
 fresh

@@ -136,4 +136,18 @@ Test(gitindex, what_is_whole)
 		memcpy(made + bytes - 52 + 8, "\0\0\0\020", 4);
 		cr_expect_not(aj_gitindex_plain(made, bytes), "the end is elsewhere");
 	}
+	for (int kept = 0; kept < 2; kept++) { /* of version 4: git takes the first path of a block for a whole one */
+		begin(4, 2);
+		add_entry(0, "ab");
+		uint32_t second = (uint32_t)bytes;
+		add_entry_of(2 - kept, "c", kept ? 2 : 1);
+		add("IEOT", 4);
+		add_number(20);
+		add_number(1);
+		add_number(12);
+		add_number(1);
+		add_number(second);
+		add_number(1);
+		cr_expect_eq(plain(), !kept);
+	}
 }
