@@ -252,6 +252,14 @@ def errors(score):
         (claim,), _ = run(request("import pickle, yaml", imports=["math"]))
         hints = [x.get("hint", "") for x in claim["errors"]]
         score.check("error/help-modules-allowed", not any("json" in h for h in hints), hints)
+        # A hint contradicts no list: where threads, pickle and files are allowed, no text says that they are not.
+        wide = ["threading", "concurrent.futures", "pickle", "json", "logging", "pathlib", "os"]
+        (claim,), _ = run(request("import multiprocessing\nimport dill\nimport logging.config\nimport mmap\nimport atexit", imports=wide))
+        score.check("error/help-wide", [x["hint"] for x in claim["errors"]] == [
+            "This code starts no processes of its own. Use concurrent.futures.", "Use pickle or json.", "Use logging.",
+            "This code maps no files. Use pathlib.", "Call the function at the end of the code."], claim["errors"])
+        (claim,), _ = run(request("print(__file__)", imports=wide))
+        score.check("error/help-file", claim["error"]["type"] == "NameError" and "current folder" in claim["error"].get("hint", ""), claim["error"])
         (claim,), _ = run(request("await asyncio.sleep(0)", imports=["json"]))
         e = claim["error"]
         score.check("error/help-await", (e["type"], e["line"], e["hint"]) == ("NameError", 1, "The module asyncio is not allowed. "

@@ -128,6 +128,11 @@ def when(score):
     score.check("imports/when-many", len(refused(claim)) == 100, claim)
     (claim,), _ = run(request("try: __import__('m' * 9999)\nexcept ImportError: pass"))
     score.check("imports/when-long", refused(claim) == [("m" * 200, 1)], claim)
+    code = ("import importlib\nseen = []\nfor n in ('os', 'no.such'):\n    try: importlib.import_module(n)\n    except ModuleNotFoundError as e: seen.append(e.name)\n"
+            "importlib.import_module('os')")
+    (claim,), seen = run(request(code, imports=["importlib"]), probe="seen")
+    e = claim["error"]
+    score.check("imports/when-import-module", (seen, e["type"], e.get("rule"), e["line"]) == ("['os', 'no.such']", "ModuleNotFoundError", "PY-IMPORT", 6) and e["hint"], (claim, seen))
     (claim,), _ = run(request("exec('\\n\\ntry: import os\\nexcept ImportError: pass')", builtins="full"))
     score.check("imports/when-text", claim["status"] == "ok" and refused(claim) == [("os", 1)], claim)
     # Of each snippet its own.

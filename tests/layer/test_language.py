@@ -175,6 +175,18 @@ except ZeroDivisionError as e:
     lines = traceback.format_exception(e)
 (text.splitlines()[-1], lines[-1], traceback.format_exception_only(KeyError(1)))""",
      "('ZeroDivisionError: division by zero', 'ZeroDivisionError: division by zero\\n', ['KeyError: 1\\n'])"),
+    ("traceback-lines", ["traceback", "warnings"], """
+import traceback, warnings
+def f(d): return d["x"]["y"] + 1  # a form feed \\x0c ends no line
+try: f({"x": {}})
+except KeyError as e:
+    text = traceback.format_exc()
+    lines = [frame.line for frame in traceback.extract_tb(e.__traceback__)]
+try: exec("1 / 0")
+except ZeroDivisionError as e: lines.append(traceback.extract_tb(e.__traceback__)[-1].line)
+(lines, [line.strip() for line in text.splitlines()[1:] if "File" not in line], warnings.formatwarning("w", UserWarning, "/etc/passwd", 1).count(chr(10)))""",
+     """(['try: f({"x": {}})', 'def f(d): return d["x"]["y"] + 1  # a form feed \\\\x0c ends no line', ''], ['try: f({"x": {}})', '^^^^^^^^^^^^', """
+     """'def f(d): return d["x"]["y"] + 1  # a form feed \\\\x0c ends no line', '~~~~~~^^^^^', "KeyError: 'y'"], 1)"""),
     ("unittest", ["unittest"], """
 import unittest, unittest as u
 class T(u.TestCase):

@@ -9,8 +9,7 @@ NETWORK = "This code has no network: call a tool, or work on the data that is gi
 PROCESSES = "This code starts no processes: do the work in Python, or call a tool."
 FILES = ("No module for files is allowed here: data comes in as input variables, or from open() where the caller shows a file; "
          "open() writes below /tmp, and results go out as values.")
-THREADS = "This code starts no threads or processes of its own: write a loop."
-PICKLE = "Unpickling runs code."
+THREADS = "This code starts no threads of its own: write a loop."
 REFLECTION = "Frames, live objects and evaluated text are not available: call functions and name attributes directly."
 IMPORTS = "Modules cannot be looked up by name here: write an import statement."
 
@@ -26,10 +25,11 @@ ADVICE = {
            "and a tool does what else is needed.", ""),
     "pathlib": (FILES, ""), "shutil": (FILES, ""), "glob": (FILES, ""), "tempfile": (FILES, ""), "io": (FILES, ""),
     "fileinput": (FILES, ""), "zipfile": (FILES, ""), "tarfile": (FILES, ""), "sqlite3": (FILES, ""),
-    "gzip": (FILES, "zlib"), "mmap": (FILES, ""), "linecache": (FILES, ""),
-    "pickle": (PICKLE, "json"), "cloudpickle": (PICKLE, "json"), "dill": (PICKLE, "json"), "joblib": (PICKLE, "json"),
-    "shelve": (PICKLE, "json"), "marshal": ("", "json struct"), "yaml": ("", "json"), "tomllib": ("", "json"),
-    "threading": (THREADS, ""), "multiprocessing": (THREADS, ""), "concurrent": (THREADS, ""), "_thread": (THREADS, ""),
+    "gzip": (FILES, "zlib"), "mmap": ("This code maps no files.", "pathlib"), "linecache": ("open() reads the files that the caller shows.", ""),
+    "pickle": ("Unpickling runs code.", "json"), "cloudpickle": ("", "pickle json"), "dill": ("", "pickle json"), "joblib": ("", "pickle json"),
+    "shelve": ("", "sqlite3 pickle json"), "marshal": ("", "json struct"), "yaml": ("", "json"), "tomllib": ("", "json"),
+    "threading": (THREADS, ""), "concurrent": (THREADS, ""), "_thread": ("", "threading"),
+    "multiprocessing": ("This code starts no processes of its own.", "concurrent.futures"), "atexit": ("Call the function at the end of the code.", ""),
     "signal": ("This code gets no signals, and its time is limited from outside: let it end.", ""),
     "asyncio": ("`await` works at the top level without it, for tools and for coroutines of your own.", ""),
     "sys": ("There is no command line to read: data comes in as input variables; call final_answer(x), or let the code end.",
@@ -43,7 +43,7 @@ ADVICE = {
     "ast": ("This code evaluates no text: int() and float() read numbers.", "json"),
     "operator": ("Write a lambda: lambda x: x.name, lambda x: x[key].", ""),
     "typing": ("Write annotations with built-in types (list[int], int | None), or leave them out.", "collections.abc"),
-    "timeit": ("Read a clock before and after the code.", "time"), "logging": ("Use print().", ""),
+    "timeit": ("Read a clock before and after the code.", "time"), "logging": ("Use print().", ""), "logging.config": ("", "logging"),
     "numpy": ("", "math statistics array"), "pandas": ("", "csv statistics"), "scipy": ("", "math statistics"),
     "secrets": ("", "random"), "uuid": ("", "random"), "hashlib": ("", "zlib"), "abc": ("", "collections.abc"),
     "matplotlib": ("This code draws nothing: return the numbers.", ""), "dateutil": ("", "datetime"),
@@ -63,7 +63,9 @@ def import_hint(imports, name):
 
 
 def name_hint(imports, name):
-    """The hint after a NameError whose name is that of a module: the code never imported it. None: no such name."""
+    """The hint after a NameError: the name is that of a module which the code never imported, or `__file__`. None: any other name."""
+    if name == "__file__":
+        return "This code is no file: paths start in the current folder, as open(\"data.csv\") does."
     if name in imports.exact or name in ADVICE and imports.allows(name):
         return "Write `import %s` first." % name
     if name in ADVICE:

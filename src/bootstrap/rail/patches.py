@@ -73,11 +73,6 @@ def refused_open(file, *args, **kw):
     raise PermissionError(13, "Files are not available here", file)
 
 
-def refused_lines(filename, module_globals=None):
-    """linecache.updatecache(), for traceback and warnings: they show lines of any file."""
-    return []
-
-
 def keep_mode(src, dst, *, follow_symlinks=True):
     """In place of shutil.copymode and copystat: the filter of a snippet refuses chmod() and utime(), so a copy has a mode and times of its own."""
 
@@ -112,7 +107,6 @@ PATCHED_GLOBALS = {
     "argparse": {"getattr": library_getattr, "setattr": library_setattr},
     "ast": {"getattr": library_getattr, "setattr": library_setattr},
     "configparser": {"getattr": library_getattr, "setattr": library_setattr},
-    "linecache": {"updatecache": refused_lines},
     "mimetypes": {"knownfiles": []},    # of the host
     "platform": {"open": refused_open},
     "shutil": {"copymode": keep_mode, "copystat": keep_mode},
@@ -148,6 +142,7 @@ PATCHES = {
     "unittest.mock": ("agentjail.rail.testing_guards", "patch_mock"),
     "xml.dom.xmlbuilder": ("agentjail.rail.xml_guards", "patch_builder"),
     "xml.sax.saxutils": ("agentjail.rail.xml_guards", "patch_saxutils"),
+    "linecache": ("agentjail.rail.source_text", "patch_lines"),
     "doctest": ("agentjail.rail.testing_guards", "patch_doctest"),
     "timeit": ("agentjail.rail.testing_guards", "patch_timer"),
     "pickle": ("agentjail.rail.pickle_guards", "patch_pickle"),
@@ -165,7 +160,7 @@ def patch_loaded_modules(guards):
     for name, names in PATCHED_GLOBALS.items():
         if name not in patched and name in sys.modules:
             sys.modules[name].__dict__.update(names if not guards.opens_files else {
-                key: value for key, value in names.items() if value not in (refused_open, refused_lines)})
+                key: value for key, value in names.items() if value is not refused_open})
             patched.add(name)
     for name, by in FILE_MODULES.items() if not guards.opens_files else ():
         if ("files", name) not in patched and name in sys.modules and guards.imports.allows(by):
@@ -278,8 +273,15 @@ def import_module(guards, real):
     load = guards.builtins["__import__"]
 
     def import_module(name, package=None):
-        """Like importlib.import_module, with the import rules of agent code."""
-        return load(name, None, None, ("__name__",)) if "." in name else load(name)
+        """Like importlib.import_module, with the import rules of agent code. A module that it may not import is one that is not found."""
+        try:
+            return load(name, None, None, ("__name__",)) if "." in name else load(name)
+        except ImportError as e:
+            if type(e) is not ImportError or e.__dict__.get("agentjail") != "PY-IMPORT":
+                raise
+            absent = ModuleNotFoundError(*e.args, name=e.name)
+            absent.__dict__.update(e.__dict__)
+            raise absent from None
     return import_module
 
 

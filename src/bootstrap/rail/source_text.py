@@ -1,5 +1,5 @@
-"""f.__source__: the text of a function that agent code defines, as agents' own interpreters give it: unparsed, without comments.
-It reads the texts that the session keeps for error reports, and no file.
+"""The texts that the session keeps for error reports, as code sees them: f.__source__ (unparsed, without comments, as agents' own
+interpreters give it), and the lines that traceback and warnings show. No function here opens a file.
 """
 
 import _ast
@@ -24,3 +24,26 @@ def source_of(code, texts):
 
 def first_line(node):
     return min([node.lineno] + [decorator.lineno for decorator in node.decorator_list])
+
+
+def lines_of(source):
+    # Line ends of the parser; str.splitlines() would also split at \f, \x1c and U+2028.
+    if source[:1] == "\ufeff":
+        source = source[1:]
+    return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def patch_lines(linecache, guards):
+    """linecache.updatecache(), for traceback and warnings: they would show the lines of any file."""
+    real = linecache.updatecache
+    last = [None, []]   # the text that was asked for last, and its lines: a traceback asks for each frame
+
+    def updatecache(filename, module_globals=None):
+        text = guards.code_files.get(filename)
+        if text is None:
+            return real(filename, module_globals) if guards.opens_files else []
+        if last[0] is not text:
+            last[:] = text, [line + "\n" for line in lines_of(text)]
+        return last[1]
+
+    linecache.updatecache = updatecache

@@ -7,6 +7,7 @@ Lines and columns count from 1; columns count characters, not bytes. Loaded only
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.rail.source_text import lines_of
 from agentjail.values.texts import MESSAGE_BYTES, truncate
 
 TRACEBACK_BYTES, LINE_CHARS = 16 << 10, 400
@@ -18,13 +19,6 @@ POLICY = "PolicyError"  # error.type of a rejection
 
 
 # --- source positions ---
-
-def lines_of(source):
-    # Line ends of the parser; str.splitlines() would also split at \f, \x1c and U+2028.
-    if source[:1] == "\ufeff":
-        source = source[1:]
-    return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
 
 def line_at(source, line):
     lines = lines_of(source)
