@@ -246,10 +246,12 @@ def never_reads(conn, port):
 
 
 def counts_to_end(conn, port):
-    """Says how the connection ended."""
+    """Answers the first bytes, and says in the log how the connection ended."""
     try:
         count = 0
         while data := conn.recv(65536):
+            if not count:
+                conn.sendall(b".")
             count += len(data)
         log(kind="end", how="fin", bytes=count, **place(conn))
     except OSError as e:

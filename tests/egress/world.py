@@ -141,9 +141,9 @@ class World:
         os.rename(self.folder + "/zone.new", self.folder + "/zone.json")
 
     def log(self, where="internet", **want):
-        """The lines of a log that have these values."""
+        """The lines of a log that have these values. The last one may be half written."""
         with open("%s/%s.log" % (self.folder, where), encoding="utf-8") as f:
-            lines = [json.loads(line) for line in f]
+            lines = [json.loads(line) for line in f if line.endswith("\n")]
         return [line for line in lines if all(line.get(key) == value for key, value in want.items())]
 
     def forget(self):
