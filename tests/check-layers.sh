@@ -41,25 +41,31 @@ layer ask        base loop json policy plan egress
 # Ports of the host that lead into a jail: one more process of its own, which moves bytes as the relay does.
 layer publish    base loop policy seccomp plan sandbox helper
 layer result     base json plan cgroup mediate pty
+# The supervisor's half of the conversation with a snippet's runner: this room knows a jail as a socket alone.
+layer channel    base json policy seccomp plan sandbox result
 # Files that cross between a jail's scratch space and the host: this room reads hostile trees and writes none.
 layer files      base json policy plan
 layer git        base plan mounts result
+# What the supervisor wrote of runs whose changes are kept apart: this room reads no tree of a run.
+layer changestate base tree json host
+# Which changes wait for their name: this room reads no file's content.
+layer held       base tree policy git changestate
 # Trees that a jail has made, beside the host's: this room writes to no workspace; the next one does.
-layer changes    base tree json policy host git
-layer apply      base tree changes
+layer changes    base tree git changestate held
+layer apply      base tree changestate changes
 # The private view of a workspace that a jail changes: this room makes it, and mounts nothing.
-layer view       base tree plan mounts result changes
+layer view       base tree plan mounts result changestate changes
 layer workspace  base toml policy policyload host plan mounts result git
 # The command's home and tools: this room reads the caller's home and writes below the state folder.
 layer home       base tree json policy host plan
-layer jail       base loop json policy policyload seccomp host plan cgroup sandbox helper egress ask publish mediate result files view workspace pty
+layer jail       base loop policy policyload host plan cgroup sandbox helper egress ask publish mediate result channel files view workspace pty
 layer fork       base tree plan mounts sandbox mediate jail
-layer pool       base loop host plan cgroup sandbox jail fork
+layer pool       base loop host plan cgroup sandbox channel jail fork
 layer audit      base policyload plan result
 layer jsonschema base
 # Declarations and calls as data: this room runs no tool and knows no jail.
 layer tools      base json jsonschema
-layer session    base loop json toml policyload host plan result files workspace jail pool audit tools
+layer session    base loop json toml policyload host plan result channel files workspace jail pool audit tools
 layer lib        base json policy host plan mediate result tools session
 # The sockets that a service listens on, and what is sent by them.
 layer sockets    base loop
@@ -72,7 +78,7 @@ layer terminal   base toml pty plan result
 layer options    base policy policyload plan jail serve terminal
 layer cli        base json policy policyload host plan files workspace home jail audit serve terminal options
 layer policycmd  base policy policyload seccomp host plan result workspace home jail terminal options cli
-layer changescmd base json terminal changes apply cli
+layer changescmd base tree json terminal changestate held changes apply cli
 layer shell      base host lib terminal options cli
 # The guest is linked into the jail's Python: it gets as little of us as can be; the doors below are for it.
 layer guest      base
@@ -121,7 +127,7 @@ owner linux/rtnetlink.h netns/egress_net.c
 owner linux/if_addr.h   netns/egress_net.c
 owner arpa/inet.h       netns/egress_net.c netns/redirect.c
 owner sys/socket.h      netns/egress_net.c jail/relay.c
-owner jansson.h         result/network.h changes/record.h changescmd/changescmd.h view/view.h view/record.c
+owner jansson.h         result/network.h changestate/record.h changescmd/changescmd.h view/view.h view/record.c
 owner net/if.h          netns/loopback.c
 owner netdb.h           netns/loopback.c
 owner sys/eventfd.h     lib/handle.c
@@ -143,7 +149,7 @@ owner linux/filter.h    seccomp/compile.h
 owner sys/mman.h        seccomp/compile.c guest/huge.c guest/birth.c guest/prefault.c
 owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
 owner sys/single_threaded.h sandbox/launch.c
-owner sys/socket.h      mounts/idmap.c inspect/address.c sandbox/launch.c sandbox/handshake.c jail/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c pool/zygote_messages.c guest/birth.c sockets/send.c serve/client.c metrics/http.c sockets/listen.c sockets/connection.c sockets/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
+owner sys/socket.h      mounts/idmap.c inspect/address.c sandbox/launch.c sandbox/handshake.c channel/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c pool/zygote_messages.c guest/birth.c sockets/send.c serve/client.c metrics/http.c sockets/listen.c sockets/connection.c sockets/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
 owner sys/un.h          audit/datagram.c sockets/listen.c sockets/sd_notify.c mediate/connector_process.c mediate/endpoint.c mediate/socket_holders.c
 owner arpa/inet.h       sockets/listen.c inspect/http_head.c policy/hosts.c
 owner fnmatch.h         home/toolchains.c home/tokens.c
@@ -158,7 +164,7 @@ owner sys/uio.h         mediate/endpoint.c mediate/lockable.c
 owner sys/time.h        mediate/connector_process.c
 owner linux/sockios.h   mediate/socket_holders.c
 owner sys/utsname.h     host/host.c cli/cmd_doctor.c
-owner sys/random.h      audit/trail.c jail/host_ids.c pool/zygote.c jail/channel.c apply/journal.c ask/by_terminal.c
+owner sys/random.h      audit/trail.c jail/host_ids.c pool/zygote.c channel/channel.c apply/journal.c ask/by_terminal.c
 owner search.h            cli/cmd_rootfs.c view/copy.c
 owner termios.h         pty/caller.h
 owner sha2.h            base/sha256.c
@@ -166,7 +172,7 @@ owner toml++/           toml/toml.cc
 owner pwd.h             host/home.c
 owner jansson.h         files/collect.h files/look.h lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h json/json.h audit/chain.h audit/composer.h audit/datagram.h audit/audit.h workspace/protect.h git/repo.h cli/cmd_exec.c cli/mcp.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h protocol/query.h
 owner linux/capability.h host/host.c guest/birth.c guest/branch.c mediate/endpoint.c
-owner sys/xattr.h changes/walk.c
+owner sys/xattr.h       changes/upper_layer.c
 owner math.h            jsonschema/value.c
 owner float.h           jsonschema/value.c
 owner systemd/          scope/agentjail-scope.c
@@ -447,8 +453,8 @@ cli/jail.c|static int planted(void) { return posix_spawn(0, 0, 0, 0, 0, 0); }
 terminal/show.c|static int planted(void) { return fork(); }
 jail/once.c|static int planted(void) { return mount("a", "b", "c", 0, 0); }
 plan/build.c|static void planted(void) { printf("x"); }
-jail/encode.c|static void planted(void) { fprintf(stderr, "x"); }
-jail/encode.c|/* comment */ static int planted(void) { return system ("true"); }
+channel/encode.c|static void planted(void) { fprintf(stderr, "x"); }
+channel/encode.c|/* comment */ static int planted(void) { return system ("true"); }
 cli/paths.c|static int planted(void) { return execve("a", 0, 0); }
 mediate/violations.c|static int planted(void) { return aj_notify_pass(0, 0, 0); }
 sandbox/launch.c|static int planted(void) { return SECCOMP_USER_NOTIF_FLAG_CONTINUE; }

@@ -244,7 +244,7 @@ fuzz: fuzzers
 
 CLANG      ?= $(firstword $(wildcard $(addsuffix /clang,$(subst :, ,$(PATH)))) $(lastword $(sort $(wildcard /usr/lib/llvm-*/bin/clang))))
 FUZZERS    := policy tools serve channel gitconfig inspect escapes changes
-FUZZ_ROOMS := apply base changes git host inspect jail json jsonschema loop mediate metrics mounts plan policy policyload protocol pty result sandbox seccomp serve session sockets toml tools tree workspace
+FUZZ_ROOMS := apply base changes changestate channel git held host inspect jail json jsonschema loop mediate metrics mounts plan policy policyload protocol pty result sandbox seccomp serve session sockets toml tools tree workspace
 FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_CC     = $(CPPFLAGS) $(LIBNL) -Wall -Wextra $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link
 # Of the rooms' functions these are the fuzzer's own.

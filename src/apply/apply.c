@@ -15,8 +15,8 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "changes/node.h"
 #include "changes/walk.h"
+#include "tree/node.h"
 
 struct plan {
 	struct aj_change_state *s;

@@ -1,8 +1,8 @@
 /* Takes the changes of a run into its workspace: all of them or those below given paths; together, or not at all. */
 #pragma once
 #include "base/buffer.h"
-#include "changes/change.h"
-#include "changes/state.h"
+#include "changestate/change.h"
+#include "changestate/state.h"
 
 enum aj_apply_told {
 	AJ_APPLY_CONFLICT, /* so nothing is applied, unless it is forced */

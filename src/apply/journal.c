@@ -15,8 +15,8 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "changes/number.h"
-#include "changes/state.h"
+#include "changestate/number.h"
+#include "changestate/state.h"
 
 #define UNFINISHED "unfinished"
 enum { TAG_BYTES = 17, FLUSH_BYTES = 1 << 20 };

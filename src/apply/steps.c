@@ -9,7 +9,7 @@
 
 #include "base/beneath.h"
 #include "base/fd.h"
-#include "changes/node.h"
+#include "tree/node.h"
 
 /* More steps than that, and the whole file system is flushed once instead of each file. */
 enum { FLUSH_EACH = 500, MARKS_AT_ONCE = 256 };

@@ -4,7 +4,7 @@
 #include <limits.h>
 
 #include "apply/journal.h"
-#include "changes/state.h"
+#include "changestate/state.h"
 
 struct aj_applying {
 	struct aj_change_state *s;

@@ -10,8 +10,8 @@
 #include "apply/steps.h"
 #include "base/beneath.h"
 #include "base/fd.h"
-#include "changes/node.h"
 #include "tree/content.h"
+#include "tree/node.h"
 
 static int keep(struct aj_applying *a, const char *name)
 {

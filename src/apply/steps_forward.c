@@ -10,8 +10,8 @@
 #include "apply/steps.h"
 #include "base/beneath.h"
 #include "base/fd.h"
-#include "changes/node.h"
 #include "tree/content.h"
+#include "tree/node.h"
 
 enum { FSYNC_EACH = 500 };
 

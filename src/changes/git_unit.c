@@ -13,12 +13,12 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "changes/held.h"
 #include "changes/inner.h"
-#include "changes/node.h"
-#include "changes/spelling.h"
 #include "git/index.h"
 #include "git/repo.h"
+#include "held/held.h"
+#include "held/spelling.h"
+#include "tree/node.h"
 
 enum { REFS_MAX = 50000, REFS_DEPTH = 16 };
 

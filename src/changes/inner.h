@@ -2,8 +2,8 @@
 #pragma once
 #include <limits.h>
 
-#include "changes/node.h"
 #include "changes/walk.h"
+#include "tree/node.h"
 
 /* A repository that the walk is in. */
 struct aj_git_unit {

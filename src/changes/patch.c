@@ -15,7 +15,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/program.h"
-#include "changes/node.h"
+#include "tree/node.h"
 
 enum { CHUNK = 64 << 10, TEXT_LOOKED_AT = 8000, TEXT_MAX = 64 << 20 };
 

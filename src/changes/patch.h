@@ -1,8 +1,8 @@
 /* A change as a part of a patch, as git-apply(1) and patch(1) take it. */
 #pragma once
 #include "base/error.h"
-#include "changes/change.h"
-#include "changes/state.h"
+#include "changestate/change.h"
+#include "changestate/state.h"
 
 typedef void aj_patch_fn(void *arg, const char *data, size_t bytes);
 

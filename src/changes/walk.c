@@ -9,18 +9,17 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
 #include "base/fd.h"
-#include "changes/held.h"
 #include "changes/inner.h"
-#include "changes/node.h"
+#include "changes/upper_layer.h"
+#include "held/held.h"
+#include "tree/node.h"
 
 /* File systems stamp a change with a clock that stands still for a tick: a change after the run's start can seem that much older. */
 enum { TICK_NS = 10000000 };
-#define OVERLAY "user.overlay."
 
 static const char gone[] = "the host has removed it since", changed[] = "the host has changed it since the run began",
 		  unreadable[] = "it cannot be read", elsewhere[] = "another file system is mounted there";
@@ -34,44 +33,25 @@ bool aj_changed_since(const struct aj_change_state *s, const char *path, const s
 	return other && !aj_marks_ours(&s->marks, path, ns);
 }
 
-/* --- what overlayfs(5) leaves in an upper layer --- */
-
-static char attribute(int fd, const char *name)
-{
-	char value;
-	if (fgetxattr(fd, name, &value, 1) != 1)
-		return '\0';
-	return value;
-}
-
 /* Was the entry made of one that the workspace had? */
 static bool copied_up(const struct aj_walk *w, const struct aj_pair *p)
 {
 	struct aj_base_entry copied;
-	struct stat st;
 	if (w->s->record.copy)
 		return aj_base_find(&w->s->base, w->path, &copied);
-	cleanup_fd int fd = S_ISDIR(p->is.st_mode) ? aj_node_open_folder(p->view, p->name, !w->s->running)
-	                  : S_ISREG(p->is.st_mode) ? aj_node_open_file(p->view, p->name, !w->s->running, &st)
-	                                           : -1;
-	bool found = fd >= 0 && fgetxattr(fd, OVERLAY "origin", NULL, 0) >= 0;
-	if (fd >= 0 && S_ISDIR(p->is.st_mode))
-		aj_node_restore(fd, p->is.st_mode);
-	return found;
+	return aj_upper_was_copied_up(p->view, p->name, p->is.st_mode, !w->s->running);
 }
 
-/* `marked`: the folder holds whiteouts that are files with an attribute. */
-static bool is_whiteout(const struct aj_walk *w, int dir, const char *name, const struct stat *st, bool marked)
+/* `marked`: the folder may hold whiteouts that are files with an attribute. */
+static bool is_whiteout(const struct aj_walk *w, const struct aj_pair *p, bool marked)
 {
-	struct stat again;
-	if (w->s->record.copy)
-		return false;
-	if (S_ISCHR(st->st_mode) && st->st_rdev == 0)
-		return true;
-	if (!marked || !S_ISREG(st->st_mode) || st->st_size != 0)
-		return false;
-	cleanup_fd int fd = aj_node_open_file(dir, name, !w->s->running, &again);
-	return fd >= 0 && fgetxattr(fd, OVERLAY "whiteout", NULL, 0) >= 0;
+	return !w->s->record.copy && aj_upper_is_whiteout(p->view, p->name, &p->is, marked, !w->s->running);
+}
+
+/* Does the jail see the workspace's entries where the folder of the view has none of their names? */
+static bool shows_through(const struct aj_change_state *s, int view)
+{
+	return !s->record.copy && !aj_upper_is_opaque(view);
 }
 
 /* --- telling --- */
@@ -189,7 +169,7 @@ static int look_at(struct aj_walk *w, struct aj_pair *p, bool in_view, bool mark
 		p->is.st_mode = 0;
 	if (p->work >= 0 && fstatat(p->work, p->name, &p->was, AT_SYMLINK_NOFOLLOW) < 0)
 		p->was.st_mode = 0;
-	if (p->is.st_mode && is_whiteout(w, p->view, p->name, &p->is, marked)) {
+	if (p->is.st_mode && is_whiteout(w, p, marked)) {
 		p->is = (struct stat){ 0 };
 		p->whiteout = true;
 	}
@@ -213,7 +193,7 @@ static int look_at(struct aj_walk *w, struct aj_pair *p, bool in_view, bool mark
 int aj_walk_names(struct aj_walk *w, const struct aj_folder *f)
 {
 	const struct aj_entries *is = &f->in_view, *was = &f->in_work;
-	bool marked = f->view >= 0 && attribute(f->view, OVERLAY "opaque") == 'x', too_long = false;
+	bool marked = f->view >= 0 && aj_upper_has_marked_whiteouts(f->view), too_long = false;
 	char **twins = find_twins(is);
 	int result = 0;
 	for (size_t i = 0, k = 0; result == 0 && (i < is->count || k < was->count);) {
@@ -264,7 +244,7 @@ static int walk_into(struct aj_walk *w, const struct aj_pair *p, bool in_view, b
 		*ret_why = errno == EXDEV ? elsewhere : unreadable;
 		return 1;
 	}
-	bool merged = view >= 0 && work >= 0 && attribute(view, OVERLAY "opaque") != 'y' && !w->s->record.copy;
+	bool merged = view >= 0 && work >= 0 && shows_through(w->s, view);
 	w->depth++;
 	int result = walk_folder(w, view, work, merged);
 	w->depth--;
@@ -348,7 +328,7 @@ int aj_changes_walk(struct aj_change_state *state, aj_change_fn *each, void *arg
 	if (!w)
 		abort();
 	*w = (struct aj_walk){ .s = state, .each = each, .arg = arg, .err = err };
-	bool merged = !state->record.copy && attribute(state->view, OVERLAY "opaque") != 'y';
+	bool merged = shows_through(state, state->view);
 	int result = walk_folder(w, state->view, state->workspace, merged);
 	free(w);
 	return result < 0 ? -1 : 0;

@@ -1,11 +1,8 @@
 /* The walk over a run's view of a workspace and over the workspace as it is now: one call for each change, folder by folder, names in order.
  * A deleted folder's entries come before the folder, an added folder before its entries. */
 #pragma once
-#include "changes/change.h"
-#include "changes/state.h"
-
-/* Deeper folders are refused, with everything in them. */
-enum { AJ_CHANGES_DEPTH = 256 };
+#include "changestate/change.h"
+#include "changestate/state.h"
 
 /* The trees of `state` are open. 0; -1 with err, or because `each` returned -1. */
 int aj_changes_walk(struct aj_change_state *state, aj_change_fn *each, void *arg, struct aj_error *err);

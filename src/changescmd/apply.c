@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "changes/node.h"
 #include "changescmd/changescmd.h"
 #include "terminal/findings.h"
+#include "tree/node.h"
 
 enum { SHOWN_MAX = 50, LISTED_MAX = 10000 };
 

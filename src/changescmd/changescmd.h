@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "changes/change.h"
-#include "changes/state.h"
+#include "changestate/change.h"
+#include "changestate/state.h"
 
 struct aj_changes_args {
 	const char *id;

@@ -5,9 +5,9 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "changes/reached.h"
 #include "changescmd/changescmd.h"
 #include "cli/command.h"
+#include "held/reached.h"
 #include "terminal/findings.h"
 
 /* For the search of a workspace: two million files. */

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "changes/node.h"
 #include "changes/walk.h"
 #include "changescmd/changescmd.h"
 #include "terminal/findings.h"
+#include "tree/node.h"
 
 /* Counting stops there: `show` counts all. */
 enum { COUNT_MAX = 10000 };

@@ -4,9 +4,9 @@
 #include <sys/queue.h>
 
 #include "ask/ask.h"
+#include "channel/channel.h"
 #include "egress/egress.h"
 #include "files/collect.h"
-#include "jail/channel.h"
 #include "jail/pump.h"
 #include "loop/loop.h"
 #include "mediate/locks.h"

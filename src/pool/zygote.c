@@ -1,5 +1,5 @@
 /* A zygote in an event loop: started, ordered one jail after the other, and ended when it lies or takes too long.
- * Attests nothing of a jail: jail/channel.c does, as for every other jail. Does not decide how many jails there should be. */
+ * Attests nothing of a jail: channel/channel.c does, as for every other jail. Does not decide how many jails there should be. */
 #include "pool/zygote.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "cgroup/create.h"
-#include "jail/encode.h"
+#include "channel/encode.h"
 #include "pool/zygote_messages.h"
 #include "sandbox/holder.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "jail/channel.h"
+#include "channel/channel.h"
 #include "json/json.h"
 
 /* Refused calls cost only supervisor time, so a run has a budget: AJ_CALLS_REFUSED invalid calls, fewer where the calls are large, more

@@ -1,6 +1,6 @@
 /* The view of one run, for the files of this room alone. */
 #pragma once
-#include "changes/state.h"
+#include "changestate/state.h"
 #include "plan/plan.h"
 #include "plan/request.h"
 #include "view/copy.h"

@@ -1,5 +1,5 @@
 /* Writes the record of a run whose changes are kept apart.
- * A record appears whole or not at all; changes/record.c reads it. */
+ * A record appears whole or not at all; changestate/record.c reads it. */
 #include "view/record.h"
 
 #include <errno.h>

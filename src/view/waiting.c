@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "changes/node.h"
-#include "changes/state.h"
+#include "changestate/state.h"
+#include "tree/node.h"
 
 bool aj_view_waiting_text(int all, const char *own, const struct stat *workspace, bool copy, char out[AJ_VIEW_WAITING_TEXT])
 {

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "apply/journal.h"
-#include "changes/base.h"
-#include "changes/held.h"
-#include "changes/links.h"
-#include "changes/record.h"
-#include "changes/spelling.h"
+#include "changestate/base.h"
+#include "changestate/record.h"
+#include "held/held.h"
+#include "held/links.h"
+#include "held/spelling.h"
 #include "must.h"
 #include "policy/protect.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "jail/channel.h"
+#include "channel/channel.h"
 #include "plan/plan.h"
 #include "result/claim.h"
 #include "seccomp/compile.h"

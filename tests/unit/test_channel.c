@@ -1,4 +1,4 @@
-/* Tests of jail/channel with a jail that is a socket here: what it keeps for whom does not read, and what a late answer does.
+/* Tests of channel/channel with a jail that is a socket here: what it keeps for whom does not read, and what a late answer does.
  * That the runner is armed is set, not shown: escape/protocol.sh has the kernel say so. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "jail/channel.h"
+#include "channel/channel.h"
 #include "peer.h"
 #include "result/claim.h"
 

@@ -14,7 +14,7 @@
 static bool accepts(const char *text, size_t bytes, char *why, size_t why_bytes)
 {
 	memset(why, 0, why_bytes);
-	/* As jail/channel.c does, while the text arrives. */
+	/* As channel/channel.c does, while the text arrives. */
 	struct aj_scan scan = { .max_values = AJ_CLAIM_VALUES };
 	aj_scan_feed(&scan, text, bytes);
 	if (aj_scan_end(&scan)) {

@@ -1,4 +1,4 @@
-/* Tests of jail/encode: what is sent to a runner, and that no code is in what is sent before it is armed.
+/* Tests of channel/encode: what is sent to a runner, and that no code is in what is sent before it is armed.
  * It reads the bytes back with base/frame; no runner is started. */
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/frame.h"
-#include "jail/encode.h"
+#include "channel/encode.h"
 #include "policyload/load.h"
 #include "seccomp/compile.h"
 

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/path.h"
-#include "changes/state.h"
+#include "changestate/state.h"
 #include "home/kept.h"
 #include "host/state.h"
 #include "policyload/load.h"

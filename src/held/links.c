@@ -1,7 +1,7 @@
 /* Follows links as text, name by name, through the links of the run and of the workspace: a link is held if it leads to a held place or out of
  * the workspace, or stands where a folder above a held place would.
  * It opens nothing that a link leads to. */
-#include "changes/links.h"
+#include "held/links.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +13,11 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "changes/held.h"
-#include "changes/node.h"
-#include "changes/reached.h"
-#include "changes/spelling.h"
+#include "held/held.h"
+#include "held/reached.h"
+#include "held/spelling.h"
 #include "policy/protect.h"
+#include "tree/node.h"
 
 enum { FOLLOWED_MAX = 40 }; /* as the kernel */
 

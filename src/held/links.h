@@ -1,7 +1,7 @@
 /* Links of a run that are applied only by name: by where they lead, and by where they stand. */
 #pragma once
-#include "changes/change.h"
-#include "changes/state.h"
+#include "changestate/change.h"
+#include "changestate/state.h"
 
 /* Why a new or changed link is held; NULL: it is not. */
 const char *aj_link_held(const struct aj_change *change, const struct aj_change_state *state);

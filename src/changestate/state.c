@@ -1,6 +1,6 @@
 /* Finds and opens the state folders of runs, all beneath one descriptor. A folder of another user, or one that others may write, is refused.
  * It makes no view of a workspace and reads none. */
-#include "changes/state.h"
+#include "changestate/state.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,8 +15,8 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/lock.h"
-#include "changes/node.h"
 #include "host/state.h"
+#include "tree/node.h"
 #include "tree/remove.h"
 
 #define REMOVED ".removed-" /* and the id: a state folder that is being removed */

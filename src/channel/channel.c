@@ -1,6 +1,6 @@
 /* Feeds a snippet's runner and receives its one answer, each message only in the state that allows it.
  * Trusts nothing: the kernel must confirm that the runner is armed, and a claim's shape is checked. */
-#include "jail/channel.h"
+#include "channel/channel.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/message.h"
 #include "base/procfs.h"
 #include "base/text.h"
-#include "jail/encode.h"
+#include "channel/encode.h"
 #include "result/claim.h"
 #include "sandbox/handshake.h"
 

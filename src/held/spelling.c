@@ -1,6 +1,6 @@
 /* Undoes what vfat, NTFS, HFS+ and folders with casefolding (ext4, f2fs) overlook in a name, so that one comparison finds all spellings.
  * It asks no file system what it does: changes may be taken to another one later. */
-#include "changes/spelling.h"
+#include "held/spelling.h"
 
 #include <limits.h>
 #include <stdint.h>

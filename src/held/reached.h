@@ -1,7 +1,7 @@
 /* Places of a workspace that programs of the host reach by other names than those of the changes: by git's configuration, and by links of the
  * host that have the name of a protected place. */
 #pragma once
-#include "changes/state.h"
+#include "changestate/state.h"
 
 /* Search the workspace, which is open; `budget_ms` at most, and false if that was not enough. The changes of `state` are held by it from now on. */
 bool aj_change_reach(struct aj_change_state *state, unsigned budget_ms);

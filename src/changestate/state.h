@@ -1,8 +1,8 @@
 /* State folders: what is kept of a run over a private view of its workspace, in $XDG_STATE_HOME/agentjail/changes/ID/. */
 #pragma once
-#include "changes/base.h"
-#include "changes/marks.h"
-#include "changes/record.h"
+#include "changestate/base.h"
+#include "changestate/marks.h"
+#include "changestate/record.h"
 
 struct aj_change_state {
 	char id[AJ_CHANGES_ID];
@@ -14,7 +14,7 @@ struct aj_change_state {
 	struct aj_change_record record;
 	struct aj_marks marks;
 	struct aj_base base;                /* of a copy */
-	const struct aj_git_named *reached; /* NULL: not searched, see changes/reached.h */
+	const struct aj_git_named *reached; /* NULL: not searched, see held/reached.h */
 };
 
 /* How the names of an apply's own files begin, in a workspace and, for its journal, in the state folder. */

@@ -1,7 +1,7 @@
 /* The changes that are applied only by name, since programs of the host would obey or run what they bring. */
 #pragma once
-#include "changes/change.h"
-#include "changes/state.h"
+#include "changestate/change.h"
+#include "changestate/state.h"
 
 /* The lock files of a repository. While one is there, git of the host fails and an apply waits. */
 #define AJ_GIT_LOCKS "index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", "shallow.lock"

@@ -1,6 +1,6 @@
 /* Reads the record of a run: a small JSON object that the run's supervisor wrote.
  * It opens no file, and takes no path for good that is not absolute and plain. */
-#include "changes/record.h"
+#include "changestate/record.h"
 
 #include <string.h>
 

@@ -3,6 +3,9 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
+/* Changes in deeper folders are refused. */
+enum { AJ_CHANGES_DEPTH = 256 };
+
 enum aj_change_kind {
 	AJ_CHANGE_ADDED,
 	AJ_CHANGE_MODIFIED, /* the content of a file, or the target of a link */

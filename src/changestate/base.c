@@ -1,6 +1,6 @@
 /* Looks paths up in the list of what a copy was made from. Of a line only its place and a hash are kept in memory: the list of a million
  * files takes 16 MiB. It believes no length and no number that it has not checked. */
-#include "changes/base.h"
+#include "changestate/base.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "changes/number.h"
+#include "changestate/number.h"
 
 enum { CHUNK = 1 << 20, LINE_BYTES = 2 * PATH_MAX + 200 };
 

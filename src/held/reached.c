@@ -1,6 +1,6 @@
 /* Searches the host's workspace once for repositories and for links with protected names, and asks the room git what a repository names.
  * It looks at no change, and enters neither links nor other file systems. */
-#include "changes/reached.h"
+#include "held/reached.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "changes/spelling.h"
-#include "changes/walk.h"
+#include "changestate/change.h"
 #include "git/named.h"
+#include "held/spelling.h"
 #include "policy/protect.h"
 
 enum { PER_LOOK = 256 };

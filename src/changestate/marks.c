@@ -1,6 +1,6 @@
 /* Keeps marks in a file of fixed records, in the order of their making; a torn record at the end is ignored.
  * It knows no path, only sums of paths. */
-#include "changes/marks.h"
+#include "changestate/marks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/sha256.h"
-#include "changes/node.h"
+#include "tree/node.h"
 
 #define FILE_NAME "marks"
 

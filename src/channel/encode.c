@@ -1,6 +1,6 @@
 /* Composes the frames that a supervisor sends to a snippet's runner.
- * Parses no answer: jail/channel.c does. */
-#include "jail/encode.h"
+ * Parses no answer: channel/channel.c does. */
+#include "channel/encode.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Opens, lists and compares single files of two trees, one of which a jail has made.
  * It opens no FIFO, socket or device, follows no link, and enters no other file system. */
-#include "changes/node.h"
+#include "tree/node.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* The control channel to a snippet's runner: filters and requests out, claims and tool calls back, in a fixed order of messages. */
 #pragma once
 #include "base/frame.h"
-#include "jail/encode.h"
+#include "channel/encode.h"
 #include "result/result.h"
 #include "json/scan.h"
 

@@ -1,16 +1,16 @@
 /* Decides by path, type and target of a link which changes wait for their name. It judges no content: a program that the user builds or
  * runs by hand may do anything, and no list of names tells that.
  * It opens no file; links.c follows links. */
-#include "changes/held.h"
+#include "held/held.h"
 
 #include <limits.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "changes/links.h"
-#include "changes/reached.h"
-#include "changes/spelling.h"
+#include "held/links.h"
+#include "held/reached.h"
+#include "held/spelling.h"
 #include "policy/protect.h"
 
 bool aj_is_git_name(const char *name)
