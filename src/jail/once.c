@@ -119,8 +119,9 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	static struct aj_run run;
 	static struct aj_pump pumps[2];
 	static struct aj_mediator mediator;
-	struct aj_publish publish = AJ_NO_PUBLISH;
+	static struct aj_publish publish;
 	static struct aj_pty pty;
+	publish = (struct aj_publish)AJ_NO_PUBLISH;
 	mediator = (struct aj_mediator){ .connector = { -1, -1 } };
 	int64_t started_us = aj_now_us();
 	*ret = (struct aj_result){ 0 };
