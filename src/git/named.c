@@ -68,6 +68,12 @@ static const char *expand(const struct reading *r, const char *base, const char 
 	return value[0] == '/' ? aj_strdup(r->n->arena, value) : aj_printf(r->n->arena, "%s/%s", base, value);
 }
 
+/* Such a home may lie in the workspace, or be it. */
+static bool in_other_home(const char *value)
+{
+	return value[0] == '~' && value[1] != '/';
+}
+
 /* --- hooks --- */
 
 /* The folder, and the files that links in it lead to. */
@@ -88,8 +94,8 @@ static void add_hooks(struct aj_git_named *n, const char *folder)
 static void add_hooks_path(const struct reading *r, const char *value)
 {
 	const char *path = expand(r, r->top, value);
-	if (strlen(value) + 1 >= AJ_GITCONFIG_VALUE_BYTES)
-		r->n->all = true; /* it was cut */
+	if (strlen(value) + 1 >= AJ_GITCONFIG_VALUE_BYTES) /* it was cut */
+		r->n->all = true;
 	if (path)
 		add_hooks(r->n, path);
 	if (!path || value[0] == '/' || value[0] == '~')
@@ -122,9 +128,11 @@ static void on_variable(void *arg, const struct aj_gitconfig *v)
 	/* A person runs an alias by its name, and core.worktree is the folder that everything is in. */
 	if (!aj_gitconfig_runs(v) || strcmp(v->section, "alias") == 0 || strcmp(v->key, "worktree") == 0)
 		return;
-	if (strcmp(v->key, "hookspath") == 0) {
+	bool hooks = strcmp(v->key, "hookspath") == 0, include = strncmp(v->section, "include", 7) == 0;
+	r->n->cut |= (hooks || include) && in_other_home(v->value);
+	if (hooks) {
 		add_hooks_path(r, v->value);
-	} else if (strncmp(v->section, "include", 7) == 0) {
+	} else if (include) {
 		const char *path = expand(r, r->folder, v->value);
 		if (path)
 			read_config(r->n, path, r->top, r->depth + 1);

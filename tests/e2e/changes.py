@@ -469,10 +469,10 @@ def spellings_of_names():
 def paths_of_an_index():
     """Git writes the files of an index without a look at their paths: so one with a path in .git is held, and with it a new repository."""
     def index(path):
-        return "DIRC\0\0\0\2\0\0\0\1" + "\0" * 62 + path + "\0" * (8 - (62 + len(path)) % 8) + "\0" * 20
+        return "DIRC\0\0\0\2\0\0\0\1" + "\0" * 61 + chr(len(path)) + path + "\0" * (8 - (62 + len(path)) % 8) + "\0" * 20
     run = Run(put({".git/HEAD": "x", ".git/index": index("a"), ".git/refs/x": "1", "b/.git/HEAD": "x", "b/.git/index": "old"}), """
 cp .git/index saved; mkdir -p new/.git good/.git
-printf 'DIRC\\0\\0\\0\\2\\0\\0\\0\\1%062d.git/hooks/x\\0\\0\\0\\0\\0\\0%020d' 0 0 | tr '0' '\\0' >.git/index
+printf 'DIRC\\0\\0\\0\\2\\0\\0\\0\\1%061d\\014.git/hooks/x\\0\\0\\0\\0\\0\\0%020d' 0 0 | tr '0' '\\0' >.git/index
 cp saved good/.git/index; cp saved b/.git/index; cp .git/index new/.git/index; rm saved; echo 2 >.git/refs/x""")
     rows = run.rows()
     same(sorted(p for p, r in rows.items() if r["held"]), [".git/index", "new/.git", "new/.git/index"])
@@ -518,6 +518,11 @@ ln -s x .common; ln -s ../x top/.github; ln -s ../x deep/.common""")
         f.write("[core]\n hooksPath = .\n")
     run = Run(put({"a": "1"}), "echo 2 >a; mkdir d; echo 1 >d/f")
     assert all(r["held"] for r in run.rows().values())
+    # The home of another user is not looked for: it may be anywhere.
+    for text in "[core]\n hooksPath = ~root/x\n", "[include]\n path = ~root/x\n":
+        with open(outside + "/home/.config/git/config", "w") as f:
+            f.write(text)
+        assert all(r["held"] for r in run.rows().values())
     with open(outside + "/home/.config/git/config", "w") as f:
         f.write("[core]\n hooksPath =\n")
     same([p for p, r in run.rows().items() if r["held"]], [])
