@@ -100,6 +100,23 @@ def a_session(s):
 
 
 @test
+def a_session_writes_to_output_unasked(s):
+    c = s.client()
+    session = c.ask("open")["session"]
+    for path in ("/input", "/output"):
+        same(c.ask("list_files", session=session, path=path), {"files": [], "truncated": False})
+        refused("no_such_file", "", c.ask, "list_files", session=session, path=path + "/below")
+    r = c.ask("run", session=session, code="import os; os.makedirs('/output/sub'); open('/output/sub/a', 'w').write('x'); os.listdir('/output')")
+    same((r["status"], r["value"]), ("ok", ["sub"]))
+    same(content(c.ask("read_file", session=session, path="/output/sub/a")), b"x")
+    for code in ("os.makedirs('/output', exist_ok=True)", "os.mkdir('/output/b')", "open('/output/a', 'w').close()"):
+        r = c.ask("exec", code="import os\n%s\nos.path.isdir('/output')" % code)
+        same((r["status"], r["value"]), ("ok", True))
+    r = c.ask("run", session=session, code="import shutil; shutil.rmtree('/tmp/output'); open('/output/a', 'w')")
+    same(r["error"]["type"], "FileNotFoundError")
+
+
+@test
 def a_list_has_a_thousand_entries(s):
     c = s.client()
     session = c.ask("open")["session"]

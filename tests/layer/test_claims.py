@@ -260,6 +260,8 @@ def errors(score):
             "This code maps no files. Use pathlib.", "Call the function at the end of the code."], claim["errors"])
         (claim,), _ = run(request("print(__file__)", imports=wide))
         score.check("error/help-file", claim["error"]["type"] == "NameError" and "current folder" in claim["error"].get("hint", ""), claim["error"])
+        (claim,), _ = run(request("final_answer(1, b=2)"))
+        score.check("error/help-final-answer", claim["error"]["message"] == "final_answer() got an unexpected keyword argument 'b'", claim["error"])
         (claim,), _ = run(request("await asyncio.sleep(0)", imports=["json"]))
         e = claim["error"]
         score.check("error/help-await", (e["type"], e["line"], e["hint"]) == ("NameError", 1, "The module asyncio is not allowed. "

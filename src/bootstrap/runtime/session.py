@@ -165,6 +165,7 @@ class Session:
             if not self.answers:
                 self.answers.append(answer)
             raise FinalAnswer
+        final_answer.__qualname__ = "final_answer"  # a TypeError about its arguments has this name
         return final_answer
 
     def make_display(self):
