@@ -1,7 +1,8 @@
 """Writes runs of the benches into docs/performance.md: the last run of each as it was printed, and one table of all aims over all runs.
 It takes no figure from elsewhere, and computes medians and the quotient of two medians alone.
 
-Usage: page.py DOCS RUN.json...   runs of record.py (start-*, warm-*) and of scale/measure.py (scale-*); a kind without a run stays as it is
+Usage: page.py DOCS RUN.json...   runs of record.py (start-*, warm-*, sdk-*) and of scale/measure.py (scale-*); a kind without a run stays as it is,
+and the table of aims does where all runs are those of sdk, whose aims stand below its own figures, too
 """
 
 import json
@@ -49,9 +50,10 @@ def aims(runs):
     """(aim, limit, its figure in each run)."""
     for name, *of, limit in START:
         yield name, limit, quotients(runs["start"], *of)
-    for aim in runs["warm"][-1]["aims"] if runs["warm"] else ():
-        yield aim["aim"], "%s %.2f" % (aim["limit"].rpartition(" ")[0], float(aim["limit"].split()[-1])), [
-            one["value"] for run in runs["warm"] for one in run["aims"] if one["aim"] == aim["aim"]]
+    for kind in ("warm", "sdk"):
+        for aim in runs[kind][-1]["aims"] if runs[kind] else ():
+            yield aim["aim"], "%s %.2f" % (aim["limit"].rpartition(" ")[0], float(aim["limit"].split()[-1])), [
+                one["value"] for run in runs[kind] for one in run["aims"] if one["aim"] == aim["aim"]]
     for name, kind in KINDS:
         yield name, "at most 1.00", [figure for figure in (beside_monty(run, kind) for run in runs["scale"]) if figure]
 
@@ -136,7 +138,7 @@ def put(text, name, lines):
 
 def main():
     docs, *paths = sys.argv[1:]
-    runs, last = {"start": [], "warm": [], "scale": []}, {}
+    runs, last = {"start": [], "warm": [], "sdk": [], "scale": []}, {}
     for path in sorted(paths):
         kind = os.path.basename(path).partition("-")[0]
         with open(path, encoding="utf-8") as file:
@@ -149,11 +151,12 @@ def main():
         subprocess.run([sys.executable, os.path.join(HERE, "scale", "draw.py"), last["scale"], docs], check=True)
     with open(page, encoding="utf-8") as file:
         text = file.read()
-    for kind in ("start", "warm"):
+    for kind in ("start", "warm", "sdk"):
         if kind in last:
             lines = "\n".join(runs[kind][-1]["lines"]).strip("\n").split("\n")
             text = put(text, kind, ["    " + line if line else "" for line in lines])
-    text = put(text, "aims", table(runs) + floors_table(runs))
+    if set(last) != {"sdk"}:
+        text = put(text, "aims", table(runs) + floors_table(runs))
     with open(page, "w", encoding="utf-8") as file:
         file.write(text)
 
