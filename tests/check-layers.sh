@@ -73,10 +73,12 @@ layer metrics    base loop result sockets
 # Requests, faults and output as data: this room knows no session and no socket.
 layer protocol   base json
 layer serve      base loop json policyload result session sockets metrics protocol
+# The process before the shards of a service: it reads nothing that a client sends.
+layer front      base loop host cgroup helper sockets metrics serve
 layer terminal   base toml pty plan result
 # The options of the commands that make jails, and the policy that they name: this room makes no jail.
 layer options    base policy policyload plan jail serve terminal
-layer cli        base json policy policyload host plan files workspace home jail audit serve terminal options
+layer cli        base json policy policyload host plan files workspace home jail audit serve front terminal options
 layer policycmd  base policy policyload seccomp host plan result workspace home jail terminal options cli
 layer changescmd base tree json terminal changestate held changes apply cli
 layer shell      base host lib terminal options cli
@@ -136,7 +138,7 @@ owner sys/mount.h       mounts/mount.c mounts/mask.c mounts/overlay.c mounts/sou
 owner sys/statvfs.h     mounts/mask.c mounts/overlay.c jail/usage.c
 owner sys/vfs.h         sandbox/init.c base/beneath.c
 owner linux/magic.h     base/beneath.c
-owner sys/epoll.h       loop/loop.c lib/handle.c serve/server.c serve/client.c metrics/http.c sockets/accept.c pty/relay.c jail/events.c jail/once.c fork/group.c pool/zygote.c
+owner sys/epoll.h       loop/loop.c lib/handle.c front/front.c serve/shard.c serve/server.c serve/client.c metrics/http.c sockets/accept.c pty/relay.c jail/events.c jail/once.c fork/group.c pool/zygote.c
 owner sys/sysmacros.h   mounts/mount.c mediate/lockable.c
 owner linux/openat2.h   toml/source.c fork/copy_tree.c base/beneath.c mounts/named_sockets.c mounts/sources.c
 owner sys/xattr.h       view/layers.c
@@ -146,7 +148,8 @@ owner linux/seccomp.h   seccomp/install.c seccomp/combine.c seccomp/notify.c
 owner linux/futex.h     guest/birth.c
 owner sys/ioctl.h       seccomp/notify.c mediate/endpoint.c mediate/socket_holders.c pty/caller.h sandbox/terminal.c sandbox/init.c tree/content.c
 owner linux/filter.h    seccomp/compile.h
-owner sys/mman.h        seccomp/compile.c guest/huge.c guest/birth.c guest/prefault.c
+owner stdatomic.h        metrics/board.c
+owner sys/mman.h        metrics/board.c serve/shard.c seccomp/compile.c guest/huge.c guest/birth.c guest/prefault.c
 owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
 owner sys/single_threaded.h sandbox/launch.c
 owner sys/socket.h      mounts/idmap.c inspect/address.c sandbox/launch.c sandbox/handshake.c channel/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c pool/zygote_messages.c guest/birth.c sockets/send.c serve/client.c metrics/http.c sockets/listen.c sockets/connection.c sockets/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
@@ -154,7 +157,7 @@ owner sys/un.h          audit/datagram.c sockets/listen.c sockets/sd_notify.c me
 owner arpa/inet.h       sockets/listen.c inspect/http_head.c policy/hosts.c
 owner fnmatch.h         home/toolchains.c home/tokens.c
 owner sys/file.h        mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c
-owner sys/signalfd.h    jail/once.c serve/server.c
+owner sys/signalfd.h    jail/once.c serve/process.c
 owner grp.h             sandbox/launch.c
 owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c host/host.c guest/huge.c toml/source.c base/syscall.h guest/branch.c fork/copier.c fork/copy_tree.c seccomp/notify.c base/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c base/pidfd.c
 owner sys/personality.h sandbox/attributes.c

@@ -166,6 +166,11 @@ bench-executors: all
 bench-sdk: all
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) python3 tests/bench/sdk.py
 
+# make bench-shards `serve` in one process and in several, with tenants of their own
+.PHONY: bench-shards
+bench-shards: all
+	$Q AGENTJAIL=$(CURDIR)/$(AJ) python3 tests/bench/shards.py
+
 # make bench-egress connections through the relay beside direct ones, and beside srt and sandlock
 bench-egress: all $B/relayed $B/bench-egress
 	$Q BUILD=$B sh tests/bench/egress.sh

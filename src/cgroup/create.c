@@ -74,6 +74,12 @@ static int move_supervisor_to_leaf(int dir, const char *path, struct aj_error *e
 	return 0;
 }
 
+int aj_cgroup_make_way(const char *path, struct aj_error *err)
+{
+	cleanup_fd int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return dir < 0 ? fail(err, errno, "open", path) : move_supervisor_to_leaf(dir, path, err);
+}
+
 /* Enable the controllers of the rows for the children of `dir`, in one write, which the kernel accepts or refuses as a whole. */
 static int enable_controllers(int dir, const char *path, const struct aj_plan *plan, struct aj_error *err)
 {

@@ -9,6 +9,9 @@
  * leaf of its own. */
 int aj_cgroup_create(const struct aj_plan *plan, const char *in, char *ret_path, size_t path_bytes, struct aj_error *err);
 
+/* Move this process from the cgroup `dir`, if it is in it, to a leaf of its own there: its children will find `dir` without processes. */
+int aj_cgroup_make_way(const char *dir, struct aj_error *err);
+
 /* The cgroups of a zygote and its jails. A process may be born into any leaf that its user can write, if the process can name the leaf:
  * so the leaves that a zygote can name lie in a folder of their own, without the supervisor's. */
 struct aj_zygote_cgroups {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "front/front.h"
 #include "options/options.h"
 #include "serve/server.h"
 #include "terminal/findings.h"
@@ -65,6 +66,8 @@ static int configure(struct aj_options *o, bool *ret_made, struct aj_error *err)
 	config->socket_given = config->socket != NULL;
 	if (config->connection >= 0 && config->socket_given)
 		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "--connection serves one connection, and --socket waits for others");
+	if (config->connection >= 0 && config->shards > 1)
+		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "--connection serves one connection, and --shards is for many");
 	if (config->connection < 0 && !config->socket_given && !main_given && !(config->socket = default_socket(o->arena, ret_made, err)))
 		return -1;
 	if (s->asks.count == 0)
@@ -81,6 +84,11 @@ static int configure(struct aj_options *o, bool *ret_made, struct aj_error *err)
 	config->cgroup = o->request.cgroup;
 	config->log = log_line;
 	return 0;
+}
+
+static int run(const struct aj_server_config *config, struct aj_error *err)
+{
+	return config->shards > 1 ? aj_front_run(config, err) : aj_server_run(config, err);
 }
 
 int aj_cmd_serve(int argc, char **argv)
@@ -101,7 +109,7 @@ int aj_cmd_serve(int argc, char **argv)
 		first = aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "unexpected `%s`", argv[first]);
 	int code = 0;
 	bool made = false;
-	if (first < 0 || configure(&o, &made, &err) < 0 || aj_server_run(&o.serving.config, &err) < 0)
+	if (first < 0 || configure(&o, &made, &err) < 0 || run(&o.serving.config, &err) < 0)
 		code = aj_print_error(&err);
 	if (made)
 		rmdir(ROOT_FOLDER);

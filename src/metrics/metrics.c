@@ -81,6 +81,36 @@ void aj_metrics_run(struct aj_metrics *m, const char *policy, const struct aj_re
 	}
 }
 
+static void add_histogram(struct aj_histogram *to, const struct aj_histogram *from)
+{
+	for (int i = 0; i <= AJ_BUCKETS; i++)
+		to->counts[i] += from->counts[i];
+	to->count += from->count;
+	to->sum_us += from->sum_us;
+}
+
+void aj_metrics_add(struct aj_metrics *m, const struct aj_metrics *more)
+{
+	char name[AJ_METRIC_NAME_BYTES];
+	for (int i = 0; i < AJ_COUNTERS; i++)
+		m->counters[i] += more->counters[i];
+	for (int i = 0; i < AJ_METRIC_CODES; i++)
+		m->errors[i] += more->errors[i];
+	for (size_t p = 0; p <= AJ_METRIC_POLICIES; p++) {
+		snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, more->runs[p].policy);
+		size_t row = *name ? find_row(m->runs, sizeof *m->runs, AJ_METRIC_POLICIES, name) : 0;
+		for (int s = 0; *name && s <= AJ_STATUS_SETUP_ERROR; s++)
+			m->runs[row].by_status[s] += more->runs[p].by_status[s];
+	}
+	for (size_t i = 0; i <= AJ_METRIC_SYSCALLS; i++) {
+		snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, more->denials[i].syscall);
+		if (*name)
+			m->denials[find_row(m->denials, sizeof *m->denials, AJ_METRIC_SYSCALLS, name)].count += more->denials[i].count;
+	}
+	add_histogram(&m->queue, &more->queue);
+	add_histogram(&m->run, &more->run);
+}
+
 static void add_text(struct aj_buffer *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void add_text(struct aj_buffer *out, const char *fmt, ...)
 {

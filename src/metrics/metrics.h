@@ -63,6 +63,8 @@ struct aj_metrics {
 
 /* Count a run that is over: its result, and its duration as the service measured it. */
 void aj_metrics_run(struct aj_metrics *metrics, const char *policy, const struct aj_result *result, int64_t us);
+/* Add what another process has counted. Its names are cut at their end. */
+void aj_metrics_add(struct aj_metrics *metrics, const struct aj_metrics *more);
 /* Figures that the caller adds to a page. */
 struct aj_metrics_now {
 	uint64_t gauges[AJ_GAUGES];

@@ -19,6 +19,7 @@ static const struct number {
 	const char *fallback;
 } numbers[] = {
 #define NUMBER(option, member, ...) { option, offsetof(struct aj_server_config, member), __VA_ARGS__ },
+	NUMBER("--shards", shards, aj_parse_count, 1, 64, "1")
 	NUMBER("--parked", parked, aj_parse_count, 0, 64, "2")
 	NUMBER("--jails-max", jails_max, aj_parse_count, 1, 100000, "64")
 	NUMBER("--sessions-max", sessions_max, aj_parse_count, 0, 100000, "48")

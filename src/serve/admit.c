@@ -93,17 +93,36 @@ static int check(struct aj_server *s, struct aj_client *c, struct aj_fault *faul
 	return 0;
 }
 
-void aj_client_admit(struct aj_server *s, int fd)
+/* The client, or NULL: the refusal is on its way. */
+static struct aj_client *let_in(struct aj_server *s, int fd)
 {
 	struct aj_fault fault;
 	struct aj_client *c = aj_client_new(s, fd);
-	if (check(s, c, &fault) < 0) {
-		c->closing = true;
-		s->metrics.counters[AJ_COUNT_CLIENTS_DENIED] += fault.code == AJ_CODE_DENIED;
-		aj_client_error(c, NULL, &fault);
-	} else {
-		s->metrics.counters[AJ_COUNT_CLIENTS_ACCEPTED]++;
-		send_hello(c);
-	}
+	if (check(s, c, &fault) == 0)
+		return c;
+	c->closing = true;
+	s->metrics.counters[AJ_COUNT_CLIENTS_DENIED] += fault.code == AJ_CODE_DENIED;
+	aj_client_error(c, NULL, &fault);
+	aj_client_watch(c);
+	return NULL;
+}
+
+void aj_client_admit(struct aj_server *s, int fd)
+{
+	struct aj_client *c = let_in(s, fd);
+	if (!c)
+		return;
+	s->metrics.counters[AJ_COUNT_CLIENTS_ACCEPTED]++;
+	send_hello(c);
+	aj_client_watch(c);
+}
+
+void aj_client_adopt(struct aj_server *s, int fd, const char *bytes, size_t count)
+{
+	struct aj_client *c = let_in(s, fd);
+	if (!c)
+		return;
+	c->settled = true;
+	aj_client_feed(c, bytes, count);
 	aj_client_watch(c);
 }

@@ -206,20 +206,12 @@ static void update_deadline(struct aj_client *c, bool whole)
 	}
 }
 
-static void on_input(struct aj_client *c)
+void aj_client_feed(struct aj_client *c, const char *input, size_t bytes)
 {
 	bool whole = false;
-	char *input = c->server->input;
-	ssize_t n = recv(c->fd, input, AJ_READ_BYTES, MSG_DONTWAIT);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0) {
-		aj_client_drop(c, NULL);
-		return;
-	}
-	for (size_t at = 0; at < (size_t)n && !c->dropped && !c->closing;) {
+	for (size_t at = 0; at < bytes && !c->dropped && !c->closing;) {
 		const char *body;
-		long used = aj_frame_feed(&c->in, input + at, (size_t)n - at, &body);
+		long used = aj_frame_feed(&c->in, input + at, bytes - at, &body);
 		if (used < 0) {
 			refuse_frame(c);
 			return;
@@ -229,6 +221,8 @@ static void on_input(struct aj_client *c)
 		if (c->in.have > c->scan.at)
 			aj_scan_feed(&c->scan, (body ? body : c->in.body) + c->scan.at, c->in.have - c->scan.at);
 		if (body) {
+			c->rest = input + at;
+			c->rest_bytes = bytes - at;
 			c->server->on_frame(c, body, c->in.want, &c->scan);
 			end_frame(c);
 			whole = true;
@@ -236,6 +230,18 @@ static void on_input(struct aj_client *c)
 	}
 	if (!c->dropped && !c->closing)
 		update_deadline(c, whole);
+}
+
+static void on_input(struct aj_client *c)
+{
+	char *input = c->server->input;
+	ssize_t n = recv(c->fd, input, AJ_READ_BYTES, MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0)
+		aj_client_feed(c, input, (size_t)n);
+	else
+		aj_client_drop(c, NULL);
 }
 
 static void on_io(struct aj_io *io, uint32_t events)

@@ -179,12 +179,29 @@ static int send_stats(struct aj_client *c, struct aj_query *q, struct aj_fault *
 {
 	const struct aj_server *s = c->server;
 	(void)fault;
+	static const struct {
+		const char *name;
+		enum aj_gauge gauge;
+	} totals[] = { { "jails", AJ_GAUGE_JAILS },
+		       { "parked", AJ_GAUGE_PARKED },
+		       { "starting", AJ_GAUGE_STARTING },
+		       { "zygotes", AJ_GAUGE_ZYGOTES },
+		       { "zygote_deaths", AJ_GAUGE_ZYGOTE_DEATHS },
+		       { "in_use", AJ_GAUGE_IN_USE },
+		       { "sessions", AJ_GAUGE_SESSIONS },
+		       { "requests_waiting", AJ_GAUGE_WAITING },
+		       { "clients", AJ_GAUGE_CLIENTS } };
 	json_t *doc = aj_manager_stats(s->manager);
-	json_object_set_new(doc, "in_use", json_integer((json_int_t)s->in_use));
-	json_object_set_new(doc, "sessions", json_integer((json_int_t)s->sessions));
-	json_object_set_new(doc, "requests_waiting", json_integer((json_int_t)s->waiting));
-	json_object_set_new(doc, "clients", json_integer((json_int_t)s->client_count));
-	json_object_set_new(doc, "runs", json_integer((json_int_t)s->metrics.run.count));
+	uint64_t gauges[AJ_GAUGES], runs = s->metrics.run.count;
+	aj_server_gauges(s, gauges);
+	aj_shard_add_others(s, gauges, &runs);
+	for (size_t i = 0; i < sizeof totals / sizeof *totals; i++)
+		json_object_set_new(doc, totals[i].name, json_integer((json_int_t)gauges[totals[i].gauge]));
+	json_object_set_new(doc, "runs", json_integer((json_int_t)runs));
+	if (s->config->shard) {
+		json_object_set_new(doc, "shard", json_integer((json_int_t)s->config->shard->index));
+		json_object_set_new(doc, "shards", json_integer((json_int_t)s->config->shard->count));
+	}
 	json_object_set_new(doc, "uptime_ms", json_integer((json_int_t)((aj_now_us() - s->started_us) / 1000)));
 	return reply(c, q, doc);
 }
@@ -238,7 +255,9 @@ void aj_ops_request(struct aj_client *c, const char *text, size_t bytes, struct 
 {
 	struct aj_query q;
 	struct aj_fault fault;
-	if (aj_query_read(text, bytes, scan, &q, &fault) < 0 || begin_op(c, &q, &fault) < 0)
+	int r = aj_query_read(text, bytes, scan, &q, &fault);
+	bool gone = r == 0 && ops[q.op].fn == place_jail && aj_shard_give_away(c, aj_query_text(&q, AJ_M_TENANT), text, bytes);
+	if (r < 0 || (!gone && begin_op(c, &q, &fault) < 0))
 		aj_client_error(c, q.member[AJ_M_ID], &fault);
 	aj_query_free(&q);
 }

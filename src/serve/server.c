@@ -8,24 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "serve/process.h"
 #include "serve/state.h"
 #include "sockets/connection.h"
 
-enum {
-	FLUSH_US = 1000000,  /* time for clients to read their last answers */
-	DESCRIPTORS = 65536, /* RLIMIT_NOFILE: a jail takes about six */
-};
-
-static void notify_manager(const struct aj_server *s, const char *state)
-{
-	if (aj_sd_notify(s->config->notify, state) < 0)
-		aj_server_log(s, "the service manager could not be notified: %s", strerror(errno));
-}
+enum { FLUSH_US = 1000000 }; /* time for clients to read their last answers */
 
 /* --- connections --- */
 
@@ -61,15 +51,13 @@ static void on_flush_over(struct aj_timer *timer)
 	((struct aj_server *)timer->arg)->done = true;
 }
 
-static void stop_serving(struct aj_server *s, int signal)
+static void stop_serving(struct aj_server *s)
 {
 	if (s->stopping) {
 		s->done = true;
 		return;
 	}
 	s->stopping = true;
-	aj_server_log(s, "signal %d: stopping", signal);
-	notify_manager(s, "STOPPING=1\nSTATUS=stopping");
 	aj_accept_end(&s->accept);
 	stop_clients(s, false);
 	aj_loop_set(s->loop, &s->grace, aj_in_ms(s->config->grace_ms));
@@ -95,14 +83,10 @@ static bool is_over(struct aj_server *s)
 static void on_signal(struct aj_io *io, uint32_t events)
 {
 	struct aj_server *s = io->arg;
-	struct signalfd_siginfo info;
 	(void)events;
-	if (read(io->fd, &info, sizeof info) != (ssize_t)sizeof info)
-		return;
-	if (info.ssi_signo == SIGHUP)
-		aj_server_log(s, "SIGHUP has no effect: policies are read again whenever their files change");
-	else
-		stop_serving(s, (int)info.ssi_signo);
+	int signal = aj_service_signal(io->fd);
+	if (aj_service_stops(s->config, signal, s->stopping))
+		stop_serving(s);
 }
 
 /* The process that a private service belongs to has ended; a process that it forked may still hold the connection open. */
@@ -114,58 +98,26 @@ static void on_owner_ended(struct aj_io *io, uint32_t events)
 	s->done = true;
 }
 
-/* --- metrics --- */
+/* --- numbers --- */
 
 static void print_metrics(void *arg, struct aj_buffer *out)
 {
-	struct aj_server *s = arg;
-	struct aj_manager_counts jails;
-	aj_manager_count(s->manager, &jails);
-	struct aj_metrics_now now = { .gauges = { [AJ_GAUGE_JAILS] = jails.jails,
-		                                  [AJ_GAUGE_PARKED] = jails.parked,
-		                                  [AJ_GAUGE_STARTING] = jails.starting,
-		                                  [AJ_GAUGE_ZYGOTES] = jails.zygotes,
-		                                  [AJ_GAUGE_ZYGOTE_DEATHS] = jails.zygote_deaths,
-		                                  [AJ_GAUGE_IN_USE] = s->in_use,
-		                                  [AJ_GAUGE_SESSIONS] = s->sessions,
-		                                  [AJ_GAUGE_WAITING] = s->waiting,
-		                                  [AJ_GAUGE_CLIENTS] = s->client_count } };
-	_Static_assert((int)AJ_CODES <= (int)AJ_METRIC_CODES, "each code is counted");
-	for (int code = 0; code < AJ_CODES; code++)
-		now.codes[code] = aj_fault_name((enum aj_fault_code)code);
-	aj_metrics_print(&s->metrics, &now, out);
+	const struct aj_server *s = arg;
+	uint64_t gauges[AJ_GAUGES];
+	aj_server_gauges(s, gauges);
+	aj_service_print(&s->metrics, gauges, out);
 }
 
 static void on_watchdog(struct aj_timer *timer)
 {
 	struct aj_server *s = timer->arg;
-	char state[160];
-	snprintf(state, sizeof state, "WATCHDOG=1\nSTATUS=%lu clients, %lu sessions, %lu jails in use, %lu requests waiting",
-	         (unsigned long)s->client_count, (unsigned long)s->sessions, (unsigned long)s->in_use, (unsigned long)s->waiting);
-	notify_manager(s, state);
+	uint64_t gauges[AJ_GAUGES];
+	aj_server_gauges(s, gauges);
+	aj_service_alive(s->config, gauges);
 	aj_loop_set(s->loop, timer, aj_now_us() + s->config->watchdog_us);
 }
 
 /* --- the start --- */
-
-static int take_inherited(struct aj_server *s, struct aj_listener *metrics, struct aj_error *err)
-{
-	const struct aj_listen_fds *fds = &s->config->fds;
-	for (size_t i = 0; i < fds->count; i++) {
-		bool for_metrics = strcmp(fds->items[i].name, "metrics") == 0;
-		struct aj_listener *to = for_metrics ? metrics : &s->accept.listener;
-		if (to->fd >= 0)
-			return aj_fail(err, AJ_EXIT_SETUP, "activation", 0, "two sockets were passed for %s",
-			               for_metrics ? "metrics" : "clients");
-		if (for_metrics ? s->config->metrics != NULL : s->config->socket_given)
-			return aj_fail(err, AJ_EXIT_USAGE, "activation", 0,
-			               "a socket was passed by the service manager, and %s names another",
-			               for_metrics ? "--metrics" : "--socket");
-		if (aj_listen_given(to, fds->items[i].fd, for_metrics, err) < 0)
-			return -1;
-	}
-	return 0;
-}
 
 static int take_connection(struct aj_server *s, struct aj_error *err)
 {
@@ -186,19 +138,25 @@ static int take_connection(struct aj_server *s, struct aj_error *err)
 static int open_sockets(struct aj_server *s, struct aj_error *err)
 {
 	struct aj_listener metrics = AJ_NO_LISTENER;
-	int r = take_inherited(s, &metrics, err);
-	if (r == 0 && s->config->connection >= 0)
+	bool listens = s->config->connection < 0;
+	int r = listens ? aj_service_listen(s->config, &s->accept.listener, &metrics, err)
+	                : aj_service_inherit(s->config, &s->accept.listener, &metrics, err);
+	if (r == 0 && !listens)
 		r = take_connection(s, err);
-	else if (r == 0 && s->accept.listener.fd < 0)
-		r = aj_listen_unix(&s->accept.listener, s->config->socket, err);
-	if (r == 0 && s->config->metrics)
-		r = aj_listen_metrics(&metrics, s->config->metrics, err);
 	if (r == 0 && metrics.fd >= 0 && !(s->http = aj_http_new(s->loop, &metrics, print_metrics, s)))
 		r = aj_fail(err, AJ_EXIT_SETUP, "metrics", errno, "wait for connections");
-	if (r == 0 && s->config->connection < 0 && aj_accept_begin(&s->accept, s->loop) < 0)
+	if (r == 0 && listens && aj_accept_begin(&s->accept, s->loop) < 0)
 		r = aj_fail(err, AJ_EXIT_SETUP, "socket", errno, "wait for connections");
 	aj_listen_end(&metrics);
 	return r;
+}
+
+static int watch_signals(struct aj_server *s, sigset_t *before, struct aj_error *err)
+{
+	int fd = aj_service_signals(before, err);
+	if (fd >= 0 && aj_loop_watch(s->loop, &s->signals, fd, EPOLLIN) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "signals", errno, "wait for them");
+	return fd < 0 ? -1 : 0;
 }
 
 static int open_manager(struct aj_server *s, struct aj_error *err)
@@ -221,43 +179,25 @@ static int open_manager(struct aj_server *s, struct aj_error *err)
 	return s->manager ? 0 : -1;
 }
 
-static int watch_signals(struct aj_server *s, sigset_t *before, struct aj_error *err)
+static void serve_clients(struct aj_server *s)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	sigset_t set;
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-		sigaddset(&set, signals[i]);
-	sigprocmask(SIG_BLOCK, &set, before);
-	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (fd < 0 || aj_loop_watch(s->loop, &s->signals, fd, EPOLLIN) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "signals", errno, "wait for them");
-	return 0;
-}
-
-static void raise_descriptors(void)
-{
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= DESCRIPTORS)
-		return;
-	limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static void serve_clients(struct aj_server *s, const char *where)
-{
-	char state[300];
-	snprintf(state, sizeof state, "READY=1\nSTATUS=serving at %s", where);
-	aj_server_log(s, "serving at %s", where);
-	notify_manager(s, state);
+	const struct aj_shard *shard = s->config->shard;
+	if (shard) {
+		shard->on_ready(shard);
+	} else {
+		aj_server_log(s, "serving at %s", aj_service_place(s->config));
+		aj_service_notify(s->config, "READY=1\nSTATUS=serving at %s", aj_service_place(s->config));
+	}
 	if (s->config->watchdog_us)
 		aj_loop_set(s->loop, &s->watchdog, aj_now_us() + s->config->watchdog_us);
 	aj_loop_set(s->loop, &s->warm_up, aj_now_us());
-	while (!is_over(s))
+	while (!is_over(s)) {
 		if (aj_loop_turn(s->loop, INT64_MAX) < 0) {
 			aj_server_log(s, "the loop failed: %s", strerror(errno));
 			break;
 		}
+		aj_shard_publish_soon(s);
+	}
 }
 
 static void end_server(struct aj_server *s)
@@ -270,6 +210,7 @@ static void end_server(struct aj_server *s)
 	aj_warm_up_end(s);
 	if (s->manager)
 		aj_manager_free(s->manager);
+	aj_loop_unwatch(s->loop, &s->front); /* the descriptor is the caller's, who may have an error to report on it */
 	struct aj_io *watched[] = { &s->signals, &s->owner };
 	for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
 		int fd = watched[i]->fd;
@@ -289,6 +230,7 @@ int aj_server_run(const struct aj_server_config *config, struct aj_error *err)
 		                 .loop = aj_loop_new(),
 		                 .accept = { .listener = AJ_NO_LISTENER, .on_connection = on_connection, .on_failure = on_failure, .arg = s },
 		                 .signals = { .fn = on_signal, .arg = s, .fd = -1 },
+		                 .front.fd = -1,
 		                 .owner = { .fn = on_owner_ended, .arg = s, .fd = -1 },
 		                 .watchdog = { .fn = on_watchdog, .arg = s },
 		                 .grace = { .fn = on_grace_over, .arg = s },
@@ -296,6 +238,7 @@ int aj_server_run(const struct aj_server_config *config, struct aj_error *err)
 		                 .warm_up = { .fn = aj_warm_up, .arg = s },
 		                 .on_frame = aj_ops_request,
 		                 .on_closed = aj_ops_abandon,
+		                 .on_stop = stop_serving,
 		                 .on_slot = &aj_slot_events,
 		                 .started_us = aj_now_us() };
 	TAILQ_INIT(&s->queue);
@@ -303,16 +246,15 @@ int aj_server_run(const struct aj_server_config *config, struct aj_error *err)
 		free(s);
 		return aj_fail(err, AJ_EXIT_SETUP, "loop", errno, "make an event loop");
 	}
-	raise_descriptors();
-	int r = watch_signals(s, &before, err);
+	aj_service_raise_descriptors();
+	sigprocmask(SIG_SETMASK, NULL, &before);
+	int r = config->shard ? aj_shard_begin(s, err) : watch_signals(s, &before, err);
 	if (r == 0)
 		r = open_manager(s, err);
 	if (r == 0)
 		r = open_sockets(s, err);
 	if (r == 0)
-		serve_clients(s, config->connection >= 0 ? "the connection that was passed"
-		                 : config->fds.count     ? "the socket that the service manager passed"
-		                                         : config->socket);
+		serve_clients(s);
 	end_server(s);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	free(s);

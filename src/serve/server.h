@@ -4,9 +4,21 @@
 #include "policyload/load.h"
 #include "sockets/sd_notify.h"
 
+struct aj_board;
+
+/* One of several processes that serve the clients of one service, each those of a part of the tenants; see front/front.h. */
+struct aj_shard {
+	unsigned index, count;
+	int front; /* SOCK_SEQPACKET to the process that started it */
+	void (*on_ready)(const struct aj_shard *shard);
+	struct aj_board *board;
+};
+
 struct aj_server_config {
 	const char *socket;       /* path; ignored when a socket was inherited */
 	bool socket_given;        /* --socket was given, so an inherited socket is an error */
+	uint64_t shards;          /* processes that serve clients; for front/ */
+	struct aj_shard *shard;   /* this process is one of them; NULL: it is the whole service */
 	int connection;           /* serve this connected socket alone, and listen nowhere; -1: listen. Owned from the start on */
 	const char *metrics;      /* path or loopback address; NULL: none */
 	struct aj_listen_fds fds; /* inherited sockets (socket activation) */
@@ -31,5 +43,16 @@ struct aj_server_config {
 	void *log_arg;
 };
 
-/* Serve until SIGINT, SIGTERM or SIGQUIT. Returns 0, or -1 with err when the service could not start. */
+/* What front and shards say to each other; with AJ_SHARD_CONNECTION come two descriptors: the connection, and a file with the `bytes` that
+ * were read from it. */
+enum aj_shard_order {
+	AJ_SHARD_STOP = 1,   /* to a shard, for each signal that the front gets */
+	AJ_SHARD_CONNECTION, /* to the front, for shard `to`; and from there to that shard */
+};
+struct aj_shard_message {
+	uint32_t order, to;
+	uint64_t bytes;
+};
+
+/* Serve until SIGINT, SIGTERM or SIGQUIT; a shard: until the front says so or ends. Returns 0, or -1 with err when the service could not start. */
 int aj_server_run(const struct aj_server_config *config, struct aj_error *err);

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void aj_server_log(const struct aj_server *s, const char *fmt, ...)
 {
@@ -13,6 +14,22 @@ void aj_server_log(const struct aj_server *s, const char *fmt, ...)
 	vsnprintf(line, sizeof line, fmt, ap);
 	va_end(ap);
 	s->config->log(s->config->log_arg, line);
+}
+
+void aj_server_gauges(const struct aj_server *s, uint64_t ret[AJ_GAUGES])
+{
+	struct aj_manager_counts jails;
+	aj_manager_count(s->manager, &jails);
+	const uint64_t now[AJ_GAUGES] = { [AJ_GAUGE_JAILS] = jails.jails,
+		                          [AJ_GAUGE_PARKED] = jails.parked,
+		                          [AJ_GAUGE_STARTING] = jails.starting,
+		                          [AJ_GAUGE_ZYGOTES] = jails.zygotes,
+		                          [AJ_GAUGE_ZYGOTE_DEATHS] = jails.zygote_deaths,
+		                          [AJ_GAUGE_IN_USE] = s->in_use,
+		                          [AJ_GAUGE_SESSIONS] = s->sessions,
+		                          [AJ_GAUGE_WAITING] = s->waiting,
+		                          [AJ_GAUGE_CLIENTS] = s->client_count };
+	memcpy(ret, now, sizeof now);
 }
 
 /* The time of a mean run for each request that waits, by as many jails as there may be. */

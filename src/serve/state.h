@@ -56,6 +56,9 @@ struct aj_client {
 	struct aj_timer late;  /* set: deadline of the frame that has begun */
 	int64_t since_us;      /* when the unfinished frame began; without one: when the client last sent bytes */
 	uid_t uid;
+	bool settled;     /* this process serves it to its end: its first jail was asked for here */
+	const char *rest; /* while a frame is carried out: the input behind it */
+	size_t rest_bytes;
 	bool dropped, closing; /* closing: no more input is read, and the client is dropped when all output is sent */
 	int fd;
 	struct aj_frame_reader in;
@@ -73,7 +76,12 @@ struct aj_server {
 	struct aj_manager *manager;
 	struct aj_acceptor accept;
 	struct aj_io signals;
-	struct aj_io owner; /* the process at the other end of config->connection */
+	struct aj_io front; /* of a shard; see shard.c */
+	struct aj_timer publish;
+	uint64_t published[AJ_GAUGES]; /* the last ones */
+	bool just_published;
+	void (*on_stop)(struct aj_server *server); /* the front says so */
+	struct aj_io owner;                        /* the process at the other end of config->connection */
 	struct aj_timer watchdog, grace, flush, warm_up;
 	struct aj_http *http;
 	struct aj_metrics metrics;
@@ -97,6 +105,8 @@ struct aj_server {
 void aj_server_log(const struct aj_server *server, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* AJ_CODE_BUSY, and a guess when to try again. Always returns -1. */
 int aj_server_busy(const struct aj_server *server, struct aj_fault *fault, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* The current values of this process. */
+void aj_server_gauges(const struct aj_server *server, uint64_t ret_gauges[AJ_GAUGES]);
 /* An error of the session manager, for clients. Always returns -1. */
 int aj_server_fault(const struct aj_server *server, const struct aj_error *err, struct aj_fault *fault);
 
@@ -120,9 +130,26 @@ void aj_client_expel(struct aj_client *client, const struct aj_fault *fault);
 void aj_client_drop(struct aj_client *client, const char *why);
 void aj_client_free(struct aj_client *client);
 
+/* Bytes that arrived. */
+void aj_client_feed(struct aj_client *client, const char *input, size_t bytes);
+
+/* --- shard.c --- */
+/* Are the tenant's jails in this process? */
+bool aj_shard_is_home(const struct aj_server *server, const char *tenant);
+/* The first request for a jail: if its tenant is another shard's, the connection goes there, with this frame and client->rest, and is
+ * dropped here. False: it is served here. */
+bool aj_shard_give_away(struct aj_client *client, const char *tenant, const char *body, size_t bytes);
+int aj_shard_begin(struct aj_server *server, struct aj_error *err);
+/* After a turn of the loop, in which numbers may have changed. No effect where there are no shards. */
+void aj_shard_publish_soon(struct aj_server *server);
+/* Add what the other shards have published. */
+void aj_shard_add_others(const struct aj_server *server, uint64_t gauges[AJ_GAUGES], uint64_t *runs);
+
 /* --- admit.c --- */
 /* Serve the connection, or refuse it. Takes ownership of fd. */
 void aj_client_admit(struct aj_server *server, int fd);
+/* The same for a connection that another shard has admitted and greeted, with the bytes that came over it. */
+void aj_client_adopt(struct aj_server *server, int fd, const char *bytes, size_t count);
 
 /* --- requests.c --- */
 /* Takes ownership of the query; the request is in client->requests until it is freed. */

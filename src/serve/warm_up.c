@@ -24,7 +24,7 @@ void aj_warm_up(struct aj_timer *timer)
 	s->warming = calloc(s->config->policy_count + 1, sizeof *s->warming);
 	if (!s->warming)
 		abort();
-	for (size_t i = 0; s->config->parked && i < aj_manager_policies(s->manager); i++) {
+	for (size_t i = 0; s->config->parked && aj_shard_is_home(s, NULL) && i < aj_manager_policies(s->manager); i++) {
 		struct aj_session_params place = { .policy = aj_manager_policy_name(s->manager, i) };
 		struct aj_error err = { 0 };
 		s->warming[i] = aj_session_open(s->manager, &place, &events, s, &err);

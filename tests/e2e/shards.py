@@ -1,0 +1,216 @@
+"""A service of several processes (`serve --shards`): a tenant's jails are in one of them, whichever connection asks; a shard that falls
+takes no other's jails with it and comes back; the end leaves nothing. shards.sh runs it and counts."""
+import json, os, signal, socket, struct
+
+from client import FOLDER, LONG, Server, fails, main, same, test, until
+from procfs import alive, below, children
+
+SHARDS = ("--shards", "3")
+TENANTS = ["t%d" % i for i in range(8)]
+
+
+def place(c):
+    return c.ask("stats")["shard"]
+
+
+def open_in(s, shard):
+    """A connection with an open session that this shard serves, and the tenant."""
+    for tenant in TENANTS:
+        c = s.client()
+        session = c.ask("open", tenant=tenant)["session"]
+        if place(c) == shard:
+            return c, session, tenant
+    raise AssertionError("no tenant of shard %d" % shard)
+
+
+@test
+def a_tenant_is_served_in_one_place():
+    with Server(*SHARDS, "--parked", "1") as s:
+        places = {}
+        for tenant in TENANTS * 3:
+            c = s.client()
+            same(c.ask("exec", tenant=tenant, code="6 * 7")["value"], 42)
+            places.setdefault(tenant, set()).add(place(c))
+            c.socket.close()
+        assert all(len(found) == 1 for found in places.values()), places
+        same(set().union(*places.values()), {0, 1, 2}, "all shards serve")
+        same(s.client().ask("stats")["shards"], 3)
+
+
+@test
+def a_connection_stays_where_its_first_jail_was():
+    with Server(*SHARDS, "--parked", "0") as s:
+        c, session, tenant = open_in(s, 0)
+        for other in TENANTS:
+            same(c.ask("exec", tenant=other, code="1")["value"], 1)
+            same(place(c), 0)
+        c.ask("run", session=session, code="x = 41")
+        same(c.ask("run", session=session, code="x + 1")["value"], 42)
+
+
+def frame(**request):
+    body = json.dumps(request).encode()
+    return struct.pack(">I", len(body)) + body
+
+
+@test
+def requests_that_came_with_the_first_one_go_with_it():
+    with Server(*SHARDS, "--parked", "0") as s:
+        for tenant in TENANTS[:6]:
+            c = s.client()
+            c.socket.sendall(frame(op="ping", id="before") + frame(op="exec", id="one", tenant=tenant, code="1") +
+                             frame(op="ping", id="behind") + frame(op="exec", id="two", tenant=tenant, code="2")[:20])
+            answers = [c.receive()["id"] for _ in range(3)]
+            same(sorted(answers), ["before", "behind", "one"])
+            c.socket.sendall(frame(op="exec", id="two", tenant=tenant, code="2")[20:])
+            same(c.receive()["result"]["value"], 2)
+
+
+@test
+def a_long_request_goes_whole():
+    with Server(*SHARDS, "--parked", "0") as s:
+        for tenant in TENANTS[:4]:
+            text = "x" * 3000000
+            same(s.client().ask("exec", tenant=tenant, code="len(t)", inputs={"t": text})["value"], len(text))
+
+
+@test
+def a_shard_that_falls_takes_no_other_with_it():
+    with Server(*SHARDS, "--parked", "1", "--metrics", FOLDER + "/numbers") as s:
+        kept, session, _ = open_in(s, 1)
+        lost, _, tenant = open_in(s, 2)
+        kept.ask("run", session=session, code="x = 5")
+        lost.ask("exec", tenant=tenant, code="1")
+        same(len(children(s.pid)), 3)
+        assert until(lambda: counted(FOLDER + "/numbers", "agentjail_sessions_opened_total") >= 2)
+        before = counted(FOLDER + "/numbers", "agentjail_sessions_opened_total")
+        fallen = owner_of(lost, s)
+        inside = below(fallen)
+        os.kill(fallen, signal.SIGKILL)
+        try:
+            lost.ask("ping")
+            raise AssertionError("its connection lives on")
+        except (EOFError, OSError):
+            pass
+        assert until(lambda: not any(alive(pid) for pid in inside)), "its jails live on"
+        same(kept.ask("run", session=session, code="x")["value"], 5)
+        assert until(lambda: len(children(s.pid)) == 3), "it is not started again"
+        assert "has ended" in s.said(), s.said()
+
+        def again():
+            try:
+                c = s.client()
+                return c.ask("exec", tenant=tenant, code="7")["value"] == 7 and place(c) == 2
+            except (EOFError, OSError):
+                return False
+        assert until(again), "its tenants are not served again"
+        assert counted(FOLDER + "/numbers", "agentjail_sessions_opened_total") >= before, "a counter went back"
+
+
+def owner_of(client, server):
+    """The shard in which a new process appears while the client's session opens."""
+    before = {pid: set(below(pid)) for pid in children(server.pid)}
+    session = client.ask("open", tenant="of-" + str(id(client)))["session"]
+    grown = [pid for pid, old in before.items() if set(below(pid)) - old]
+    client.ask("close", session=session)
+    same(len(grown), 1, "shards that have grown")
+    return grown[0]
+
+
+def counted(path, name):
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(path)
+        s.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        text = b"".join(iter(lambda: s.recv(65536), b"")).decode()
+    return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(name + " ") or line.startswith(name + "{"))
+
+
+@test
+def numbers_are_those_of_all():
+    with Server(*SHARDS, "--parked", "0", "--metrics", FOLDER + "/all") as s:
+        sessions = [open_in(s, shard) for shard in range(3)]
+        runs = 0
+        for c, session, _ in sessions:
+            for _ in range(3):
+                runs += c.ask("run", session=session, code="1")["value"]
+        open_ones = lambda: {c.ask("stats")["sessions"] for c, _, _ in sessions}
+        assert until(lambda: len(open_ones()) == 1), "each shard tells another number: %s" % open_ones()
+        assert until(lambda: counted(FOLDER + "/all", "agentjail_runs_total") == runs), counted(FOLDER + "/all", "agentjail_runs_total")
+        same(counted(FOLDER + "/all", "agentjail_sessions"), open_ones().pop())
+        for c, session, _ in sessions:
+            c.ask("close", session=session)
+        s.forget()
+        assert until(lambda: counted(FOLDER + "/all", "agentjail_jails_in_use") == 0)
+
+
+@test
+def limits_are_shared_out():
+    with Server(*SHARDS, "--parked", "0", "--sessions-max", "4", "--jails-max", "6") as s:
+        c, session, tenant = open_in(s, 0)
+        s2 = c.ask("open", tenant=tenant)["session"]
+        fails("busy", lambda: c.ask("open", tenant=tenant))
+        c.ask("close", session=s2)
+
+
+@test
+def the_first_signal_lets_snippets_finish():
+    s = Server(*SHARDS, "--parked", "1")
+    c, session, _ = open_in(s, 1)
+    c.send(op="run", id=1, session=session, code="print('begun', flush=True)\nimport time\ntime.sleep(0.5)\n8", stream=True)
+    same(c.receive()["data"], "begun\n")
+    inside = below(s.pid)
+    s.process.send_signal(signal.SIGTERM)
+    same(c.receive()["result"]["value"], 8)
+    same(s.process.wait(LONG), 0)
+    assert not os.path.exists(s.path), "the socket stays"
+    assert not any(alive(pid) for pid in inside), "processes stay"
+
+
+@test
+def the_second_signal_waits_for_none():
+    s = Server(*SHARDS, "--parked", "0", "--grace", "1h")
+    c, session, _ = open_in(s, 2)
+    c.send(op="run", id=1, session=session, code="print('begun', flush=True)\nwhile True: pass", stream=True, timeout_ms=3600000)
+    same(c.receive()["data"], "begun\n")
+    s.process.send_signal(signal.SIGTERM)
+    assert until(lambda: "stopping" in s.said())
+    s.process.send_signal(signal.SIGTERM)
+    same(s.process.wait(LONG), 0)
+
+
+@test
+def a_group_of_signals_is_one():
+    """A service manager signals every process of the cgroup: a shard obeys the front alone."""
+    s = Server(*SHARDS, "--parked", "0")
+    c, session, _ = open_in(s, 0)
+    c.send(op="run", id=1, session=session, code="print('begun', flush=True)\nimport time\ntime.sleep(0.5)\n9", stream=True)
+    same(c.receive()["data"], "begun\n")
+    for pid in children(s.pid) + [s.pid]:
+        os.kill(pid, signal.SIGTERM)
+    same(c.receive()["result"]["value"], 9)
+    same(s.process.wait(LONG), 0)
+
+
+@test
+def all_end_with_the_front():
+    s = Server(*SHARDS, "--parked", "2")
+    open_in(s, 1)
+    inside = below(s.pid)
+    assert len(inside) > 6, inside
+    s.process.kill()
+    s.process.wait()
+    assert until(lambda: not any(alive(pid) for pid in inside)), "processes live on"
+    os.unlink(s.path)  # it stays, and the next start replaces it
+
+
+@test
+def what_cannot_be():
+    for options, text in ((("--shards", "2", "--connection", "9"), "--connection"), (("--shards", "0"), "--shards"),
+                          (("--shards", "2", "--policy", "no-such"), "no-such")):
+        s = Server(*options, wait=False)
+        assert s.process.wait(LONG) not in (0, None)
+        assert text in s.said(), s.said()
+        same(children(s.pid), [])
+
+
+main()
