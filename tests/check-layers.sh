@@ -121,13 +121,13 @@ owner locale.h          shell/prompt.c
 owner langinfo.h        shell/prompt.c
 owner sys/capability.h  sandbox/caps.c
 owner linux/securebits.h sandbox/caps.h
-owner netlink/          netns/loopback.c netns/egress_net.c netns/redirect.c
-owner linux/netfilter.h netns/redirect.c
-owner linux/netfilter/nf_tables.h netns/redirect.c
-owner linux/netfilter/nfnetlink.h netns/redirect.c
+owner netlink/          netns/loopback.c netns/egress_net.c netns/redirect.c netns/nft.h netns/nft.c
+owner linux/netfilter.h netns/redirect.c netns/nft.c
+owner linux/netfilter/nf_tables.h netns/redirect.c netns/nft.c
+owner linux/netfilter/nfnetlink.h netns/nft.c
 owner linux/rtnetlink.h netns/egress_net.c
 owner linux/if_addr.h   netns/egress_net.c
-owner arpa/inet.h       netns/egress_net.c netns/redirect.c
+owner arpa/inet.h       netns/egress_net.c netns/redirect.c netns/nft.c
 owner sys/socket.h      netns/egress_net.c jail/relay.c
 owner jansson.h         result/network.h changestate/record.h changescmd/changescmd.h view/view.h view/record.c
 owner net/if.h          netns/loopback.c

@@ -167,7 +167,14 @@ static bool try_jail(struct doctor *d, const char *check, bool snippet, enum aj_
 	aj_run_once(&plan, &policy, &request, NULL, &result);
 	bool ok = result.status == AJ_STATUS_OK;
 	aj_host_advise(&result.setup);
-	add_check(d, ok ? OK : lacking, check, ok ? "works" : result.reason, ok ? NULL : result.setup.fix);
+	bool nat = ok && network == AJ_NET_ALLOW && !result.network.transparent;
+	add_check(d, ok ? OK : lacking, check,
+	          nat  ? "works, by NAT"
+	          : ok ? "works"
+	               : result.reason,
+	          nat  ? "for connections that cost less: sudo modprobe -a nft_tproxy nft_reject_inet"
+	          : ok ? NULL
+	               : result.setup.fix);
 	aj_result_free(&result);
 	return ok;
 }

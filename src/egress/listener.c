@@ -13,16 +13,21 @@ enum {
 	ORIGINAL_DESTINATION = 80, /* SO_ORIGINAL_DST and IP6T_SO_ORIGINAL_DST */
 };
 
-/* The address that the jail connected to: before a redirection, or without one. */
-static bool meant(int fd, int family, union aj_sockaddr *ret)
+/* The address that the jail connected to. A transparent listener's connection has it; one that NAT has led here has the listener's own, and
+ * the kernel knows the other. Without a translation the listener's own address was meant. */
+static bool meant(const struct aj_relay *relay, int fd, int family, union aj_sockaddr *ret)
 {
+	union aj_sockaddr own;
 	socklen_t bytes = sizeof *ret;
-	if (getsockopt(fd, family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6, ORIGINAL_DESTINATION, ret, &bytes) < 0) {
-		bytes = sizeof *ret;
-		if (getsockname(fd, &ret->any, &bytes) < 0)
-			return false;
-	}
-	return ret->any.sa_family == family;
+	if (getsockname(fd, &ret->any, &bytes) < 0 || ret->any.sa_family != family)
+		return false;
+	if (aj_sockaddr_port(ret) != relay->listener_port)
+		return true;
+	bytes = sizeof own;
+	if (getsockopt(fd, family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6, ORIGINAL_DESTINATION, &own, &bytes) == 0 &&
+	    own.any.sa_family == family)
+		*ret = own;
+	return true;
 }
 
 static const char *over_cap(struct aj_relay *relay, int64_t now_us)
@@ -67,7 +72,7 @@ static void judge(struct aj_relay *relay, int fd, int family)
 	struct aj_resolved target;
 	struct aj_egress_event event;
 	int64_t now_us = aj_now_us();
-	if (!meant(fd, family, &to)) { /* the jail's side is gone already */
+	if (!meant(relay, fd, family, &to)) { /* the jail's side is gone already */
 		close(fd);
 		return;
 	}
@@ -127,8 +132,14 @@ int aj_listeners_begin(struct aj_relay *relay)
 {
 	int on = 1;
 	for (int i = 0; i < 2; i++) {
+		union aj_sockaddr own;
+		socklen_t bytes = sizeof own;
 		int fd = relay->sockets.listener[i];
 		relay->listener[i] = (struct aj_io){ .fn = on_listener, .arg = relay, .fd = -1 };
+		if (fd >= 0 && getsockname(fd, &own.any, &bytes) < 0)
+			return -1;
+		if (fd >= 0)
+			relay->listener_port = aj_sockaddr_port(&own);
 		if (fd >= 0 && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0) /* for all that are accepted */
 			return -1;
 	}

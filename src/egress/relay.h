@@ -48,7 +48,8 @@ struct aj_relay {
 	struct aj_resolver *resolver;
 	struct aj_dns_server *dns;
 	struct aj_io listener[2];
-	bool parked; /* the listeners are not watched: no descriptor is left, or too many reports wait */
+	uint16_t listener_port; /* of both */
+	bool parked;            /* the listeners are not watched: no descriptor is left, or too many reports wait */
 	struct aj_timer unpark;
 	struct aj_connection *connections; /* all of them */
 	unsigned connection_count, connections_max;

@@ -33,6 +33,9 @@ static int start_relay(struct aj_run *run, const struct aj_passed *passed, struc
 		return aj_fail(err, AJ_EXIT_SETUP, "egress", 0, "init sent sockets out of order");
 	for (size_t i = 0; i < passed->count; i++)
 		kinds[i % AJ_EGRESS_SOCKETS][i / AJ_EGRESS_SOCKETS] = passed->fds[i];
+	int on = 0;
+	socklen_t bytes = sizeof on;
+	run->network.transparent = getsockopt(sockets.listener[0], IPPROTO_IP, IP_TRANSPARENT, &on, &bytes) == 0 && on;
 	return aj_egress_start(&run->relay, run->policy, &sockets, err);
 }
 

@@ -64,7 +64,8 @@ static int add_address(struct nl_sock *sock, const struct family *f)
 	return ask(sock, msg);
 }
 
-/* `local default dev lo`: a packet to any address is delivered in this namespace. */
+/* `local default dev lo src ADDRESS`: a packet to any address is delivered in this namespace. Without `src` its source would be the very
+ * address that it is for, and a connection from the port that it is to would find itself instead of the listener. */
 static int add_route(struct nl_sock *sock, const struct family *f)
 {
 	const struct rtmsg header = { .rtm_family = (uint8_t)f->family,
@@ -73,8 +74,12 @@ static int add_route(struct nl_sock *sock, const struct family *f)
 		                      .rtm_scope = RT_SCOPE_HOST,
 		                      .rtm_type = RTN_LOCAL };
 	struct nl_msg *msg = begin(RTM_NEWROUTE, &header, sizeof header);
-	if (msg)
+	char address[16];
+	inet_pton(f->family, f->address, address);
+	if (msg) {
 		nla_put_u32(msg, RTA_OIF, AJ_LOOPBACK_INDEX);
+		nla_put(msg, RTA_PREFSRC, f->address_bytes, address);
+	}
 	return ask(sock, msg);
 }
 
@@ -99,6 +104,8 @@ static int make_addresses(bool *ret_v6, struct aj_error *err)
 	             : 0;
 }
 
+/* SO_REUSEADDR: a connection that a transparent listener accepts has the port that was meant, and the guest's own servers, which set that
+ * option as servers do, must get the same port meanwhile. While it listens no other socket gets its address and port. */
 static int make_socket(const struct family *f, enum aj_egress_socket which)
 {
 	const int on = 1;
@@ -108,34 +115,56 @@ static int make_socket(const struct family *f, enum aj_egress_socket which)
 	socklen_t bytes = aj_sockaddr_make(&to, f->family, address, rows[which].port);
 	cleanup_fd int fd = socket(f->family, rows[which].type | SOCK_CLOEXEC | SOCK_NONBLOCK, ANY);
 	if (fd < 0 || (f->family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) < 0) ||
-	    bind(fd, &to.any, bytes) < 0 || (rows[which].type == SOCK_STREAM && listen(fd, BACKLOG) < 0))
+	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 || bind(fd, &to.any, bytes) < 0 ||
+	    (rows[which].type == SOCK_STREAM && listen(fd, BACKLOG) < 0))
 		return -1;
 	return aj_steal(&fd);
+}
+
+/* Whether a listener takes connections to addresses that are not its own. */
+static bool set_transparent(int fd, size_t family, int on)
+{
+	return family == 0 ? setsockopt(fd, IPPROTO_IP, IP_TRANSPARENT, &on, sizeof on) == 0
+	                   : setsockopt(fd, IPPROTO_IPV6, IPV6_TRANSPARENT, &on, sizeof on) == 0;
+}
+
+static int make_sockets(struct aj_egress_made *ret, size_t family_count, struct aj_error *err)
+{
+	ret->transparent = true;
+	for (size_t i = 0; i < family_count; i++)
+		for (int j = 0; j < AJ_EGRESS_SOCKETS; j++) {
+			int fd = make_socket(&families[i], (enum aj_egress_socket)j);
+			if (fd < 0)
+				return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "egress", errno,
+				                       "make the relay's socket for %s on %s port %u", rows[j].name,
+				                       families[i].address, rows[j].port);
+			ret->sockets[ret->count++] = fd;
+			if (j == AJ_EGRESS_LISTENER)
+				ret->transparent &= set_transparent(fd, i, 1);
+		}
+	return 0;
 }
 
 int aj_egress_net(int proc_fd, struct aj_egress_made *ret, struct aj_error *err)
 {
 	bool v6 = false;
 	*ret = (struct aj_egress_made){ 0 };
-	if (make_addresses(&v6, err) < 0 || aj_redirect_tcp(err) < 0)
+	if (make_addresses(&v6, err) < 0)
 		return -1;
+	int led = make_sockets(ret, v6 ? FAMILIES : 1, err) < 0 ? -1 : aj_redirect_tcp(ret->transparent, err);
+	if (led < 0) {
+		while (ret->count)
+			aj_close(&ret->sockets[--ret->count]);
+		return -1;
+	}
+	/* Under NAT the option has no effect; without it the supervisor can tell one way from the other. */
+	ret->transparent = led;
+	for (size_t i = 0; !led && i < (v6 ? FAMILIES : 1); i++)
+		set_transparent(ret->sockets[i * AJ_EGRESS_SOCKETS + AJ_EGRESS_LISTENER], i, 0);
 	/* The port of a closed connection is free again at once: else 28,000 connections to one host are the most in a minute. Where the
 	 * host's /proc/sys is read-only, that bound stays. */
 	aj_write_text(proc_fd, "sys/net/ipv4/tcp_tw_reuse", "1");
 	/* The way to the relay is the host's memory: it loses nothing, and the timers by which a host's BBR paces cost a third of the speed. */
 	aj_write_text(proc_fd, "sys/net/ipv4/tcp_congestion_control", "reno");
-	for (size_t i = 0; i < (v6 ? FAMILIES : 1); i++)
-		for (int j = 0; j < AJ_EGRESS_SOCKETS; j++) {
-			int fd = make_socket(&families[i], (enum aj_egress_socket)j);
-			if (fd < 0) {
-				aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "egress", errno,
-				                "make the relay's socket for %s on %s port %u", rows[j].name, families[i].address,
-				                rows[j].port);
-				while (ret->count)
-					aj_close(&ret->sockets[--ret->count]);
-				return -1;
-			}
-			ret->sockets[ret->count++] = fd;
-		}
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* The jail's side of a network by allow-list: addresses, routes, and the sockets that the relay serves. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -11,6 +12,7 @@ enum { AJ_EGRESS_FAMILIES = 2 };
 struct aj_egress_made {
 	int sockets[AJ_EGRESS_FAMILIES * AJ_EGRESS_SOCKETS];
 	size_t count;
+	bool transparent; /* connections arrive untranslated; else by NAT */
 };
 
 /* Every address of the calling process's network namespace leads to sockets that are made here; the caller owns them. -1 with err: there

@@ -54,8 +54,9 @@ struct aj_network_troubles {
 };
 
 struct aj_network_use {
-	bool relayed;   /* the jail's network is an allow-list */
-	bool publishes; /* ports of the host lead into the jail */
+	bool relayed;     /* the jail's network is an allow-list */
+	bool transparent; /* its connections reach the relay as they are; else by NAT. Not in JSON: the checks are the same */
+	bool publishes;   /* ports of the host lead into the jail */
 	struct aj_network_troubles refused, failed;
 	/* The events that are in no record of the audit trail yet. */
 	struct aj_network_connection *connections;

@@ -27,7 +27,7 @@ static const struct aj_syscall relay[] = {
 	{ .name = "getsockname", .why = "the address that the jail meant; is an address the host's own?" },
 	{ .name = "getpeername", .why = "the address that was reached" },
 	{ .name = "getsockopt", .arg = { IS(1, 1) }, .why = "SOL_SOCKET: how a connect ended" },
-	{ .name = "getsockopt", .arg = { IS(1, 0), IS(2, 80) }, .why = "SO_ORIGINAL_DST: the address before the redirection" },
+	{ .name = "getsockopt", .arg = { IS(1, 0), IS(2, 80) }, .why = "SO_ORIGINAL_DST: the address before NAT" },
 	{ .name = "getsockopt", .arg = { IS(1, 41), IS(2, 80) }, .why = "IP6T_SO_ORIGINAL_DST: the same" },
 	{ .name = "setsockopt", .arg = { IS(1, 1) }, .why = "SOL_SOCKET: SO_LINGER, SO_KEEPALIVE" },
 	{ .name = "setsockopt", .arg = { IS(1, 6) }, .why = "IPPROTO_TCP: TCP_NODELAY, keepalive" },

@@ -111,6 +111,7 @@ ALLOWED = [
     ("init", "rt_sigtimedwait", "", "same", "it waits again"),
     ("init", "sendto", "^fd 1[0-9]$", "ended", "the report of the end is lost, and the result says that it did not come"),
     ("guest", "prlimit64", "", "same", "the limit was as low before"),
+    ("init", "socket|setsockopt|sendto|sendmsg|recvmsg", "", "same", "a network by allow-list is led by NAT in place of tproxy, with the same checks"),
     ("init", "write", "^fd [0-9]+$", "same", "the port of a closed connection stays taken for a minute, on a network by allow-list"),
     ("init", "setsid|prlimit64|setgroups", "^$|^7,get$", "same", "the relay stays in the caller's session; a limit was as low before; root's groups open no file that its Landlock rules leave"),
     ("init", "readlink", "^/etc/", "same", "the file that says how names are resolved is out of the relay's reach, so names are not resolved"),

@@ -5,11 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
 #include <linux/netfilter_ipv4.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -63,17 +67,34 @@ static int try_connect(int type, const char *address, uint16_t port)
 	         : 0;
 }
 
-static int own_server(const char *bound, const char *address)
+static int own_server_at(const char *bound, const char *address, uint16_t port)
 {
 	union address here;
-	socklen_t bytes = make_address(&here, bound, 8080);
+	socklen_t bytes = make_address(&here, bound, port);
 	cleanup_fd int fd = socket(here.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	const int on = 1;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	if (bind(fd, &here.any, bytes) < 0 || listen(fd, 8) < 0 || try_connect(SOCK_STREAM, address, 8080) != 0)
+	if (bind(fd, &here.any, bytes) < 0 || listen(fd, 8) < 0 || try_connect(SOCK_STREAM, address, port) != 0)
 		return -1;
 	cleanup_fd int got = accept(fd, NULL, NULL);
 	return got < 0 ? -1 : 0;
+}
+
+static int own_server(const char *bound, const char *address)
+{
+	return own_server_at(bound, address, 8080);
+}
+
+/* A connection from the very port and address that it is to; errno, or 0. */
+static int try_itself(const char *address, uint16_t port)
+{
+	union address to;
+	socklen_t bytes = make_address(&to, address, port);
+	cleanup_fd int fd = socket(to.any.sa_family, SOCK_STREAM, 0);
+	const int on = 1;
+	/* The address is no interface's, but the route makes it the guest's to bind. */
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	return bind(fd, &to.any, bytes) < 0 || connect(fd, &to.any, bytes) < 0 ? errno : 0;
 }
 
 /* In the namespace. 0, or the line that failed. */
@@ -82,7 +103,7 @@ static int own_server(const char *bound, const char *address)
 		if (!(x))                \
 			return __LINE__; \
 	} while (0)
-static int be_init_and_guest(int report)
+static int be_init_and_guest(int report, bool tproxy)
 {
 	struct aj_error err = { 0 };
 	struct aj_egress_made made;
@@ -94,6 +115,7 @@ static int be_init_and_guest(int report)
 		fprintf(stderr, "egress: %s: %s\n", err.cause, strerror(err.errnum));
 		return __LINE__;
 	}
+	MUST(tproxy || !made.transparent);
 	struct rlimit limit, limit_after;
 	getrlimit(RLIMIT_NOFILE, &limit);
 	MUST(aj_msg_hand_over_fds(report, AJ_MSG_SOCKETS, made.sockets, made.count) == 0);
@@ -110,10 +132,35 @@ static int be_init_and_guest(int report)
 	MUST(own_server("127.0.0.1", "127.0.0.1") == 0 && own_server("0.0.0.0", "127.0.0.1") == 0 && own_server("::1", "::1") == 0);
 	/* A server of the guest's on all addresses gets no connection to another one. */
 	MUST(own_server("0.0.0.0", "203.0.113.7") < 0);
+	/* A connection to a port keeps it from no server of the guest's. */
+	union address to, here;
+	socklen_t bytes = make_address(&to, "203.0.113.7", 8081);
+	int kept = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	MUST(connect(kept, &to.any, bytes) == 0);
+	MUST(own_server_at("0.0.0.0", "127.0.0.1", 8081) == 0 && own_server_at("127.0.0.1", "127.0.0.1", 8081) == 0);
+	/* Its source is an address that no connection is for: a port that meets its own finds the listener. */
+	MUST(getsockname(kept, &here.any, &bytes) == 0 && make_address(&to, AJ_EGRESS_V4, 0) &&
+	     here.v4.sin_addr.s_addr == to.v4.sin_addr.s_addr);
+	close(kept);
 	/* UDP but DNS: refused at once. */
 	MUST(try_connect(SOCK_DGRAM, "203.0.113.7", 443) == ECONNREFUSED && try_connect(SOCK_DGRAM, "2001:db8::7", 53) == ECONNREFUSED);
 	MUST(try_connect(SOCK_STREAM, AJ_EGRESS_V4, 53) == 0 && try_connect(SOCK_STREAM, AJ_EGRESS_V6, 53) == 0);
 	return 0;
+}
+
+/* As on a kernel without nft_tproxy: no process of the namespace gets IP_TRANSPARENT, so connections are led by NAT. */
+static int take_tproxy_away(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_setsockopt, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IP_TRANSPARENT, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = { sizeof code / sizeof *code, code };
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -1 : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
 static void write_file(const char *path, const char *format, unsigned id)
@@ -129,15 +176,28 @@ static void original_destination(int fd, int family, char text[64])
 	socklen_t bytes = sizeof to;
 	char name[INET6_ADDRSTRLEN];
 	bool v6 = family == AF_INET6;
-	cr_expect_eq(getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, SO_ORIGINAL_DST, &to, &bytes), 0);
+	if (getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, SO_ORIGINAL_DST, &to, &bytes) < 0) {
+		bytes = sizeof to; /* it was not translated */
+		cr_expect_eq(getsockname(fd, &to.any, &bytes), 0);
+	}
 	inet_ntop(family, v6 ? (void *)&to.v6.sin6_addr : (void *)&to.v4.sin_addr, name, sizeof name);
 	snprintf(text, 64, "%s %u", name, ntohs(v6 ? to.v6.sin6_port : to.v4.sin_port));
 }
 
-Test(egress_net, every_connection_ends_at_the_listener)
+static bool enter_namespace(bool tproxy)
+{
+	unsigned uid = getuid(), gid = getgid();
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
+		return false;
+	write_file("/proc/self/setgroups", "deny", 0);
+	write_file("/proc/self/uid_map", "1000 %u 1", uid);
+	write_file("/proc/self/gid_map", "1000 %u 1", gid);
+	return tproxy || take_tproxy_away() == 0;
+}
+
+static void every_connection(bool tproxy)
 {
 	int ends[2], status = -1;
-	unsigned uid = getuid(), gid = getgid();
 	struct aj_msg msg;
 	struct aj_passed passed;
 	pid_t sender;
@@ -145,12 +205,9 @@ Test(egress_net, every_connection_ends_at_the_listener)
 	pid_t child = fork();
 	if (child == 0) {
 		close(ends[0]);
-		if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
+		if (!enter_namespace(tproxy))
 			_exit(255);
-		write_file("/proc/self/setgroups", "deny", 0);
-		write_file("/proc/self/uid_map", "1000 %u 1", uid);
-		write_file("/proc/self/gid_map", "1000 %u 1", gid);
-		int line = be_init_and_guest(ends[1]);
+		int line = be_init_and_guest(ends[1], tproxy);
 		if (line)
 			fprintf(stderr, "test_egress_net.c:%d failed in the namespace\n", line);
 		_exit(line != 0);
@@ -166,20 +223,63 @@ Test(egress_net, every_connection_ends_at_the_listener)
 	cr_assert_eq(aj_msg_send(ends[0], &(struct aj_msg){ .kind = AJ_MSG_TAKEN }), 0);
 	waitpid(child, &status, 0);
 	cr_expect_eq(status, 0);
-	for (size_t i = 0; i <= LED; i++) {
+	for (size_t i = 0; i <= LED + 1; i++) {
 		bool v6 = i < LED && strchr(led[i].address, ':');
 		int got = accept(passed.fds[AJ_EGRESS_LISTENER + (v6 ? AJ_EGRESS_SOCKETS : 0)], NULL, NULL);
 		char is[64], want[64];
 		cr_assert(got >= 0, "connection %zu has not arrived", i);
 		original_destination(got, v6 ? AF_INET6 : AF_INET, is);
-		snprintf(want, sizeof want, "%s %u", i < LED ? led[i].address : "203.0.113.7", i < LED ? led[i].port : 8080);
-		/* Each family in its order; the last one was meant for another address than the server's own. */
+		snprintf(want, sizeof want, "%s %u", i < LED ? led[i].address : "203.0.113.7",
+		         i < LED    ? led[i].port
+		         : i == LED ? 8080
+		                    : 8081);
+		/* Each family in its order; the last ones were meant for another address than the server's own. */
 		cr_expect_str_eq(is, want);
 		close(got);
 	}
 	for (size_t i = 0; i < 2; i++)
 		cr_expect(accept(passed.fds[AJ_EGRESS_DNS_TCP + (i ? AJ_EGRESS_SOCKETS : 0)], NULL, NULL) >= 0,
 		          "DNS over TCP is not led away");
+}
+
+Test(egress_net, every_connection_ends_at_the_listener)
+{
+	every_connection(true);
+}
+
+Test(egress_net, also_by_nat)
+{
+	every_connection(false);
+}
+
+/* Without a relay a connection leads nowhere: not to a server of the guest's on all addresses, and not to itself. */
+static int be_without_relay(void)
+{
+	struct aj_error err = { 0 };
+	struct aj_egress_made made;
+	MUST(aj_netns_loopback_up(&err) == 0 && aj_egress_net(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), &made, &err) == 0);
+	while (made.count)
+		close(made.sockets[--made.count]);
+	MUST(own_server("0.0.0.0", "203.0.113.7") < 0 && try_connect(SOCK_STREAM, "203.0.113.7", 8080) == ECONNREFUSED);
+	MUST(try_itself("203.0.113.9", 9090) == ECONNREFUSED && try_itself("127.0.0.1", 9090) == 0);
+	MUST(own_server("::", "2001:db8::7") < 0 && own_server("::", "::1") == 0);
+	return 0;
+}
+
+Test(egress_net, without_the_relay_nothing_answers)
+{
+	for (int tproxy = 0; tproxy < 2; tproxy++) {
+		int status = -1;
+		pid_t child = fork();
+		if (child == 0) {
+			int line = enter_namespace(tproxy) ? be_without_relay() : -1;
+			if (line)
+				fprintf(stderr, "test_egress_net.c:%d failed in the namespace\n", line);
+			_exit(line != 0);
+		}
+		waitpid(child, &status, 0);
+		cr_expect_eq(status, 0, "%s", tproxy ? "tproxy" : "NAT");
+	}
 }
 
 /* Without a right over the namespace: an error of this step, with something to do. */
@@ -193,7 +293,7 @@ Test(egress_net, refused_by_the_kernel)
 		struct __user_cap_data_struct none[2] = { 0 };
 		if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0 || syscall(SYS_capset, &version, none) < 0)
 			_exit(255);
-		_exit(aj_redirect_tcp(&err) == 0 || strcmp(err.step, "egress") != 0 || !err.cause[0] || !err.fix[0]);
+		_exit(aj_redirect_tcp(true, &err) >= 0 || strcmp(err.step, "egress") != 0 || !err.cause[0] || !err.fix[0]);
 	}
 	waitpid(child, &status, 0);
 	cr_expect_eq(status, 0);

@@ -15,7 +15,8 @@ cache=${1:-${AGENTJAIL_CACHE:-${HOME:?}/.cache/agentjail}/vm}
 # The tree holds the commands of the test scripts, systemd with a login session, and the packages that they depend on.
 packages='systemd systemd-sysv libpam-systemd dbus dbus-user-session python3 coreutils dash sed grep mawk findutils diffutils
 	util-linux mount procps libcap2-bin iproute2 kmod attr libc-bin login openssl curl'
-# Modules in the order in which they are loaded: each after those that it needs. The last ones are for NAT by nftables.
+# Modules in the order in which they are loaded: each after those that it needs. The last ones are for NAT by nftables: without nft_tproxy a
+# network by allow-list is led by it.
 modules='overlay veth tun libcrc32c nfnetlink nf_defrag_ipv4 nf_defrag_ipv6 nf_conntrack nf_tables nf_nat nft_chain_nat nft_nat nft_ct'
 # Packages that install packages, or are only dependencies of those: no package is installed in the tree.
 not_wanted='perl|perl-.*|libperl.*|.*-perl|usrmerge|debconf|adduser|dpkg|tar|passwd|libsemanage.*|libsepol.*|gcc-.*-base|media-types'
