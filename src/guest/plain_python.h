@@ -1,5 +1,5 @@
-/* The parts of the interpreter that the walk over plain code uses: functions of its stable interface, names made once, tables of the layer.
- * For plain_code.c alone; no Python header. */
+/* The parts of the interpreter that the walk over plain code and its compile use: functions of its stable interface, names made once, tables
+ * of the layer. No Python header. */
 #pragma once
 #include <stdbool.h>
 
@@ -57,5 +57,12 @@ extern struct aj_plain_layer aj_plain_layer;
 const char *aj_plain_find(void);
 /* False: a class of _ast is missing. Fills the rest. */
 bool aj_plain_find_nodes(void);
+/* The type of an object that lives on; the caller gets no reference. */
+static inline object *aj_plain_type_of(object *o)
+{
+	object *type = aj_plain_py.type(o);
+	aj_python_release(type);
+	return type;
+}
 /* Hands the layer a function of this C signature, as `name` of check/plain_code.py. */
 int aj_plain_offer(const char *name, object *(*function)(object *, object *));

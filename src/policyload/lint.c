@@ -65,7 +65,7 @@ static const struct {
 	{ "logging", "holds os and sys" },
 };
 
-/* Of these, agent code sees a part, or guarded functions (bootstrap/rail/shown.py, patches.py). */
+/* Of these, agent code sees a part, or guarded functions (bootstrap/rail/shown.py, replacements.py). */
 static const char *const guarded[] = {
 	"asyncio",
 	"builtins",

@@ -1,4 +1,4 @@
-"""The C walk of guest/plain_code.c, and its look at single expressions, beside the checker: it may decline what the checker accepts, never the
+"""The C walk of guest/plain_walk.c, and its look at single expressions, beside the checker: it may decline what the checker accepts, never the
 other way.
 Run by test_plain.py in a process of its own, as the runner's library is loaded here. Usage: FOLDER GUEST.SO MUTANTS SEED < sources as JSON
 """

@@ -13,7 +13,8 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 from agentjail.check.name_rules import DEFINABLE
 from agentjail.rail.guards import ABSENT, BY_NAME, REAL_GETATTR, REAL_IMPORT, ModuleType, import_error
 from agentjail.rail.hidden import DANGEROUS_ORIGINS, HIDDEN, NO_FILES, NO_PROCESS
-from agentjail.rail.patches import LOADED_WITH, PUBLIC_DUNDERS, patch_loaded_modules, replacement
+from agentjail.rail.patches import LOADED_WITH, PUBLIC_DUNDERS, patch_loaded_modules
+from agentjail.rail.replacements import replacement
 from agentjail.rail.shown import CHANGING, MADE, PASSED_ON, SHOWN, SysProxy, hidden_reason
 
 MAX_REFUSED, MAX_NAME = 100, 200    # refusals that the claim lists, characters of each name

@@ -1,4 +1,4 @@
-"""From source text to a code object: parse, check, insert guards, keep the last value.
+"""From source text to a code object: a file name, parse, check, insert guards, keep the last value.
 The source is parsed once; the tree that passed the check is the tree that is compiled.
 
 The functions fill the claim with the errors and return None where there is no code to run. They load error_report only then.
@@ -9,6 +9,21 @@ from agentjail.check import plain_code
 from agentjail.check.plain_code import CODE_FLAGS, PARSE_FLAGS, VALUE_NAME
 
 COMPILE_ERRORS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError)
+MAX_FILE_NAMES, MAX_SOURCES = 1024, 64
+
+
+def name_source(session, name, source):
+    """A file name that is unique in the session: tracebacks then show the right lines."""
+    counts, sources = session.name_counts, session.sources
+    n = counts.pop(name, 0) + 1
+    counts[name] = n
+    if len(counts) > MAX_FILE_NAMES:
+        del counts[next(iter(counts))]
+    unique = name if n == 1 else "%s#%d" % (name, n)
+    sources[unique] = source
+    if len(sources) > MAX_SOURCES:
+        del sources[next(iter(sources))]
+    return unique
 
 
 def compile_source(session, source, claim, value_of="expression"):

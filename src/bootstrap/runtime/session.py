@@ -11,14 +11,13 @@ from agentjail.runtime.claim import (OUT_OF_MEMORY, claim_bytes, new_claim, repo
                                      report_imports, report_last_value, report_results, report_texts, report_unawaited,
                                      report_variables)
 from agentjail.check.plain_code import VALUE_NAME, new_bindings
-from agentjail.runtime.compiler import compile_source
+from agentjail.runtime.compiler import compile_source, name_source
 from agentjail.runtime.request import DEFAULT_LIMITS, RequestError, check_policy, read_request
 
 STDIN, STDOUT, STDERR = sys.stdin, sys.stdout, sys.stderr     # before code can set others
 ModuleType = type(sys)
 CO_COROUTINE = 0x80     # as inspect.CO_COROUTINE
 LAYER_KEYS = 6          # of the policy: layer, builtin set, imports, when these are checked, clock, longest sleep
-MAX_FILE_NAMES, MAX_SOURCES = 1024, 64
 
 # Set by zygote.py, which has loaded every module already: a function that records the imports of a namespace without guards.
 IMPORT_RECORDER = None
@@ -185,7 +184,7 @@ class Session:
         source = req["code"]
         self.soft_ms = req["soft_ms"]
         self.last = req["last"]
-        self.filename = self.name_source(req["filename"], source or "")
+        self.filename = name_source(self, req["filename"], source or "")
         if sys.argv == [""]:    # as python3 FILE and python3 -c have it
             sys.argv = ["-c" if req["filename"][:1] == "<" else req["filename"]]
         namespace = self.open()
@@ -296,18 +295,6 @@ class Session:
         if "asyncio" in sys.modules:
             return True
         return "asyncio" in code.co_names and (self.guards is None or self.guards.imports.allows("asyncio"))
-
-    def name_source(self, name, source):
-        """A file name that is unique in the session: tracebacks then show the right lines."""
-        n = self.name_counts.pop(name, 0) + 1
-        self.name_counts[name] = n
-        if len(self.name_counts) > MAX_FILE_NAMES:
-            del self.name_counts[next(iter(self.name_counts))]
-        unique = name if n == 1 else "%s#%d" % (name, n)
-        self.sources[unique] = source
-        if len(self.sources) > MAX_SOURCES:
-            del self.sources[next(iter(self.sources))]
-        return unique
 
 
 def choose_clock(clock, sleep_ms):
