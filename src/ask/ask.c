@@ -76,19 +76,6 @@ static void on_deadline(struct aj_timer *timer)
 	             "this name and port are not on the jail's list, and nobody has answered whether to allow them");
 }
 
-/* May one more question reach a person? */
-static bool take_token(struct aj_asker *a, int64_t now_us)
-{
-	a->tokens = a->filled_us ? a->tokens + (double)(now_us - a->filled_us) / (EVERY_S * 1e6) : AT_ONCE;
-	if (a->tokens > AT_ONCE)
-		a->tokens = AT_ONCE;
-	a->filled_us = now_us;
-	if (a->tokens < 1)
-		return false;
-	a->tokens--;
-	return true;
-}
-
 void aj_asker_ask(struct aj_asker *a, uint32_t relay_id, const char *name, uint16_t port, aj_answered_fn *fn, void *arg)
 {
 	int64_t now_us = aj_now_us();
@@ -107,7 +94,7 @@ void aj_asker_ask(struct aj_asker *a, uint32_t relay_id, const char *name, uint1
 		why = "this name is not on the jail's list, and no name that can be shown";
 	else if (!why && was_denied(a, name, port, now_us))
 		why = "this name and port are not on the jail's list, and the answer was no";
-	else if (!why && (!q || !take_token(a, now_us)))
+	else if (!why && (!q || !aj_rate_take(&a->rate, 1.0 / EVERY_S, AT_ONCE, now_us)))
 		why = "this name and port are not on the jail's list, and too many questions were asked";
 	if (why) {
 		refuse(fn, arg, name, port, relay_id, why);

@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "egress/egress.h"
 #include "loop/loop.h"
+#include "loop/rate.h"
 #include "plan/plan.h"
 
 struct aj_asker;
@@ -79,8 +80,7 @@ struct aj_asker {
 	struct aj_ask_save *save; /* NULL: nothing is written */
 	struct aj_asked open[AJ_ASK_OPEN_MAX];
 	uint32_t last_id;
-	double tokens; /* questions that may be asked now */
-	int64_t filled_us;
+	struct aj_rate rate; /* of questions */
 	struct {
 		char name[256];
 		uint16_t port;

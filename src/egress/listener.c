@@ -36,7 +36,7 @@ static const char *over_cap(struct aj_relay *relay, int64_t now_us)
 	if (relay->connection_count >= relay->connections_max)
 		return "too many connections at once";
 	if (caps->connections_per_s &&
-	    !aj_rate_take(&relay->accepted, (unsigned)caps->connections_per_s, (unsigned)caps->connections_per_s, now_us))
+	    !aj_rate_take(&relay->accepted, (double)caps->connections_per_s, (unsigned)caps->connections_per_s, now_us))
 		return "too many new connections a second";
 	if (caps->bytes_out && relay->bytes_out > caps->bytes_out)
 		return "the jail has sent all the bytes that its policy allows";

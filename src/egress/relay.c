@@ -22,21 +22,6 @@ enum {
 	REST_US = 2 * 1000000, /* after bulk data, until the pipes are closed */
 };
 
-bool aj_rate_take(struct aj_rate *rate, unsigned per_s, unsigned most, int64_t now_us)
-{
-	if (rate->filled_us == 0)
-		rate->tokens = most;
-	else
-		rate->tokens += (double)(now_us - rate->filled_us) * per_s / 1e6;
-	if (rate->tokens > most)
-		rate->tokens = most;
-	rate->filled_us = now_us;
-	if (rate->tokens < 1)
-		return false;
-	rate->tokens--;
-	return true;
-}
-
 /* The supervisor answers questions; by closing its end or half of it, it says: no more. */
 static void on_supervisor(struct aj_io *io, uint32_t events)
 {

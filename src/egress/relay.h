@@ -7,19 +7,13 @@
 #include "helper/flow.h"
 #include "inspect/dns.h"
 #include "loop/loop.h"
+#include "loop/rate.h"
 #include "resolve/names.h"
 
 enum {
 	AJ_RELAY_SAID = 16,
 	AJ_RELAY_REPORTS_MAX = 256, /* waiting for the supervisor: no more is taken from the jail until they are fewer */
 };
-
-/* A bucket of tokens: `rate` a second, `most` at once. */
-struct aj_rate {
-	double tokens;
-	int64_t filled_us;
-};
-bool aj_rate_take(struct aj_rate *rate, unsigned per_s, unsigned most, int64_t now_us);
 
 struct aj_resolver;
 struct aj_dns_server;
