@@ -28,13 +28,13 @@ struct plan {
 	int marks;             /* for aj_changes_drop(); -1: a plan to apply */
 };
 
-static void tell(struct plan *p, enum aj_apply_told told, const struct aj_change *c)
+static void tell_caller(struct plan *p, enum aj_apply_told told, const struct aj_change *c)
 {
 	p->ret->counts[told]++;
 	p->selection.how->tell(p->selection.how->arg, told, c);
 }
 
-static void leave(struct plan *p, const struct aj_change *c)
+static void leave_change(struct plan *p, const struct aj_change *c)
 {
 	memcpy(p->left, c->path, strlen(c->path) + 1);
 }
@@ -101,23 +101,23 @@ static int on_change(void *arg, const struct aj_change *c)
 	enum aj_selected selected = aj_select(&p->selection, c);
 	struct aj_change told = *c;
 	if (selected != AJ_SELECTED) {
-		leave(p, c);
+		leave_change(p, c);
 		if (selected == AJ_SELECTED_BUT_HELD)
-			tell(p, AJ_APPLY_HELD, c);
+			tell_caller(p, AJ_APPLY_HELD, c);
 		return 0;
 	}
 	if (!told.refused && S_ISDIR(c->was.st_mode) && (c->kind == AJ_CHANGE_DELETED || c->kind == AJ_CHANGE_TYPE) &&
 	    aj_path_below(p->left, c->path))
 		told.refused = "something in the folder is left as it is";
 	if (told.refused) {
-		leave(p, c);
-		tell(p, AJ_APPLY_REFUSED, &told);
+		leave_change(p, c);
+		tell_caller(p, AJ_APPLY_REFUSED, &told);
 		return 0;
 	}
 	if (c->conflict && !p->selection.how->force)
-		tell(p, AJ_APPLY_CONFLICT, c);
+		tell_caller(p, AJ_APPLY_CONFLICT, c);
 	else
-		tell(p, AJ_APPLY_TAKEN, c);
+		tell_caller(p, AJ_APPLY_TAKEN, c);
 	add_step(p, c);
 	return 0;
 }
@@ -128,7 +128,7 @@ static int on_dropped(void *arg, const struct aj_change *c)
 	struct aj_mark mark;
 	if (aj_select(&p->selection, c) == AJ_SELECTED_NOT)
 		return 0;
-	tell(p, AJ_APPLY_TAKEN, c);
+	tell_caller(p, AJ_APPLY_TAKEN, c);
 	aj_marks_set_settled(&mark, c->path, c->is.st_mode ? aj_node_ctime_ns(&c->is) : 0);
 	if (aj_marks_append(p->marks, &mark, 1) < 0)
 		p->journal.failed = true;
@@ -170,16 +170,16 @@ static int no_journal(struct aj_error *err, int errnum, const char *what)
 	return aj_fail(err, AJ_EXIT_SETUP, "changes", errnum, "%s the journal", what);
 }
 
-static int enter(struct aj_applying *a, enum aj_phase phase)
+static int enter_phase(struct aj_applying *a, enum aj_phase phase)
 {
 	return aj_journal_enter(&a->j, phase) < 0 ? no_journal(a->err, errno, "enter the next phase of") : 0;
 }
 
 static int take_back(struct aj_applying *a)
 {
-	if (a->j.phase == AJ_PHASE_STAGING && enter(a, AJ_PHASE_UNSTAGING) < 0)
+	if (a->j.phase == AJ_PHASE_STAGING && enter_phase(a, AJ_PHASE_UNSTAGING) < 0)
 		return -1;
-	if (a->j.phase == AJ_PHASE_SWAPPING && enter(a, AJ_PHASE_UNDOING) < 0)
+	if (a->j.phase == AJ_PHASE_SWAPPING && enter_phase(a, AJ_PHASE_UNDOING) < 0)
 		return -1;
 	if (a->j.phase == AJ_PHASE_UNDOING && aj_steps_unswap(a) < 0)
 		return -1;
@@ -188,18 +188,18 @@ static int take_back(struct aj_applying *a)
 	return aj_journal_end(&a->j) < 0 ? no_journal(a->err, errno, "end") : 0;
 }
 
-static int finish(struct aj_applying *a)
+static int end_journal(struct aj_applying *a)
 {
 	return aj_steps_clean(a) < 0 ? -1 : aj_journal_end(&a->j) < 0 ? no_journal(a->err, errno, "end") : 0;
 }
 
 static int go_forward(struct aj_applying *a)
 {
-	if (a->j.phase == AJ_PHASE_STAGING && (aj_steps_stage(a) < 0 || enter(a, AJ_PHASE_SWAPPING) < 0))
+	if (a->j.phase == AJ_PHASE_STAGING && (aj_steps_stage(a) < 0 || enter_phase(a, AJ_PHASE_SWAPPING) < 0))
 		return -1;
-	if (a->j.phase == AJ_PHASE_SWAPPING && (aj_steps_swap(a) < 0 || enter(a, AJ_PHASE_CLEANING) < 0))
+	if (a->j.phase == AJ_PHASE_SWAPPING && (aj_steps_swap(a) < 0 || enter_phase(a, AJ_PHASE_CLEANING) < 0))
 		return -1;
-	return finish(a);
+	return end_journal(a);
 }
 
 /* Take the journal to its end, in the direction that it has, or back. */

@@ -13,7 +13,7 @@
 #include "tree/content.h"
 #include "tree/node.h"
 
-static int keep(struct aj_applying *a, const char *name)
+static int keep_name(struct aj_applying *a, const char *name)
 {
 	aj_buffer_text(&a->kept, strcmp(a->parent_path, ".") == 0 ? "" : a->parent_path);
 	aj_buffer_text(&a->kept, strcmp(a->parent_path, ".") == 0 ? "" : "/");
@@ -29,7 +29,7 @@ static int give_back(struct aj_applying *a, const char *from, unsigned flags)
 	if (errno == EINVAL && flags == RENAME_NOREPLACE && !aj_step_stat(a, a->at).st_mode &&
 	    renameat(a->parent, from, a->parent, a->at) == 0)
 		return 0;
-	return errno == EEXIST ? keep(a, from) : aj_step_fail(a, errno, "give back");
+	return errno == EEXIST ? keep_name(a, from) : aj_step_fail(a, errno, "give back");
 }
 
 static int drop(struct aj_applying *a, const char *name)
@@ -60,7 +60,7 @@ static int unswap_put(struct aj_applying *a)
 	if (!a->step.was_mode) {
 		if (fresh.st_mode || !now.st_mode)
 			return 0;
-		return is_ours(a) ? drop(a, a->at) : keep(a, a->at);
+		return is_ours(a) ? drop(a, a->at) : keep_name(a, a->at);
 	}
 	if (aj_step_is_old(a, &fresh)) { /* killed between the two renames; the new content goes with what was staged */
 		if (!now.st_mode)
@@ -74,7 +74,7 @@ static int unswap_put(struct aj_applying *a)
 	if (!now.st_mode)
 		return give_back(a, a->old, RENAME_NOREPLACE);
 	if (!is_ours(a))
-		return keep(a, a->old);
+		return keep_name(a, a->old);
 	if (!S_ISDIR(old.st_mode))
 		return give_back(a, a->old, 0);
 	return drop(a, a->at) < 0 ? -1 : give_back(a, a->old, RENAME_NOREPLACE);
@@ -122,7 +122,7 @@ static int unstage_folder(struct aj_applying *a)
 	if (unlinkat(a->parent, a->at, AT_REMOVEDIR) < 0 && errno != ENOENT && errno != ENOTDIR) {
 		if (errno != ENOTEMPTY && errno != EEXIST)
 			return aj_step_fail(a, errno, "remove the new folder");
-		keep(a, old.st_mode ? a->old : a->at);
+		keep_name(a, old.st_mode ? a->old : a->at);
 		return 0;
 	}
 	return old.st_mode ? give_back(a, a->old, RENAME_NOREPLACE) : 0;

@@ -76,7 +76,7 @@ _Noreturn static void lead_group(const char *command, int in, int out, pid_t par
 	_exit(126);
 }
 
-static bool put(struct aj_asked *q)
+static bool put_question(struct aj_asked *q)
 {
 	char line[AJ_ASK_LINE_BYTES];
 	size_t bytes = aj_ask_write_line(q, line);
@@ -104,7 +104,7 @@ static bool put(struct aj_asked *q)
 	return q->pidfd >= 0 && aj_loop_watch(q->asker->loop, &q->out, aj_steal(&from), EPOLLIN) == 0;
 }
 
-static void drop(struct aj_asked *q)
+static void drop_question(struct aj_asked *q)
 {
 	int fd = q->out.fd;
 	aj_loop_unwatch(q->asker->loop, &q->out);
@@ -123,4 +123,4 @@ static void close_way(struct aj_asker *a)
 	(void)a;
 }
 
-const struct aj_ask_way aj_ask_by_command = { no_answer, put, drop, close_way };
+const struct aj_ask_way aj_ask_by_command = { no_answer, put_question, drop_question, close_way };

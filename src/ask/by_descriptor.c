@@ -34,7 +34,7 @@ static void on_line(struct aj_asker *a, const char *line, size_t bytes)
 			             good ? "this name and port are not on the jail's list, and the answer was no" : no_answer);
 }
 
-static void end(struct aj_asker *a)
+static void end_questions(struct aj_asker *a)
 {
 	a->ended = true;
 	aj_loop_unwatch(a->loop, &a->io);
@@ -50,7 +50,7 @@ static void on_bytes(struct aj_io *io, uint32_t events)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		end(a);
+		end_questions(a);
 		return;
 	}
 	a->bytes += (size_t)n;
@@ -61,10 +61,10 @@ static void on_bytes(struct aj_io *io, uint32_t events)
 		memmove(a->line, newline + 1, a->bytes);
 	}
 	if (a->bytes == sizeof a->line) /* a line without an end */
-		end(a);
+		end_questions(a);
 }
 
-static bool put(struct aj_asked *q)
+static bool put_question(struct aj_asked *q)
 {
 	struct aj_asker *a = q->asker;
 	char line[AJ_ASK_LINE_BYTES];
@@ -80,7 +80,7 @@ static bool put(struct aj_asked *q)
 	return n == (ssize_t)bytes;
 }
 
-static void drop(struct aj_asked *q)
+static void drop_question(struct aj_asked *q)
 {
 	(void)q;
 }
@@ -90,4 +90,4 @@ static void close_way(struct aj_asker *a)
 	aj_loop_unwatch(a->loop, &a->io);
 }
 
-const struct aj_ask_way aj_ask_by_descriptor = { gone, put, drop, close_way };
+const struct aj_ask_way aj_ask_by_descriptor = { gone, put_question, drop_question, close_way };

@@ -62,7 +62,7 @@ static void write_text(struct aj_asker *a)
 		aj_loop_set(a->loop, &a->shown->deadline, aj_now_us()); /* nobody can answer */
 }
 
-static void pose(struct aj_asker *a)
+static void print_question(struct aj_asker *a)
 {
 	const struct aj_asked *q = a->shown;
 	char text[600];
@@ -89,7 +89,7 @@ void aj_asker_still(struct aj_asker *a)
 		return;
 	a->still = true;
 	if (a->shown)
-		pose(a);
+		print_question(a);
 }
 
 /* --- keys --- */
@@ -150,7 +150,7 @@ static void on_terminal(struct aj_io *io, uint32_t events)
 
 /* --- one after the other --- */
 
-static bool show(struct aj_asked *q)
+static bool show_question(struct aj_asked *q)
 {
 	struct aj_asker *a = q->asker;
 	if (!is_front(a) || !choose_number(a))
@@ -162,7 +162,7 @@ static bool show(struct aj_asked *q)
 	a->bytes = 0;
 	a->typed = a->posed = false;
 	if (!a->hold || a->still) {
-		pose(a);
+		print_question(a);
 	} else if (!a->held) {
 		a->held = true;
 		a->hold(a->hold_arg, true); /* aj_asker_still() follows, now or later */
@@ -180,7 +180,7 @@ static struct aj_asked *find_next(struct aj_asker *a, const struct aj_asked *end
 	return next;
 }
 
-static void drop(struct aj_asked *q)
+static void drop_question(struct aj_asked *q)
 {
 	static const char no_answer[] = "\nagentjail: no answer: denied\n";
 	struct aj_asker *a = q->asker;
@@ -196,7 +196,7 @@ static void drop(struct aj_asked *q)
 		ssize_t n = write(a->whom.fd, no_answer, sizeof no_answer - 1); /* a terminal that is stuck does not show it */
 		(void)n;
 	}
-	while ((next = find_next(a, q)) && !show(next))
+	while ((next = find_next(a, q)) && !show_question(next))
 		aj_asked_end(next, AJ_EGRESS_DENY, nobody);
 	if (!next && a->held) {
 		a->held = a->still = false;
@@ -204,9 +204,9 @@ static void drop(struct aj_asked *q)
 	}
 }
 
-static bool put(struct aj_asked *q)
+static bool put_question(struct aj_asked *q)
 {
-	return q->asker->shown || show(q); /* the next one follows the one that is shown */
+	return q->asker->shown || show_question(q); /* the next one follows the one that is shown */
 }
 
 static void close_way(struct aj_asker *a)
@@ -216,7 +216,7 @@ static void close_way(struct aj_asker *a)
 	aj_close(&a->whom.fd);
 }
 
-const struct aj_ask_way aj_ask_by_terminal = { nobody, put, drop, close_way };
+const struct aj_ask_way aj_ask_by_terminal = { nobody, put_question, drop_question, close_way };
 
 /* --- where the jail's output goes --- */
 

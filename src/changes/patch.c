@@ -37,7 +37,7 @@ struct part {
 	bool quoted;
 };
 
-static void put(const struct part *p, const char *text)
+static void put_text(const struct part *p, const char *text)
 {
 	p->put(p->arg, text, strlen(text));
 }
@@ -60,10 +60,10 @@ static void quote(struct part *p)
 
 static void put_name(const struct part *p, const char *prefix)
 {
-	put(p, p->quoted ? "\"" : "");
-	put(p, prefix);
-	put(p, p->name);
-	put(p, p->quoted ? "\"" : "");
+	put_text(p, p->quoted ? "\"" : "");
+	put_text(p, prefix);
+	put_text(p, p->name);
+	put_text(p, p->quoted ? "\"" : "");
 }
 
 /* git knows two modes of files, and one of links. */
@@ -74,31 +74,31 @@ static const char *git_mode(mode_t mode)
 
 static void put_head(const struct part *p)
 {
-	put(p, "diff --git ");
+	put_text(p, "diff --git ");
 	put_name(p, "a/");
-	put(p, " ");
+	put_text(p, " ");
 	put_name(p, "b/");
-	put(p, "\n");
+	put_text(p, "\n");
 }
 
 static void put_mode(const struct part *p, const char *which, mode_t mode)
 {
-	put(p, which);
-	put(p, git_mode(mode));
-	put(p, "\n");
+	put_text(p, which);
+	put_text(p, git_mode(mode));
+	put_text(p, "\n");
 }
 
 static void put_files(const struct part *p, bool was, bool is)
 {
 	const char *end = strchr(p->name, ' ') && !p->quoted ? "\t\n" : "\n"; /* so that the name's end is known */
-	put(p, "--- ");
+	put_text(p, "--- ");
 	if (was)
 		put_name(p, "a/");
-	put(p, was ? end : "/dev/null\n");
-	put(p, "+++ ");
+	put_text(p, was ? end : "/dev/null\n");
+	put_text(p, "+++ ");
 	if (is)
 		put_name(p, "b/");
-	put(p, is ? end : "/dev/null\n");
+	put_text(p, is ? end : "/dev/null\n");
 }
 
 /* --- contents --- */
@@ -154,7 +154,7 @@ static int put_whole(const struct part *p, const struct side *s, char sign)
 		}
 	lines += open;
 	snprintf(head, sizeof head, sign == '+' ? "@@ -0,0 +%d,%llu @@\n" : "@@ -%d,%llu +0,0 @@\n", lines > 0, (unsigned long long)lines);
-	put(p, lines ? head : "");
+	put_text(p, lines ? head : "");
 	open = false;
 	for (uint64_t at = 0; n >= 0 && (n = read_side(s, chunk, CHUNK, at)) > 0; at += (uint64_t)n)
 		for (const char *from = chunk, *end = chunk + n; from < end;) {
@@ -166,7 +166,7 @@ static int put_whole(const struct part *p, const struct side *s, char sign)
 			from = to;
 		}
 	if (open)
-		put(p, "\n\\ No newline at end of file\n");
+		put_text(p, "\n\\ No newline at end of file\n");
 	free(chunk);
 	return n < 0 ? aj_fail(p->err, AJ_EXIT_SETUP, "changes", errno, "read `%s`", p->path) : 0;
 }
@@ -242,9 +242,9 @@ static int put_one(const struct part *p, const struct side *s, bool made)
 	if (!s->mode)
 		return 0;
 	if (s->binary) {
-		put(p, made ? "Binary file b/" : "Binary file a/");
-		put(p, p->name);
-		put(p, made ? " is new\n" : " is deleted\n");
+		put_text(p, made ? "Binary file b/" : "Binary file a/");
+		put_text(p, p->name);
+		put_text(p, made ? " is new\n" : " is deleted\n");
 		return 0;
 	}
 	put_head(p);
@@ -259,11 +259,11 @@ static int put_changed(const struct part *p, const struct side *was, const struc
 {
 	bool mode = strcmp(git_mode(was->mode), git_mode(is->mode)) != 0;
 	if (content && (was->binary || is->binary)) {
-		put(p, "Binary files a/");
-		put(p, p->name);
-		put(p, " and b/");
-		put(p, p->name);
-		put(p, " differ\n");
+		put_text(p, "Binary files a/");
+		put_text(p, p->name);
+		put_text(p, " and b/");
+		put_text(p, p->name);
+		put_text(p, " differ\n");
 		return 0;
 	}
 	if (!content && !mode)

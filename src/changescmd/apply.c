@@ -21,7 +21,7 @@ struct telling {
 	json_t *lists[AJ_APPLY_TOLD];
 };
 
-static void tell(void *arg, enum aj_apply_told told, const struct aj_change *c)
+static void tell_person(void *arg, enum aj_apply_told told, const struct aj_change *c)
 {
 	struct telling *t = arg;
 	if (t->json) {
@@ -85,8 +85,8 @@ static void print_done(const struct aj_changes_args *args, const struct aj_chang
 		fprintf(stderr, "%zu held: name each, or the folder that holds it, to apply it too\n", done->counts[AJ_APPLY_HELD]);
 }
 
-static int end(const struct aj_changes_args *args, const struct aj_change_state *s, struct telling *t, struct aj_applied *done,
-               int result, const struct aj_error *err, const char *verb)
+static int end_telling(const struct aj_changes_args *args, const struct aj_change_state *s, struct telling *t,
+                       struct aj_applied *done, int result, const struct aj_error *err, const char *verb)
 {
 	if (args->json)
 		print_json(t, done, s->id, result < 0, err);
@@ -101,7 +101,7 @@ static int end(const struct aj_changes_args *args, const struct aj_change_state 
 	return result;
 }
 
-static struct telling begin(const struct aj_changes_args *args)
+static struct telling begin_telling(const struct aj_changes_args *args)
 {
 	struct telling t = { .json = args->json };
 	for (int i = 0; i < AJ_APPLY_TOLD; i++)
@@ -111,22 +111,22 @@ static struct telling begin(const struct aj_changes_args *args)
 
 int aj_changes_apply(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
 {
-	struct telling t = begin(args);
+	struct telling t = begin_telling(args);
 	struct aj_applied done;
-	struct aj_apply_how how = { args->paths, args->paths_count, args->force, tell, &t };
+	struct aj_apply_how how = { args->paths, args->paths_count, args->force, tell_person, &t };
 	int result = args->abort ? aj_apply_abort(state, &done, err) : aj_apply(state, &how, &done, err);
-	return end(args, state, &t, &done, result, err, "applied");
+	return end_telling(args, state, &t, &done, result, err, "applied");
 }
 
 static int discard_some(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
 {
-	struct telling t = begin(args);
+	struct telling t = begin_telling(args);
 	struct aj_applied done;
-	struct aj_apply_how how = { args->paths, args->paths_count, false, tell, &t };
+	struct aj_apply_how how = { args->paths, args->paths_count, false, tell_person, &t };
 	if (aj_change_state_trees(state, err) < 0)
 		return -1;
 	int result = aj_changes_drop(state, &how, &done, err);
-	return end(args, state, &t, &done, result, err, "discarded");
+	return end_telling(args, state, &t, &done, result, err, "discarded");
 }
 
 /* Runs that are under way stay, and those whose apply was interrupted: their journals know how to take it back. */

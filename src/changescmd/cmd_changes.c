@@ -39,7 +39,7 @@ static void usage(FILE *out)
 	             "Exit status: 0 done, 1 conflicts, 2 wrong use, 125 a system call failed.\n");
 }
 
-static int wrong(struct aj_error *err, const char *what, const char *word)
+static int refuse_word(struct aj_error *err, const char *what, const char *word)
 {
 	aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s `%s`", what, word);
 	aj_advise(err, "agentjail changes --help");
@@ -71,18 +71,18 @@ static int parse(struct aj_changes_args *a, int takes, int argc, char **argv, st
 			options = false;
 		else if (options && word[0] == '-') {
 			if (!set_switch(a, word, takes))
-				return wrong(err, "unexpected option", word);
+				return refuse_word(err, "unexpected option", word);
 		} else if (!a->id && (takes & WITH_ID))
 			a->id = word;
 		else if (takes & WITH_PATHS)
 			a->paths[a->paths_count++] = word;
 		else
-			return wrong(err, "unexpected", word);
+			return refuse_word(err, "unexpected", word);
 	}
 	if (a->all ? a->id != NULL : (takes & WITH_ID) && !a->id)
-		return wrong(err, a->all ? "no ID goes with --all:" : "no ID is given to", a->all ? a->id : argv[1]);
+		return refuse_word(err, a->all ? "no ID goes with --all:" : "no ID is given to", a->all ? a->id : argv[1]);
 	if ((a->abort && (a->force || a->paths_count)))
-		return wrong(err, "neither a PATH nor --force goes with", "--abort");
+		return refuse_word(err, "neither a PATH nor --force goes with", "--abort");
 	return 0;
 }
 
@@ -92,13 +92,13 @@ static int plain_paths(struct aj_changes_args *a, const char *workspace, struct 
 	for (size_t i = 0; i < a->paths_count; i++) {
 		const char *word = a->paths[i], *rest = word[0] == '/' ? aj_path_rest(word, workspace) : word;
 		if (!*word || !rest)
-			return wrong(err, "not a path in the workspace:", word);
+			return refuse_word(err, "not a path in the workspace:", word);
 		for (const char *at = rest; *at; at += strcspn(at, "/"), at += strspn(at, "/"))
 			if (strcspn(at, "/") == 2 && strncmp(at, "..", 2) == 0)
-				return wrong(err, "a path with `..`:", word);
+				return refuse_word(err, "a path with `..`:", word);
 		const char *plain = aj_path_simplify(aj_printf(a->arena, "/%s", rest), a->arena) + 1;
 		if (strlen(plain) >= 4096)
-			return wrong(err, "a path that is too long:", "PATH");
+			return refuse_word(err, "a path that is too long:", "PATH");
 		a->paths[i] = *plain ? plain : ".";
 	}
 	return 0;
@@ -155,7 +155,7 @@ int aj_cmd_changes(int argc, char **argv)
 		sub++;
 	int code;
 	if (sub == SUBCOMMANDS)
-		code = wrong(&err, argc < 2 ? "no subcommand is given to" : "unknown subcommand", argc < 2 ? "changes" : argv[1]);
+		code = refuse_word(&err, argc < 2 ? "no subcommand is given to" : "unknown subcommand", argc < 2 ? "changes" : argv[1]);
 	else if ((code = parse(&args, subcommands[sub].takes, argc, argv, &err)) == 0)
 		code = run_sub(sub, &args, &err);
 	if (code < 0)

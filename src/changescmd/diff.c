@@ -25,7 +25,7 @@ struct diff {
 	size_t count, held_count, repository_count;
 };
 
-static void put(void *arg, const char *data, size_t bytes)
+static void print_part(void *arg, const char *data, size_t bytes)
 {
 	struct diff *d = arg;
 	if (d->args->json) {
@@ -82,7 +82,7 @@ static int on_change(void *arg, const struct aj_change *c)
 		wanted = strcmp(d->args->paths[i], ".") == 0 || aj_path_within(c->path, d->args->paths[i]);
 	if (!wanted || c->refused || left_out(d, c))
 		return 0;
-	if (aj_patch(d->state, c, put, d, d->err) < 0)
+	if (aj_patch(d->state, c, print_part, d, d->err) < 0)
 		return -1;
 	if (d->args->json)
 		print_json(d, c);

@@ -20,7 +20,7 @@ struct run {
 	size_t count, conflicts;
 };
 
-static int count(void *arg, const struct aj_change *c)
+static int count_change(void *arg, const struct aj_change *c)
 {
 	struct run *r = arg;
 	r->count++;
@@ -34,11 +34,11 @@ static int newest_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-static void look(int all, const char *id, struct run *r)
+static void read_run(int all, const char *id, struct run *r)
 {
 	*r = (struct run){ 0 };
 	if (aj_change_state_open(all, id, &r->state, &r->err) == 0 && aj_change_state_trees(&r->state, &r->err) == 0)
-		aj_changes_walk(&r->state, count, r, &r->err);
+		aj_changes_walk(&r->state, count_change, r, &r->err);
 }
 
 static void set_count(json_t *row, const struct run *r)
@@ -101,7 +101,7 @@ int aj_changes_list(const struct aj_changes_args *args, struct aj_error *err)
 		abort();
 	for (size_t i = 0; i < names.count; i++)
 		if (aj_changes_id_valid(names.items[i])) {
-			look(all, names.items[i], &runs[found]);
+			read_run(all, names.items[i], &runs[found]);
 			/* Of all runs at once there would be too many. */
 			aj_close(&runs[found].state.view);
 			aj_close(&runs[found].state.workspace);

@@ -23,7 +23,7 @@ struct show {
 	struct aj_arena arena;
 };
 
-static bool wanted(const struct aj_changes_args *args, const char *path)
+static bool is_wanted(const struct aj_changes_args *args, const char *path)
 {
 	bool found = args->paths_count == 0;
 	for (size_t i = 0; i < args->paths_count && !found; i++)
@@ -34,7 +34,7 @@ static bool wanted(const struct aj_changes_args *args, const char *path)
 static int on_change(void *arg, const struct aj_change *c)
 {
 	struct show *s = arg;
-	if (!wanted(s->args, c->path))
+	if (!is_wanted(s->args, c->path))
 		return 0;
 	s->kinds[c->kind]++;
 	s->conflicts += c->conflict != NULL;

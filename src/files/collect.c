@@ -266,7 +266,7 @@ static bool next_folder(struct aj_collect *c)
 }
 
 /* False: everything was looked at. */
-static bool step(struct aj_collect *c)
+static bool collect_next(struct aj_collect *c)
 {
 	const struct dirent *e;
 	errno = 0; /* readdir() tells an error from the end by it alone */
@@ -293,7 +293,7 @@ static bool step(struct aj_collect *c)
 
 bool aj_collect_turn(struct aj_collect *c, int64_t until_us)
 {
-	while (step(c))
+	while (collect_next(c))
 		if (aj_now_us() >= until_us)
 			return false;
 	return true;

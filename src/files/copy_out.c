@@ -118,7 +118,7 @@ const char *aj_copy_out_add(struct aj_copy_out *copy, const void *data, size_t b
 	return !copy->name || aj_write_all(copy->fd, data, bytes) == 0 ? NULL : why(errno);
 }
 
-static void end(struct aj_copy_out *copy, bool keep)
+static void end_file(struct aj_copy_out *copy, bool keep)
 {
 	if (!keep)
 		unlinkat(copy->parent, copy->name, 0);
@@ -133,12 +133,12 @@ const char *aj_copy_out_end(struct aj_copy_out *copy)
 	if (!copy->name)
 		return NULL;
 	int fd = aj_steal(&copy->fd), error = close(fd) < 0 ? errno : 0; /* a network's file system may say only now that the disk is full */
-	end(copy, !error);
+	end_file(copy, !error);
 	return error ? why(error) : NULL;
 }
 
 void aj_copy_out_drop(struct aj_copy_out *copy)
 {
 	if (copy->name)
-		end(copy, false);
+		end_file(copy, false);
 }

@@ -8,7 +8,7 @@
 #include "gen/places.h"
 
 /* Print `text`, each of `special` with a backslash before it; a quote as '\''. */
-static void put(const char *text, const char *special)
+static void print_escaped(const char *text, const char *special)
 {
 	for (; *text; text++)
 		printf(*text == '\'' ? "'\\''" : strchr(special, *text) ? "\\%c" : "%c", *text);
@@ -99,7 +99,7 @@ static void zsh_words(const char *command)
 	printf("\t('%s')\n\t\tnames=(\n", command);
 	do {
 		printf("\t\t\t'%s:", word.text);
-		put(word.help, "\\:");
+		print_escaped(word.help, "\\:");
 		printf("'\n");
 	} while (next_word(command, &i, &word));
 	printf("\t\t\t--help:help\n%s\t\t)\n\t\t;;\n", *command ? "" : "\t\t\t'--version:the version'\n");
@@ -128,10 +128,10 @@ static void print_zsh(void)
 		for (const struct aj_option_row *row = p->rows; row < p->rows + p->count; row++) {
 			printf(" \\\n\t\t\t'%s%s%s[", strstr(row->help, "repeat") ? "*" : "", row->name,
 			       row->value && row->name[1] == '-' ? "=" : "");
-			put(row->help, "\\[]:");
+			print_escaped(row->help, "\\[]:");
 			printf(row->value ? "]:" : "]'");
 			if (row->value) {
-				put(row->value, "\\:");
+				print_escaped(row->value, "\\:");
 				printf(":");
 				zsh_action(row, aj_kind_of(row));
 			}
@@ -154,7 +154,7 @@ static void fish_words(const char *command)
 	struct word word;
 	for (size_t i = 0; next_word(command, &i, &word);) {
 		printf("complete -c agentjail -n '__agentjail_after%s%s' -a %s -d '", *command ? " " : "", command, word.text);
-		put(word.help, "\\");
+		print_escaped(word.help, "\\");
 		printf("'\n");
 	}
 }
@@ -179,7 +179,7 @@ static void print_fish(void)
 			else
 				fputs(values[aj_kind_of(row)], stdout);
 			printf(" -d '");
-			put(row->help, "\\");
+			print_escaped(row->help, "\\");
 			printf("'\n");
 		}
 		if (p->operand <= AJ_KIND_TEXT)

@@ -12,7 +12,7 @@ enum { TYPES = sizeof type_names / sizeof *type_names };
 
 static json_t *field_schema(const struct aj_field *field);
 
-static const struct aj_field *find(const char *path)
+static const struct aj_field *row_of_path(const char *path)
 {
 	for (const struct aj_field *f = aj_fields; f->path; f++)
 		if (strcmp(f->path, path) == 0)
@@ -79,7 +79,7 @@ static json_t *field_schema(const struct aj_field *f)
 	if (f->most) /* of a string bytes are counted, of which no character has fewer than one */
 		json_object_set_new(schema, f->types & AJ_FIELD_ARRAY ? "maxItems" : "maxLength", json_integer(f->most));
 	snprintf(path, sizeof path, "%s[]", f->path);
-	const struct aj_field *item = find(path);
+	const struct aj_field *item = row_of_path(path);
 	if (item)
 		json_object_set_new(schema, "items", field_schema(item));
 	if (f->types & AJ_FIELD_OBJECT)

@@ -77,7 +77,8 @@ size_t aj_change_protected(const struct aj_change_record *record, const char *pa
 
 /* Why the change is held, by its path in plain names. `in_git`: what follows in it after a repository's folder; NULL: the change is in none.
  * `*ret_bytes`: of the part of `path` that is the held place. */
-static const char *reason(const struct aj_change *c, const char *path, const char *in_git, const struct aj_change_state *s, size_t *ret_bytes)
+static const char *reason_to_hold(const struct aj_change *c, const char *path, const char *in_git,
+                                  const struct aj_change_state *s, size_t *ret_bytes)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	size_t bytes = in_git ? aj_git_obeyed(in_git) : 0;
@@ -115,6 +116,6 @@ void aj_change_hold(struct aj_change *c, const char *below, const struct aj_chan
 		in_git += in_git > path && *in_git == '/';
 	}
 	size_t bytes = strlen(path);
-	c->held = reason(c, path, in_git, s, &bytes);
+	c->held = reason_to_hold(c, path, in_git, s, &bytes);
 	c->held_bytes = c->held ? aj_spelling_bytes(c->path, aj_spelling_count(path, bytes)) : 0;
 }

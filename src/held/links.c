@@ -78,7 +78,7 @@ static ssize_t read_link(struct following *f)
 }
 
 /* Append a name, or take the last away for `..`. */
-static bool step(struct following *f, const char *name, size_t bytes)
+static bool follow_name(struct following *f, const char *name, size_t bytes)
 {
 	if (!aj_path_part_valid(name, bytes)) {
 		if (bytes < 2)
@@ -101,12 +101,12 @@ static bool step(struct following *f, const char *name, size_t bytes)
 
 /* Follow `rest`, relative to the workspace, so that f->path is where it leads. False: out of the workspace, or it cannot be told where.
  * An empty f->path: to the workspace itself, or to where only root writes. */
-static bool follow(struct following *f, const char *rest, struct aj_arena *arena)
+static bool follow_target(struct following *f, const char *rest, struct aj_arena *arena)
 {
 	unsigned followed = 0;
 	while (*rest) {
 		size_t bytes = strcspn(rest, "/"), before = f->bytes;
-		if (!step(f, rest, bytes))
+		if (!follow_name(f, rest, bytes))
 			return false;
 		rest += bytes + strspn(rest + bytes, "/");
 		ssize_t n = f->bytes > before ? read_link(f) : 0;
@@ -126,7 +126,7 @@ static bool follow(struct following *f, const char *rest, struct aj_arena *arena
 
 /* --- judging --- */
 
-static bool has(const struct aj_change_state *s, const char *folder, size_t bytes, const char *name)
+static bool folder_has(const struct aj_change_state *s, const char *folder, size_t bytes, const char *name)
 {
 	char path[PATH_MAX + 16];
 	struct stat st;
@@ -138,7 +138,7 @@ static bool has(const struct aj_change_state *s, const char *folder, size_t byte
 static bool through_repository(const struct aj_change_state *s, const char *path)
 {
 	for (size_t bytes = strcspn(path, "/"); bytes > 0; bytes += path[bytes] ? 1 + strcspn(path + bytes + 1, "/") : 0) {
-		if (has(s, path, bytes, "HEAD") && (has(s, path, bytes, "refs") || has(s, path, bytes, "commondir")))
+		if (folder_has(s, path, bytes, "HEAD") && (folder_has(s, path, bytes, "refs") || folder_has(s, path, bytes, "commondir")))
 			return true;
 		if (!path[bytes])
 			break;
@@ -172,7 +172,7 @@ static const char *leads_badly(const struct aj_change *c, const char *target, co
 		return held;
 	for (int view = 0; view < 2; view++) {
 		struct following f = { .s = s, .view = view };
-		if (!follow(&f, begin, arena))
+		if (!follow_target(&f, begin, arena))
 			return out;
 		if (is_held_place(s, f.path, arena))
 			return held;

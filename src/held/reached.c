@@ -147,7 +147,7 @@ bool aj_change_reach(struct aj_change_state *state, unsigned budget_ms)
 /* --- the answer --- */
 
 /* The bytes of `path` that `folder` takes of it, in any case of letters; 0: it is elsewhere. */
-static size_t within(const char *path, const char *folder)
+static size_t within_place(const char *path, const char *folder)
 {
 	size_t bytes = strlen(folder);
 	return strncasecmp(path, folder, bytes) == 0 && (path[bytes] == '\0' || path[bytes] == '/') ? bytes : 0;
@@ -158,10 +158,10 @@ size_t aj_change_reached(const struct aj_change_state *state, const char *path)
 	const struct aj_git_named *n = state->reached;
 	size_t bytes = n && n->all ? strlen(path) : 0;
 	for (size_t i = 0; n && i < n->places.count && !bytes; i++)
-		bytes = within(path, n->places.items[i]);
+		bytes = within_place(path, n->places.items[i]);
 	for (size_t i = 0; n && i < n->anywhere.count && !bytes; i++)
 		for (const char *at = path; at && !bytes; at = strchr(at, '/'), at += at != NULL)
-			if ((bytes = within(at, n->anywhere.items[i])) > 0)
+			if ((bytes = within_place(at, n->anywhere.items[i])) > 0)
 				bytes += (size_t)(at - path);
 	return bytes;
 }
@@ -171,9 +171,9 @@ bool aj_change_reached_below(const struct aj_change_state *state, const char *pa
 	const struct aj_git_named *n = state->reached;
 	bool found = false;
 	for (size_t i = 0; n && i < n->places.count && !found; i++)
-		found = within(n->places.items[i], path) > 0;
+		found = within_place(n->places.items[i], path) > 0;
 	for (size_t i = 0; n && i < n->anywhere.count && !found; i++)
 		for (const char *at = path; at && !found; at = strchr(at, '/'), at += at != NULL)
-			found = within(n->anywhere.items[i], at) > 0;
+			found = within_place(n->anywhere.items[i], at) > 0;
 	return found;
 }

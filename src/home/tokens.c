@@ -44,7 +44,7 @@ static void hide(struct search *s)
 }
 
 /* Go from the folder, the first `at` bytes of the search's path, to a name in it. */
-static bool enter(struct search *s, size_t at, const char *name)
+static bool append_name(struct search *s, size_t at, const char *name)
 {
 	size_t room = sizeof s->path - at;
 	if ((size_t)snprintf(s->path + at, room, "/%s", name) < room)
@@ -72,11 +72,11 @@ static void expand(struct search *s, const char *pattern, found_fn *found)
 	}
 	for (const struct dirent *e; folder && (e = readdir(folder)); s->path[at] = '\0')
 		if (e->d_type != DT_REG && !aj_path_is_dots(e->d_name) && fnmatch(part, e->d_name, FNM_NOESCAPE) == 0 &&
-		    enter(s, at, e->d_name))
+		    append_name(s, at, e->d_name))
 			expand(s, rest, found);
 	if (folder)
 		closedir(folder);
-	else if (enter(s, at, part) && lstat(s->path, &st) == 0 && (pattern[bytes] || !S_ISDIR(st.st_mode)))
+	else if (append_name(s, at, part) && lstat(s->path, &st) == 0 && (pattern[bytes] || !S_ISDIR(st.st_mode)))
 		expand(s, rest, found);
 	s->path[at] = '\0';
 }
@@ -90,7 +90,7 @@ static void expand_all(struct search *s, const char *const patterns[], found_fn 
 		for (size_t i = 0; patterns[i]; i++) {
 			size_t bytes = strcspn(patterns[i], "/");
 			bool fits = strncmp(e->d_name, patterns[i], bytes) == 0 && !e->d_name[bytes];
-			if (fits && (patterns[i][bytes] || e->d_type != DT_DIR) && enter(s, at, e->d_name))
+			if (fits && (patterns[i][bytes] || e->d_type != DT_DIR) && append_name(s, at, e->d_name))
 				expand(s, patterns[i] + bytes + (patterns[i][bytes] == '/'), found);
 			s->path[at] = '\0';
 		}

@@ -69,7 +69,7 @@ static const char *source_of(struct search *s, const char *folder)
 	return aj_strdup(s->arena, real);
 }
 
-static void show(struct search *s, const char *folder)
+static void show_folder(struct search *s, const char *folder)
 {
 	const char *source = source_of(s, folder), *workspace = s->request->workspace;
 	/* A folder of the workspace is there already, and a jail may have written it. */
@@ -87,7 +87,7 @@ static void show(struct search *s, const char *folder)
 	*AJ_PUSH(s->arena, &s->request->tools) = bind;
 }
 
-static void take(struct search *s, const struct aj_toolchain *tool, const char *entry, const char *home)
+static void add_toolchain(struct search *s, const struct aj_toolchain *tool, const char *entry, const char *home)
 {
 	for (size_t i = 0; i < AJ_TOOLCHAIN_FOLDERS && tool->shown[i].path; i++) {
 		const struct aj_toolchain_folder *f = &tool->shown[i];
@@ -98,7 +98,7 @@ static void take(struct search *s, const struct aj_toolchain *tool, const char *
 		                                               : expand(s, f->path, home);
 		if (!folder || !is_folder(folder))
 			continue;
-		show(s, folder);
+		show_folder(s, folder);
 		if (f->variable)
 			*AJ_PUSH(s->arena, &s->request->tool_env) = aj_printf(s->arena, "%s=%s", f->variable, folder);
 	}
@@ -115,7 +115,7 @@ static bool betrays(struct search *s, const char *entry, const char *name)
 				const char *pattern = expand(s, tool->on_path[i], s->homes[h]);
 				if (!pattern || fnmatch(pattern, entry, FNM_PATHNAME | FNM_NOESCAPE) != 0)
 					continue;
-				take(s, tool, entry, s->homes[h]);
+				add_toolchain(s, tool, entry, s->homes[h]);
 				found = true;
 				break;
 			}
@@ -140,7 +140,7 @@ static bool find_usual(struct search *s, const char *name)
 			const char *entry = strchr(tool->on_path[i], '*') ? NULL : expand(s, tool->on_path[i], s->homes[0]);
 			if (!entry || !is_folder(entry))
 				continue;
-			take(s, tool, entry, s->homes[0]);
+			add_toolchain(s, tool, entry, s->homes[0]);
 			found = true;
 		}
 	return found;

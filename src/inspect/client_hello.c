@@ -24,7 +24,7 @@ struct cursor {
 	bool stopped;
 };
 
-static bool stop(struct cursor *c, enum aj_hello fault)
+static bool stop_reading(struct cursor *c, enum aj_hello fault)
 {
 	if (!c->stopped)
 		c->fault = fault;
@@ -49,14 +49,14 @@ static bool open_record(struct cursor *c, bool first)
 {
 	size_t there = (size_t)(c->end - c->at);
 	if (there > 0 && c->at[0] != HANDSHAKE)
-		return stop(c, first ? AJ_HELLO_NOT_TLS : AJ_HELLO_MALFORMED);
+		return stop_reading(c, first ? AJ_HELLO_NOT_TLS : AJ_HELLO_MALFORMED);
 	if ((there > 1 && c->at[1] != 3) || (there > 2 && c->at[2] > 4))
-		return stop(c, first ? odd_version(c->at, there) : AJ_HELLO_MALFORMED);
+		return stop_reading(c, first ? odd_version(c->at, there) : AJ_HELLO_MALFORMED);
 	if (there < RECORD_HEADER)
-		return stop(c, AJ_HELLO_MORE);
+		return stop_reading(c, AJ_HELLO_MORE);
 	c->record = (size_t)c->at[3] << 8 | c->at[4];
 	if (c->record == 0 || c->record > RECORD_MAX)
-		return stop(c, AJ_HELLO_MALFORMED);
+		return stop_reading(c, AJ_HELLO_MALFORMED);
 	c->at += RECORD_HEADER;
 	return true;
 }
@@ -66,7 +66,7 @@ static bool take_byte(struct cursor *c, uint8_t *ret)
 	if (c->stopped || (c->record == 0 && !open_record(c, false)))
 		return false;
 	if (c->at == c->end)
-		return stop(c, AJ_HELLO_MORE);
+		return stop_reading(c, AJ_HELLO_MORE);
 	*ret = *c->at++;
 	c->record--;
 	return true;
@@ -78,11 +78,11 @@ struct part {
 	size_t left;
 };
 
-static bool take(struct part *p, size_t bytes, size_t *ret)
+static bool take_number(struct part *p, size_t bytes, size_t *ret)
 {
 	size_t value = 0;
 	if (bytes > p->left)
-		return stop(p->c, AJ_HELLO_MALFORMED);
+		return stop_reading(p->c, AJ_HELLO_MALFORMED);
 	p->left -= bytes;
 	while (bytes--) {
 		uint8_t byte = 0;
@@ -94,10 +94,10 @@ static bool take(struct part *p, size_t bytes, size_t *ret)
 	return true;
 }
 
-static bool skip(struct part *p, size_t bytes)
+static bool skip_bytes(struct part *p, size_t bytes)
 {
 	if (bytes > p->left)
-		return stop(p->c, AJ_HELLO_MALFORMED);
+		return stop_reading(p->c, AJ_HELLO_MALFORMED);
 	p->left -= bytes;
 	while (bytes) {
 		struct cursor *c = p->c;
@@ -119,10 +119,10 @@ static bool skip(struct part *p, size_t bytes)
 static bool take_vector(struct part *p, size_t bytes, size_t min, struct part *ret)
 {
 	size_t length = 0;
-	if (!take(p, bytes, &length))
+	if (!take_number(p, bytes, &length))
 		return false;
 	if (length < min || length > p->left)
-		return stop(p->c, AJ_HELLO_MALFORMED);
+		return stop_reading(p->c, AJ_HELLO_MALFORMED);
 	p->left -= length;
 	*ret = (struct part){ p->c, length };
 	return true;
@@ -133,20 +133,20 @@ static bool take_host_name(struct part *p, char ret_name[256])
 {
 	size_t bytes = 0, label = 0, c = 0;
 	if (p->left > NAME_MAX_BYTES + 1)
-		return stop(p->c, AJ_HELLO_MALFORMED);
+		return stop_reading(p->c, AJ_HELLO_MALFORMED);
 	while (p->left) {
-		if (!take(p, 1, &c))
+		if (!take_number(p, 1, &c))
 			return false;
 		bool dot = c == '.', valid = c < 0x80 && (isalnum((int)c) || c == '-' || c == '_');
 		if (dot ? label == 0 : !valid || label == 63)
-			return stop(p->c, AJ_HELLO_MALFORMED);
+			return stop_reading(p->c, AJ_HELLO_MALFORMED);
 		label = dot ? 0 : label + 1;
 		ret_name[bytes++] = (char)tolower((int)c);
 	}
 	if (bytes && label == 0)
 		bytes--; /* one dot at the end names the same host */
 	if (bytes == 0 || bytes > NAME_MAX_BYTES)
-		return stop(p->c, AJ_HELLO_MALFORMED);
+		return stop_reading(p->c, AJ_HELLO_MALFORMED);
 	ret_name[bytes] = '\0';
 	return true;
 }
@@ -156,12 +156,12 @@ static bool take_server_name(struct part *extension, char ret_name[256])
 {
 	struct part list = { 0 }, name = { 0 };
 	size_t type = 0;
-	if (!take_vector(extension, 2, 1, &list) || !take(&list, 1, &type))
+	if (!take_vector(extension, 2, 1, &list) || !take_number(&list, 1, &type))
 		return false;
 	if (extension->left || type != HOST_NAME)
-		return stop(extension->c, AJ_HELLO_MALFORMED);
+		return stop_reading(extension->c, AJ_HELLO_MALFORMED);
 	if (!take_vector(&list, 2, 1, &name) || list.left)
-		return stop(extension->c, AJ_HELLO_MALFORMED);
+		return stop_reading(extension->c, AJ_HELLO_MALFORMED);
 	return take_host_name(&name, ret_name);
 }
 
@@ -176,16 +176,16 @@ static bool take_extensions(struct part *list, bool *ret_named, bool *ret_ech, c
 	while (list->left) {
 		size_t type = 0;
 		struct part extension = { 0 };
-		if (!take(list, 2, &type) || !take_vector(list, 2, 0, &extension))
+		if (!take_number(list, 2, &type) || !take_vector(list, 2, 0, &extension))
 			return false;
 		*ret_ech |= is_ech(type);
 		if (type != SERVER_NAME) {
-			if (!skip(&extension, extension.left))
+			if (!skip_bytes(&extension, extension.left))
 				return false;
 			continue;
 		}
 		if (*ret_named)
-			return stop(list->c, AJ_HELLO_MALFORMED);
+			return stop_reading(list->c, AJ_HELLO_MALFORMED);
 		if (!take_server_name(&extension, name))
 			return false;
 		*ret_named = true;
@@ -196,18 +196,18 @@ static bool take_extensions(struct part *list, bool *ret_named, bool *ret_ech, c
 static bool take_hello(struct part *p, bool *ret_named, bool *ret_ech, char name[256])
 {
 	struct part session = { 0 }, ciphers = { 0 }, compressions = { 0 }, extensions = { 0 };
-	if (!skip(p, 2 + 32)) /* version, random */
+	if (!skip_bytes(p, 2 + 32)) /* version, random */
 		return false;
-	if (!take_vector(p, 1, 0, &session) || session.left > 32 || !skip(&session, session.left))
-		return stop(p->c, AJ_HELLO_MALFORMED);
-	if (!take_vector(p, 2, 2, &ciphers) || ciphers.left % 2 || !skip(&ciphers, ciphers.left))
-		return stop(p->c, AJ_HELLO_MALFORMED);
-	if (!take_vector(p, 1, 1, &compressions) || !skip(&compressions, compressions.left))
-		return stop(p->c, AJ_HELLO_MALFORMED);
+	if (!take_vector(p, 1, 0, &session) || session.left > 32 || !skip_bytes(&session, session.left))
+		return stop_reading(p->c, AJ_HELLO_MALFORMED);
+	if (!take_vector(p, 2, 2, &ciphers) || ciphers.left % 2 || !skip_bytes(&ciphers, ciphers.left))
+		return stop_reading(p->c, AJ_HELLO_MALFORMED);
+	if (!take_vector(p, 1, 1, &compressions) || !skip_bytes(&compressions, compressions.left))
+		return stop_reading(p->c, AJ_HELLO_MALFORMED);
 	if (p->left == 0)
 		return true; /* a hello without extensions, as old as SSL 3 */
 	if (!take_vector(p, 2, 0, &extensions) || p->left)
-		return stop(p->c, AJ_HELLO_MALFORMED);
+		return stop_reading(p->c, AJ_HELLO_MALFORMED);
 	return take_extensions(&extensions, ret_named, ret_ech, name);
 }
 
@@ -221,9 +221,9 @@ enum aj_hello aj_client_hello(const uint8_t *data, size_t bytes, char ret_name[2
 	ret_name[0] = '\0';
 	if (!open_record(&c, true))
 		return c.fault;
-	if (take(&header, 1, &type) && type != CLIENT_HELLO)
+	if (take_number(&header, 1, &type) && type != CLIENT_HELLO)
 		return AJ_HELLO_MALFORMED;
-	if (take(&header, 3, &length) && length > AJ_HELLO_MAX_BYTES)
+	if (take_number(&header, 3, &length) && length > AJ_HELLO_MAX_BYTES)
 		return AJ_HELLO_TOO_LONG;
 	struct part hello = { &c, length };
 	bool whole = !c.stopped && take_hello(&hello, &named, &ech, name);

@@ -68,7 +68,7 @@ int aj_lib_files(const struct agentjail_file *files, size_t count, json_t **ret,
 	return 0;
 }
 
-static int enter(agentjail_session *s, const char *path, struct aj_error *err)
+static int enter_files(agentjail_session *s, const char *path, struct aj_error *err)
 {
 	if (aj_lib_enter_session(s, err) < 0)
 		return -1;
@@ -79,14 +79,14 @@ int64_t agentjail_session_read_file(agentjail_session *s, const char *path, uint
                                     struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	ssize_t n = enter(s, path, &err) < 0 ? -1 : aj_session_read_bytes(s->inner, path, offset, buffer, bytes, &err);
+	ssize_t n = enter_files(s, path, &err) < 0 ? -1 : aj_session_read_bytes(s->inner, path, offset, buffer, bytes, &err);
 	return n < 0 ? aj_lib_refuse(&err, ret_err) : n;
 }
 
 agentjail_result *agentjail_session_list_files(agentjail_session *s, const char *path, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	json_t *found = enter(s, path, &err) < 0 ? NULL : aj_session_list_files(s->inner, path, &err);
+	json_t *found = enter_files(s, path, &err) < 0 ? NULL : aj_session_list_files(s->inner, path, &err);
 	if (!found) {
 		aj_lib_refuse(&err, ret_err);
 		return NULL;
@@ -100,6 +100,6 @@ agentjail_result *agentjail_session_list_files(agentjail_session *s, const char 
 int agentjail_session_remove_file(agentjail_session *s, const char *path, struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
-	int r = enter(s, path, &err) < 0 ? -1 : aj_session_remove_file(s->inner, path, &err);
+	int r = enter_files(s, path, &err) < 0 ? -1 : aj_session_remove_file(s->inner, path, &err);
 	return r < 0 ? aj_lib_refuse(&err, ret_err) : 0;
 }

@@ -59,7 +59,7 @@ bool aj_modes_knows(unsigned number)
 	return found;
 }
 
-static void set(struct aj_modes *modes, char key, unsigned number, bool on)
+static void set_mode(struct aj_modes *modes, char key, unsigned number, bool on)
 {
 	for (size_t i = 0; i < ROWS; i++)
 		if (table[i].key == key && table[i].number == number)
@@ -91,8 +91,8 @@ static void save(struct aj_modes *modes)
 	struct aj_modes kept = { .set = modes->set };
 	static const char with_cursor[] = "()sm";
 	for (const char *key = with_cursor; *key; key++)
-		set(&kept, *key, 0, false);
-	set(&kept, '\0', 6, false);
+		set_mode(&kept, *key, 0, false);
+	set_mode(&kept, '\0', 6, false);
 	modes->saved |= modes->set & ~kept.set;
 }
 
@@ -103,7 +103,7 @@ static void restore(struct aj_modes *modes)
 
 static void switch_private(struct aj_modes *modes, unsigned number, bool on)
 {
-	set(modes, '\0', number, on);
+	set_mode(modes, '\0', number, on);
 	if (number == 47 || number == 1047 || number == 1049)
 		modes->alternate = on;
 	if (number != 1048 && number != 1049)
@@ -123,7 +123,7 @@ static void switch_modes(struct aj_modes *modes, const char *params, size_t byte
 		if (is_private)
 			switch_private(modes, number, on);
 		else if (number == 4)
-			set(modes, 'i', 0, on);
+			set_mode(modes, 'i', 0, on);
 	}
 }
 
@@ -149,7 +149,7 @@ static void modify_keys(struct aj_modes *modes, const char *params, size_t bytes
 	unsigned resource;
 	size_t at = read_number(params, bytes, 0, &resource);
 	modes->modified_keys = at < bytes ? number_of(params + at + 1, bytes - at - 1, 0) : 0;
-	set(modes, '>', 0, modes->modified_keys);
+	set_mode(modes, '>', 0, modes->modified_keys);
 }
 
 void aj_modes_csi(struct aj_modes *modes, const char *sequence, size_t bytes)
@@ -171,11 +171,11 @@ void aj_modes_csi(struct aj_modes *modes, const char *sequence, size_t bytes)
 	else if ((final == 'u' && !prefix) || (last == '#' && (final == '}' || final == 'q')))
 		restore(modes);
 	else if (final == 'm' && plain && prefix != '?')
-		set(modes, 'm', 0, !(count == 0 || (count == 1 && last == '0')));
+		set_mode(modes, 'm', 0, !(count == 0 || (count == 1 && last == '0')));
 	else if (final == 'r' && plain && prefix != '?')
-		set(modes, 'r', 0, count > 0);
+		set_mode(modes, 'r', 0, count > 0);
 	else if (final == 'q' && last == ' ')
-		set(modes, 'q', 0, number_of(params, count, 0) != 0);
+		set_mode(modes, 'q', 0, number_of(params, count, 0) != 0);
 	else if (final == 'u' && count)
 		push_or_pop(modes, prefix, params + 1, count - 1);
 }
@@ -190,13 +190,13 @@ void aj_modes_escape(struct aj_modes *modes, const char *sequence, size_t bytes)
 	else if (first == '8')
 		restore(modes);
 	else if (first == '=' || first == '>')
-		set(modes, '=', 0, first == '=');
+		set_mode(modes, '=', 0, first == '=');
 	else if (first == '(')
-		set(modes, '(', 0, final != 'B');
+		set_mode(modes, '(', 0, final != 'B');
 	else if (first && strchr(")*+-./", first) && (final != 'B' || first != ')'))
-		set(modes, ')', 0, true);
+		set_mode(modes, ')', 0, true);
 	else if (first == 0x0e || first == 0x0f)
-		set(modes, 's', 0, first == 0x0e);
+		set_mode(modes, 's', 0, first == 0x0e);
 }
 
 /* Is one of the fields a value and no question? Of `paired` ones every second is a number. */
@@ -217,9 +217,9 @@ void aj_modes_osc(struct aj_modes *modes, unsigned number, const char *text, siz
 {
 	const char *address = memchr(text, ';', bytes);
 	if (number == 8)
-		set(modes, '8', 0, address && address + 1 < text + bytes);
+		set_mode(modes, '8', 0, address && address + 1 < text + bytes);
 	else if ((number == 4 || number == 5 || (number >= 10 && number <= 19)) && has_value(text, bytes, number < 10))
-		set(modes, 'c', 0, true);
+		set_mode(modes, 'c', 0, true);
 }
 
 /* The row's sequence; the length. `forth`: its mode is set again. */

@@ -130,7 +130,7 @@ static void end_passage(struct passage *c, bool abruptly)
 	report(c);
 }
 
-static void settle(struct passage *c)
+static void settle_passage(struct passage *c)
 {
 	if (c->in.error || c->out.error) {
 		end_passage(c, true);
@@ -151,19 +151,19 @@ static void on_client(struct aj_io *io, uint32_t events)
 {
 	struct passage *c = io->arg;
 	aj_side_pump(events, &c->in, &c->out);
-	settle(c);
+	settle_passage(c);
 }
 
 static void on_server(struct aj_io *io, uint32_t events)
 {
 	struct passage *c = io->arg;
 	aj_side_pump(events, &c->out, &c->in);
-	settle(c);
+	settle_passage(c);
 }
 
 static void on_turned(struct aj_flow *flow)
 {
-	settle(flow->arg);
+	settle_passage(flow->arg);
 }
 
 static void on_timer(struct aj_timer *timer)
@@ -179,7 +179,7 @@ static void connected(struct passage *c, int fd)
 	c->server.fn = on_server;
 	c->in.to = c->out.from = fd;
 	aj_flow_pump(&c->in);
-	settle(c);
+	settle_passage(c);
 }
 
 static void connect_server(struct passage *c);

@@ -38,7 +38,7 @@ void aj_names_free(struct aj_names *names)
 }
 
 /* FNV-1a. A guest that makes all names meet in one bucket slows its own relay alone. */
-static struct aj_name **bucket(struct aj_names *names, const char *text)
+static struct aj_name **bucket_of(struct aj_names *names, const char *text)
 {
 	uint32_t hash = 2166136261u;
 	for (; *text; text++)
@@ -49,7 +49,7 @@ static struct aj_name **bucket(struct aj_names *names, const char *text)
 static void forget(struct aj_names *names, size_t at)
 {
 	struct aj_name *name = names->all[at];
-	struct aj_name **link = bucket(names, name->text);
+	struct aj_name **link = bucket_of(names, name->text);
 	while (*link != name)
 		link = &(*link)->next;
 	*link = name->next;
@@ -88,7 +88,7 @@ static uint32_t take_number(struct aj_names *names)
 
 struct aj_name *aj_names_find(struct aj_names *names, const char *text)
 {
-	struct aj_name *name = *bucket(names, text);
+	struct aj_name *name = *bucket_of(names, text);
 	while (name && strcmp(name->text, text) != 0)
 		name = name->next;
 	return name;
@@ -96,7 +96,7 @@ struct aj_name *aj_names_find(struct aj_names *names, const char *text)
 
 struct aj_name *aj_names_take(struct aj_names *names, const char *text, int64_t now_us)
 {
-	struct aj_name **at = bucket(names, text), *name = aj_names_find(names, text);
+	struct aj_name **at = bucket_of(names, text), *name = aj_names_find(names, text);
 	if (!name) {
 		size_t bytes = strlen(text) + 1;
 		if (bytes > sizeof name->text || (names->count == names->most && !make_room(names, now_us)) ||

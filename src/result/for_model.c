@@ -35,7 +35,7 @@ static void add_some(struct text *t, size_t most, const char *s)
 	}
 }
 
-static void add(struct text *t, const char *s)
+static void add_text(struct text *t, const char *s)
 {
 	add_some(t, TEXT_BYTES, s);
 }
@@ -50,10 +50,10 @@ static void add_line(struct text *t, const char *before, size_t most, const char
 {
 	if (!s)
 		return;
-	add(t, before);
+	add_text(t, before);
 	add_some(t, most, s);
 	if (t->used && t->bytes[t->used - 1] != '\n')
-		add(t, "\n");
+		add_text(t, "\n");
 }
 
 /* The end of an output says most about an error. */
@@ -65,7 +65,7 @@ static void add_output(struct text *t, const char *before, const char *s)
 		while (((unsigned char)*s & 0xc0) == 0x80)
 			s++;
 	}
-	add(t, n > OUTPUT_BYTES ? "(the end of the output)\n" : "");
+	add_text(t, n > OUTPUT_BYTES ? "(the end of the output)\n" : "");
 	add_line(t, before, OUTPUT_BYTES, n ? s : NULL);
 }
 
@@ -75,11 +75,11 @@ static void add_error(struct text *t, const json_t *error)
 	json_int_t line = json_integer_value(json_object_get(error, "line"));
 	if (line > 0)
 		snprintf(at, sizeof at, "Line %lld: ", (long long)line);
-	add(t, at);
+	add_text(t, at);
 	add_some(t, TYPE_BYTES, string_at(error, "type"));
-	add(t, ": ");
+	add_text(t, ": ");
 	add_some(t, ERROR_BYTES, string_at(error, "message"));
-	add(t, "\n");
+	add_text(t, "\n");
 	if (line > 0)
 		add_line(t, "    ", 200, string_at(error, "source"));
 	add_line(t, "To do: ", ERROR_BYTES, string_at(error, "hint"));
@@ -101,7 +101,7 @@ json_t *aj_for_model_json(const json_t *result)
 	const char *first = headline(status ? status : "");
 	const json_t *errors = json_object_get(result, "errors"), *error = json_object_get(result, "error");
 	bool ok = status && strcmp(status, "ok") == 0;
-	add(&t, first ? first : "The code was stopped: ");
+	add_text(&t, first ? first : "The code was stopped: ");
 	if (!first)
 		add_line(&t, "", ERROR_BYTES, string_at(result, "reason"));
 	for (size_t i = 0; i < json_array_size(errors) && t.used < TEXT_BYTES; i++)

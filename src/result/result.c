@@ -189,7 +189,7 @@ void aj_common_free(struct aj_common *c)
 	*c = (struct aj_common){ 0 };
 }
 
-static void keep(struct aj_buffer *text, json_t *value /* stolen */)
+static void add_json(struct aj_buffer *text, json_t *value /* stolen */)
 {
 	aj_buffer_json(text, value);
 	json_decref(value);
@@ -204,7 +204,7 @@ static void add_enforced(struct aj_members *m, struct aj_common *c, const struct
 	if (c->layer != r->layer || c->unheard != r->unheard || c->seen != r->violations.seen)
 		c->enforced.bytes = 0;
 	if (!c->enforced.bytes) {
-		keep(&c->enforced, aj_enforced_json(r, plan));
+		add_json(&c->enforced, aj_enforced_json(r, plan));
 		c->layer = r->layer;
 		c->unheard = r->unheard;
 		c->seen = r->violations.seen;
@@ -219,7 +219,7 @@ static void add_policy(struct aj_members *m, struct aj_common *c, const struct a
 		return;
 	}
 	if (!c->policy.bytes)
-		keep(&c->policy, aj_policy_json(policy, request));
+		add_json(&c->policy, aj_policy_json(policy, request));
 	aj_buffer_add(aj_member(m, "policy"), c->policy.data, c->policy.bytes);
 }
 

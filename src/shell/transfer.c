@@ -40,7 +40,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void tell(struct aj_shell *shell, struct aj_error *err)
+static void print_failure(struct aj_shell *shell, struct aj_error *err)
 {
 	shell->code = shell->code ? shell->code : err->exit_code;
 	aj_print_error(err);
@@ -132,7 +132,7 @@ void aj_transfer_get(struct aj_shell *shell, const char *words)
 		aj_fail(&err, AJ_EXIT_USAGE, "get", 0, "no jail is there, and so no `%s`", name);
 	int64_t bytes = err.exit_code ? -1 : fetch(shell->session, name, to, &err);
 	if (bytes < 0)
-		tell(shell, &err);
+		print_failure(shell, &err);
 	else
 		fprintf(stderr, "%s: %lld bytes\n", aj_line(&arena, to), (long long)bytes);
 	free(given);
