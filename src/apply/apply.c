@@ -1,6 +1,6 @@
 /* Plans an apply and takes it through its phases. The plan is made, and every conflict found, before the journal is there; until then the
  * workspace is only read. An apply that cannot go on is taken back.
- * It opens no repository with git and asks nobody. */
+ * It opens no repository with git and asks no questions. */
 #include "apply/apply.h"
 
 #include <errno.h>

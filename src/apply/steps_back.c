@@ -136,7 +136,7 @@ static int unstage(struct aj_applying *a)
 	return a->step.op == AJ_STEP_PUT ? drop(a, a->fresh) : a->step.op == AJ_STEP_FOLDER ? unstage_folder(a) : 0;
 }
 
-/* Of the folders that unset_mode() left writable. */
+/* Give folders that unset_mode() left writable their modes back. */
 static int give_back_mode(struct aj_applying *a)
 {
 	struct stat now = aj_step_stat(a, a->at);

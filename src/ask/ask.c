@@ -19,7 +19,7 @@ enum {
 
 static const char nobody[] = "this name and port are not on the jail's list, and this run has nobody to ask";
 
-/* The refusal of a question that nobody was asked. */
+/* Refuse a question without asking it. */
 static void refuse(aj_answered_fn *fn, void *arg, const char *name, uint16_t port, uint32_t relay_id, const char *why)
 {
 	struct aj_ask_answer a = { .name = name, .port = port, .said = { .id = relay_id, .verdict = AJ_EGRESS_DENY } };

@@ -17,13 +17,13 @@ struct aj_asker;
 struct aj_ask_answer {
 	const char *name;
 	uint16_t port;
-	const char *by; /* "terminal", "command" or "fd"; NULL: nobody was asked */
+	const char *by; /* "terminal", "command" or "fd"; NULL: the question was not asked */
 	int64_t waited_us;
 	struct aj_egress_answer said;
 };
 typedef void aj_answered_fn(void *arg, const struct aj_ask_answer *answer);
 
-/* Before the jail is made: -1 with err where the caller cannot be asked, or the file cannot be added to. NULL in *ret: nobody is asked.
+/* Before the jail is made: -1 with err where the caller cannot be asked, or the file cannot be added to. NULL in *ret: no questions are asked.
  * `shown`: the command's output goes out while it runs. */
 int aj_asker_open(struct aj_asker **ret, struct aj_loop *loop, const struct aj_plan *plan, const struct aj_policy *policy,
                   const struct aj_request *request, bool shown, struct aj_error *err);
@@ -91,7 +91,7 @@ struct aj_asker {
 	struct aj_io io;
 	char line[AJ_ASK_LINE_BYTES];
 	size_t bytes;
-	bool ended; /* nobody is asked any more */
+	bool ended; /* no more questions are asked */
 	/* At the terminal. */
 	struct aj_asked *shown; /* NULL: none */
 	struct aj_buffer text;  /* of it, that the terminal has not taken yet */

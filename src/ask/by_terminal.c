@@ -34,7 +34,7 @@ static void put_words(struct aj_asker *a)
 	aj_buffer_text(&a->text, text);
 }
 
-/* 1: the terminal has all of it; 0: not yet; -1: it takes none. */
+/* 1: the terminal has all of the text; 0: not yet; -1: the terminal takes none. */
 static int write_rest(const struct aj_asker *a, struct aj_buffer *text)
 {
 	while (text->sent < text->bytes) {
@@ -59,7 +59,7 @@ static void write_text(struct aj_asker *a)
 		r = tcflush(a->whom.fd, TCIFLUSH) < 0 ? -1 : write_rest(a, &a->text);
 	}
 	if (r < 0 || aj_loop_watch(a->loop, &a->io, a->whom.fd, r > 0 ? EPOLLIN : EPOLLOUT) < 0)
-		aj_loop_set(a->loop, &a->shown->deadline, aj_now_us()); /* nobody can answer */
+		aj_loop_set(a->loop, &a->shown->deadline, aj_now_us()); /* no answer can come */
 }
 
 static void print_question(struct aj_asker *a)
@@ -72,7 +72,7 @@ static void print_question(struct aj_asker *a)
 	write_text(a);
 }
 
-/* Another one than the last question's. */
+/* Choose a number that the last question did not have. */
 static bool choose_number(struct aj_asker *a)
 {
 	unsigned random;
@@ -140,7 +140,7 @@ static void on_terminal(struct aj_io *io, uint32_t events)
 {
 	struct aj_asker *a = io->arg;
 	(void)events;
-	if (!is_front(a)) /* its keys are another program's */
+	if (!is_front(a)) /* the terminal's keys go to another program */
 		aj_asked_end(a->shown, AJ_EGRESS_DENY, nobody);
 	else if (a->text.bytes)
 		write_text(a);
@@ -170,7 +170,7 @@ static bool show_question(struct aj_asked *q)
 	return true;
 }
 
-/* Of those that wait. */
+/* The oldest question that waits. */
 static struct aj_asked *find_next(struct aj_asker *a, const struct aj_asked *ended)
 {
 	struct aj_asked *next = NULL;

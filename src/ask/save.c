@@ -132,7 +132,7 @@ static int write_file(const struct aj_ask_save *save, const char *text, mode_t m
 int aj_ask_save_add(struct aj_ask_save *save, const char *name, uint16_t port, struct aj_error *err)
 {
 	mode_t mode;
-	/* Another run may add to it. Not waited for: a jail that may read the folder can lock it, and this is the loop of the supervisor. */
+	/* Another run may be adding to the file. The supervisor's loop waits for no such lock, which a jail that may read the folder can hold, too. */
 	if (flock(save->folder, LOCK_EX | LOCK_NB) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "ask", errno, "lock the folder of `%s`", save->path);
 	char *text = read_file(save, &mode, err), *more = text ? aj_ask_save_insert(text, name, port) : NULL;
@@ -147,7 +147,7 @@ int aj_ask_save_add(struct aj_ask_save *save, const char *name, uint16_t port, s
 	return r;
 }
 
-/* The file, by its path or, as a bind of another name of it has it, as an inode; or a folder around it. */
+/* May the jail write the file by its path, by another name of its inode that is bound, or by a folder around it? */
 static bool jail_may_write(const struct aj_plan *plan, const struct aj_ask_save *save)
 {
 	char folder[PATH_MAX], path[PATH_MAX + sizeof save->name + 1], source[PATH_MAX];

@@ -1,4 +1,4 @@
-/* Walks the view and the workspace beside each other and tells the changes. Memory is bounded by the largest folders on one path.
+/* Walks the view and the workspace beside each other and reports the changes. Memory is bounded by the largest folders on one path.
  * It changes nothing, follows no link, and opens of files only those whose type and size are the same in both trees. */
 #include "changes/walk.h"
 

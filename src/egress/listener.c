@@ -1,4 +1,4 @@
-/* Accepts the jail's connections, finds out for whom each is, and judges it by the list and the caps. It reads no byte of one.
+/* Accepts the jail's connections, finds the host that each is for, and judges it by the list and the caps. It reads no byte of a connection.
  * A connection that the list does not allow is reported and turned away; one beyond the caps is reported and reset. */
 #include <errno.h>
 #include <netinet/tcp.h>

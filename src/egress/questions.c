@@ -1,5 +1,5 @@
 /* Connections to names that are not on the list, where the policy lets a person be asked: they wait, unread, until the supervisor answers.
- * It asks nobody itself, and a wait ends with the supervisor's answer alone: the supervisor answers in time, or is gone, and the relay with it. */
+ * It asks no person itself, and a wait ends with the supervisor's answer alone: the supervisor answers in time, or is gone, and the relay with it. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Reads the format of gitformat-index(5), versions 2 to 4 with names of objects by SHA-1, and judges the paths in it.
- * It errs on the side of no: an index that cannot be read as a whole, or that names its entries' places elsewhere than they follow each other, is
- * not plain. */
+ * It takes no doubtful index for a plain one: an index that cannot be read as a whole, or whose extensions place entries elsewhere than they
+ * lie, is not plain. */
 #include "git/index.h"
 
 #include <stdint.h>
@@ -51,7 +51,7 @@ static bool is_plain(const char *path)
 	return true;
 }
 
-/* Of version 4: how many bytes of the path before are taken away. */
+/* In version 4 an entry begins with the number of bytes that its path lacks at the end of the previous path. */
 static bool read_strip(struct reader *r, size_t *ret)
 {
 	size_t value;
@@ -68,7 +68,7 @@ static bool read_strip(struct reader *r, size_t *ret)
 	return true;
 }
 
-/* `ret_whole`: it takes nothing from the path before. */
+/* `ret_whole`: the entry takes nothing from the previous path. */
 static bool read_path(struct reader *r, size_t begin, bool *ret_whole)
 {
 	size_t strip = r->path_bytes;
@@ -87,8 +87,8 @@ static bool read_path(struct reader *r, size_t begin, bool *ret_whole)
 	return r->at <= r->end;
 }
 
-/* Git takes the length of a path, and so the place of the next entry, from the flags; and it obeys the flag of more flags in version 2, too,
- * which does not know it. */
+/* Git takes the length of a path, and so the place of the next entry, from the flags. Git obeys the flag CE_EXTENDED in version 2, too,
+ * which does not have that flag. */
 static bool read_entry(struct reader *r)
 {
 	size_t begin = r->at;
@@ -143,7 +143,7 @@ static bool read_extensions(struct reader *r)
 	return r->at == r->end;
 }
 
-/* Whatever the length of objects' names is: that of SHA-256 would shift the paths. */
+/* Is `.git/` or `../` anywhere in the index? The search needs no layout of entries, which object names of SHA-256 would shift. */
 static bool has_place(const char *data, size_t bytes)
 {
 	bool found = false;

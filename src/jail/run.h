@@ -80,7 +80,7 @@ struct aj_run {
 	struct aj_locks locks;         /* where the plan mediates locks */
 	struct aj_helper relay;        /* of a network by allow-list */
 	struct aj_publish *publish;    /* the owner's: ports of the host that lead into the jail; NULL: none */
-	struct aj_asker *asker;        /* the owner's: about names that its list lacks; NULL: nobody is asked */
+	struct aj_asker *asker;        /* the owner's: about names that its list lacks; NULL: no person or program is asked */
 	struct aj_network_use network; /* its reports that are in no result yet */
 	struct aj_timer record_timer;  /* until it goes off, connections that have ended wait for each other */
 	struct aj_plan built;          /* replaces the caller's plan once a folder could not be an overlay */

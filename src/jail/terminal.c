@@ -1,6 +1,6 @@
 /* A jail's terminal as its run sees it: the relay is started, stops and continues of jail and supervisor go together, and all ways from the
  * jail to a terminal are held while a question is at the caller's.
- * It moves no bytes, and lets no jail stop its supervisor at which nobody has typed. */
+ * It moves no bytes, and lets a jail stop its supervisor only after a person has typed at it. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>

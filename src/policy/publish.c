@@ -1,5 +1,5 @@
 /* Published ports of a policy: [HOST:]PORT[:GUESTPORT], where HOST is an address of this host, 127.0.0.1 where none is written.
- * It opens no socket, and takes no name for HOST: a name may lead to an address that nobody meant. */
+ * It opens no socket, and takes no name for HOST: a name may lead to an address that the caller did not mean. */
 #include "policy/publish.h"
 
 #include <arpa/inet.h>

@@ -37,7 +37,7 @@ static int build_plan(struct aj_policy_args *args, struct aj_explained *e, struc
 		return -1;
 	if (aj_worktree_find(request, &e->loaded, &args->options.site, args->arena, err) < 0)
 		return -1;
-	/* They decide which paths are there. */
+	/* Kept homes, copies of files and toolchains decide which paths are there. */
 	if (!request->snippet && (aj_kept_choose(request, &e->loaded.policy, args->arena, err) < 0 ||
 	                          aj_imports_read(request, &e->loaded.policy, args->arena, err) < 0 ||
 	                          aj_toolchains_find(request, &e->loaded.policy, args->arena, err) < 0))

@@ -66,7 +66,7 @@ static void set_mode(struct aj_modes *modes, char key, unsigned number, bool on)
 			modes->set = on == table[i].on ? modes->set & ~(1ULL << i) : modes->set | 1ULL << i;
 }
 
-/* Behind a number, which is `fallback` where there is none. */
+/* Read a number, `fallback` where there is none. Returns the number of its digits. */
 static size_t read_number(const char *text, size_t bytes, unsigned fallback, unsigned *ret)
 {
 	size_t i = 0;
@@ -222,7 +222,7 @@ void aj_modes_osc(struct aj_modes *modes, unsigned number, const char *text, siz
 		set_mode(modes, 'c', 0, true);
 }
 
-/* The row's sequence; the length. `forth`: its mode is set again. */
+/* Write the row's sequence and return its length. `forth`: the sequence that sets the mode again. */
 static size_t write_row(size_t row, bool forth, char *out, size_t room)
 {
 	const char *text = forth ? table[row].again : table[row].undo;

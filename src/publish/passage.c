@@ -275,7 +275,7 @@ static void on_port(struct aj_io *io, uint32_t events)
 
 /* --- the publisher --- */
 
-/* The supervisor says one thing, by closing half of its end: the jail is gone. By closing all of it: so is the supervisor. */
+/* The supervisor closes half of its end when the jail is gone; when both are closed, the supervisor is gone, too. */
 static void on_supervisor(struct aj_io *io, uint32_t events)
 {
 	struct aj_publisher *p = io->arg;

@@ -1,5 +1,5 @@
-/* The use of a network, as the supervisor's own processes reported it: the relay of an allow-list, the publisher of ports, and whoever was
- * asked about a name. An attested part of a result. */
+/* The use of a network, as the supervisor's own processes reported it: the relay of an allow-list, the publisher of ports, and the person or
+ * program that was asked about a name. An attested part of a result. */
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
@@ -74,7 +74,7 @@ void aj_network_add_connection(struct aj_network_use *network, const struct aj_n
 void aj_network_add_published(struct aj_network_use *network, const struct aj_network_published *one);
 void aj_network_add_answer(struct aj_network_use *network, const struct aj_network_answer *one);
 bool aj_network_unrecorded(const struct aj_network_use *network);
-/* That is recorded: the sums stay. */
+/* Forget what is recorded now; the sums stay. */
 void aj_network_forget_recorded(struct aj_network_use *network);
 void aj_network_free(struct aj_network_use *network);
 

@@ -31,7 +31,7 @@ static ssize_t read_chunk(int fd, char chunk[CHUNK], off_t at, off_t end)
 	return pread(fd, chunk, end - at < CHUNK ? (size_t)(end - at) : CHUNK, at);
 }
 
-/* Some bytes at `at`: their number; 0 at the end of `from`; -1 with errno. */
+/* Copy some of the bytes at `at`. Returns their number; 0 at the end of `from`; -1 with errno. */
 static ssize_t copy_some(int from, int to, off_t at, off_t end)
 {
 	char chunk[CHUNK];

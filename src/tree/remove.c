@@ -30,7 +30,7 @@ static int open_folder(int dir, const char *name)
 	return aj_fd_reopen(place, O_RDONLY | O_DIRECTORY);
 }
 
-/* 0: it is gone; 1: it is a folder with entries; -1 with errno. */
+/* 0: the entry is gone; 1: the entry is a folder that is not empty; -1 with errno. */
 static int remove_one(int dir, const char *name)
 {
 	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)

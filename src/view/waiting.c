@@ -1,4 +1,4 @@
-/* Finds earlier runs on a workspace whose changes nobody has taken or left yet: a run that begins now does not see them.
+/* Finds earlier runs on a workspace whose changes were neither applied nor discarded yet: a run that begins now does not see them.
  * It reads records alone, compares no file, and tells nothing of runs that live. */
 #include "view/waiting.h"
 
@@ -20,11 +20,11 @@ bool aj_view_waiting_text(int all, const char *own, const struct stat *workspace
 		return false;
 	for (size_t i = 0; i < names.count; i++) {
 		struct aj_change_state s = AJ_NO_CHANGE_STATE;
-		struct aj_error unreadable = { 0 }; /* it is `changes list` that tells */
+		struct aj_error unreadable = { 0 }; /* `changes list` shows the error */
 		if (strcmp(names.items[i], own) == 0 || !aj_changes_id_valid(names.items[i]))
 			continue;
 		const struct aj_change_record *r = &s.record;
-		/* After an apply or a discard of some the person knows of them. */
+		/* After an apply or a discard of some changes the person knows of the others. */
 		if (aj_change_state_open(all, names.items[i], &s, &unreadable) == 0 && !s.running && !s.interrupted &&
 		    s.marks.count == 0 && r->device == workspace->st_dev && r->inode == workspace->st_ino) {
 			count++;
