@@ -20,7 +20,7 @@ static int syscall_row(const struct aj_syscall *row, void *data)
 	if ((row->errnum != 0) != refused)
 		return 0;
 	printf("| `%s` |", row->name);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < AJ_SYSCALL_ARGS; i++)
 		if (row->arg[i].mask)
 			printf(" argument %d & %#lx is %#lx", row->arg[i].index + 1, row->arg[i].mask, row->arg[i].value);
 	printf(" | %s |", row->why ? row->why : "");

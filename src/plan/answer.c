@@ -170,7 +170,7 @@ struct call {
 static const char *condition_text(const struct aj_syscall *row, struct aj_arena *arena)
 {
 	const char *text = "";
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < AJ_SYSCALL_ARGS; i++)
 		if (row->arg[i].mask)
 			text = aj_printf(arena, "%s%sargument %d & %#lx is %#lx", text, *text ? " and " : "",
 			                 row->arg[i].index + 1, row->arg[i].mask, row->arg[i].value);

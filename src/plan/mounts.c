@@ -33,13 +33,14 @@ static unsigned folder_flags(const struct aj_plan *plan, const struct aj_request
 	return (writable ? 0 : request->lasting ? AJ_RO : AJ_RO | AJ_OVERLAY) | (plan->snippet ? AJ_NOEXEC : 0);
 }
 
+/* The nodes are the host's: a read-only mount keeps their times and modes, and lets what is written to the devices pass. */
 static void devices(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
 	static const char *const all[] = { "/dev/null", "/dev/urandom", "/dev/zero", "/dev/full", "/dev/random", "/dev/tty" };
 	size_t count = plan->snippet ? 2 : sizeof all / sizeof *all;
 	for (size_t i = 0; i < count; i++)
 		if (!(plan->deny & AJ_DENY_SHARED_MEMORY) || strcmp(all[i], "/dev/zero") != 0)
-			add_row(plan, arena, AJ_MOUNT_BIND, all[i], all[i], AJ_DEV | AJ_NOEXEC | AJ_FOLLOW, "harmless device");
+			add_row(plan, arena, AJ_MOUNT_BIND, all[i], all[i], AJ_DEV | AJ_RO | AJ_NOEXEC | AJ_FOLLOW, "harmless device");
 	if (plan->snippet)
 		return;
 	add_row(plan, arena, AJ_MOUNT_DEVPTS, "/dev/pts", "", AJ_NOEXEC | AJ_DEV, "terminals of its own");

@@ -175,6 +175,12 @@ static inline bool aj_mount_is_scratch(const struct aj_mount *m)
 	return m->kind == AJ_MOUNT_TMPFS && !(m->flags & AJ_RO);
 }
 
+/* A read-only mount keeps what is written to a file away, and not what is written to a device. */
+static inline bool aj_mount_denies_writes(const struct aj_mount *m)
+{
+	return (m->flags & AJ_RO) && !(m->flags & AJ_DEV);
+}
+
 /* A bind of the host that the jail can write, or a workspace whose changes are kept apart. A snippet's plan without one disables the kernel's file locks (AJ_LOCKS_INSIDE). */
 static inline bool aj_mount_is_shared(const struct aj_mount *m)
 {

@@ -104,14 +104,14 @@ static struct aj_answer final_answer(const struct query *l, const char *path, co
                                      struct aj_answer a)
 {
 	const char *kind = S_ISDIR(st->st_mode) ? "folder" : S_ISCHR(st->st_mode) ? "device" : "file";
-	if (l->write && (row->flags & AJ_RO)) {
+	if (l->write && aj_mount_denies_writes(row)) {
 		a.verdict = AJ_DENIED;
 		a.why = aj_printf(l->arena, "%s is shown read-only (%s)", path, row->why);
 		return a;
 	}
 	if (!permitted(l, path, st, l->write ? W_OK : R_OK))
 		return no_access_answer(l, path, a);
-	a.why = aj_printf(l->arena, "the %s %s%s (%s)", kind, path, row->flags & AJ_RO ? ", read-only" : "", row->why);
+	a.why = aj_printf(l->arena, "the %s %s%s (%s)", kind, path, aj_mount_denies_writes(row) ? ", read-only" : "", row->why);
 	return a;
 }
 
@@ -119,7 +119,7 @@ static struct aj_answer final_answer(const struct query *l, const char *path, co
 static struct aj_answer unknown_answer(const struct query *l, const struct aj_mount *row, bool tree, struct aj_answer a)
 {
 	const char *place_name = tree ? "the Python tree, which was not found on this host" : "the folder that --workspace names";
-	a.verdict = l->write && (row->flags & AJ_RO) ? AJ_DENIED : AJ_ALLOWED;
+	a.verdict = l->write && aj_mount_denies_writes(row) ? AJ_DENIED : AJ_ALLOWED;
 	a.why = a.verdict == AJ_DENIED
 	          ? aj_printf(l->arena, "in %s: read-only", place_name)
 	          : aj_printf(l->arena, "if %s has it and its permissions let id %u", place_name, l->plan->host_uid);
@@ -199,7 +199,7 @@ static struct aj_answer walk_below(const struct query *l, const struct aj_path_m
 		size_t bytes = strcspn(rest + 1, "/") + 1;
 		if (!permitted(l, path, &st, X_OK))
 			return no_access_answer(l, path, a);
-		bool may_make = l->write && !(row->flags & AJ_RO) && !rest[bytes] && permitted(l, path, &st, W_OK);
+		bool may_make = l->write && !aj_mount_denies_writes(row) && !rest[bytes] && permitted(l, path, &st, W_OK);
 		const char *next = aj_printf(l->arena, "%s%.*s", path, (int)bytes, rest);
 		if (lstat(next, &st) < 0)
 			return missing_answer(l, next, may_make && errno == ENOENT, tree, a);
@@ -259,7 +259,7 @@ static struct aj_answer answer_at(const struct query *l, const char *path, const
 		                  row->target, row->size_bytes);
 		return a;
 	case AJ_MATCH_KERNEL:
-		a.verdict = l->write && (row->flags & AJ_RO) ? AJ_DENIED : AJ_ALLOWED;
+		a.verdict = l->write && aj_mount_denies_writes(row) ? AJ_DENIED : AJ_ALLOWED;
 		a.why = aj_printf(l->arena, "the jail's own %s, if the kernel has that file (%s)", row->target, row->why);
 		return a;
 	case AJ_MATCH_FOLDER:

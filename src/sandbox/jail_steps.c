@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -83,6 +84,24 @@ static int dup_to(int fd, int target)
 	return fd < 0 ? 0 : dup2(fd, target);
 }
 
+/* A device that the caller gave lies on a mount of the host, where a jail could set its times: the jail gets the same device of its own
+ * mounts, which are read-only. */
+static int use_own_device(int fd)
+{
+	static const char *const paths[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom" };
+	struct stat given, own;
+	int flags = fcntl(fd, F_GETFL);
+	if (flags < 0 || fstat(fd, &given) < 0 || !S_ISCHR(given.st_mode))
+		return 0;
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		if (stat(paths[i], &own) < 0 || !S_ISCHR(own.st_mode) || own.st_rdev != given.st_rdev)
+			continue;
+		cleanup_fd int device = open(paths[i], (flags & (O_ACCMODE | O_APPEND | O_NONBLOCK)) | O_NOCTTY | O_CLOEXEC);
+		return device < 0 ? -1 : dup2(device, fd);
+	}
+	return 0;
+}
+
 int aj_step_stdio(struct aj_steps *w, struct aj_error *err)
 {
 	int null = -1, zygote = w->plan->zygote;
@@ -95,6 +114,9 @@ int aj_step_stdio(struct aj_steps *w, struct aj_error *err)
 	for (int fd = 0; fd <= 2; fd++)
 		if (w->plan->terminal & 1U << fd && dup_to(w->terminal, fd) < 0)
 			return aj_step_fail(err, "stdio", "give the guest its terminal");
+	for (int fd = 0; fd <= 2; fd++)
+		if (use_own_device(fd) < 0)
+			return aj_step_fail(err, "stdio", "give the guest a device of its own mounts");
 	/* Closed now and not at exec: the caller may have many, and RLIMIT_NOFILE is set before exec. */
 	unsigned first = zygote              ? w->cgroup < 0 ? AJ_BIRTH_CGROUP : AJ_BIRTH_CGROUP + 1
 	               : w->plan->control_fd ? CONTROL_FD + 1

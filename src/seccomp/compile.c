@@ -19,9 +19,9 @@ static int add_row(const struct aj_syscall *row, void *data)
 		return -EINVAL;
 	if (nr < 0) /* exists on other architectures only */
 		return 0;
-	struct scmp_arg_cmp cmp[2];
+	struct scmp_arg_cmp cmp[AJ_SYSCALL_ARGS];
 	unsigned count = 0;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < AJ_SYSCALL_ARGS; i++)
 		if (row->arg[i].mask)
 			cmp[count++] = SCMP_CMP64((unsigned)row->arg[i].index, SCMP_CMP_MASKED_EQ, row->arg[i].mask, row->arg[i].value);
 	uint32_t action = row->errnum == AJ_ERRNO_NONE ? SCMP_ACT_ERRNO(0)

@@ -13,7 +13,7 @@ struct question {
 
 static bool row_matches(const struct aj_syscall *row, const uint64_t args[6])
 {
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < AJ_SYSCALL_ARGS; i++)
 		if (row->arg[i].mask && (args[row->arg[i].index] & row->arg[i].mask) != row->arg[i].value)
 			return false;
 	return true;

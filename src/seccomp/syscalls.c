@@ -27,11 +27,21 @@ enum {
 	PROT_EXEC_BIT = 4,
 	SET_ID_BITS = 06000,
 	GROWS_DOWN = 0x100,
+	HUGE_MAPPING = 0x40000, /* MAP_HUGETLB */
+	HUGE_MEMFD = 4,         /* MFD_HUGETLB */
+	HUGE_SEGMENT = 04000,   /* SHM_HUGETLB */
+	WHITEOUT = 4,           /* RENAME_WHITEOUT */
 };
 
 /* Commands of fcntl that are not listed: leases and notifications, which stall or spy on other users of a file; owners and signals,
  * which no program here needs. */
 #define FCNTL(cmd, why_) { "fcntl", .arg = { IS(1, cmd) }, .why = why_ }
+
+#define REASON(...) REASON_(__VA_ARGS__)
+#define REASON_(why_, instead_) .why = why_, .instead = instead_
+/* The host keeps a number of them for programs of its own; neither RLIMIT_DATA nor memory.max counts them. ENOMEM is the kernel's own
+ * answer where a host keeps none. */
+#define HUGE_PAGES "huge pages are taken from the host's, outside the limits", "Map ordinary memory; the kernel makes large pages of it by itself."
 
 /* Sufficient for CPython on pure computation, and for numpy once it is loaded. */
 static const struct aj_syscall snippet[] = {
@@ -60,7 +70,7 @@ static const struct aj_syscall snippet[] = {
 	{ "unlinkat", .why = "tempfile and shutil clean up with it" },
 	{ "rename", .why = "files in /tmp" },
 	{ "dup", .why = "duplicates of open files" },
-	{ "mmap", .arg = { ARG(2, PROT_EXEC_BIT, 0) }, .why = "memory, never executable" },
+	{ "mmap", .arg = { ARG(2, PROT_EXEC_BIT, 0), ARG(3, HUGE_MAPPING, 0) }, .why = "memory, never executable" },
 	{ "mprotect", .arg = { ARG(2, PROT_EXEC_BIT, 0) }, .why = "memory, never executable" },
 	{ "munmap", .why = "memory" },
 	{ "mremap", .why = "realloc of large blocks" },
@@ -109,10 +119,10 @@ static const struct aj_syscall command[] = {
 	ALLOW("close_range"), ALLOW("dup"), ALLOW("dup2"), ALLOW("dup3"), ALLOW("pipe"), ALLOW("pipe2"),
 	ALLOW("flock"), ALLOW("fsync"), ALLOW("fdatasync"), ALLOW("sync_file_range"), ALLOW("syncfs"),
 	ALLOW("sync"), ALLOW("ftruncate"), ALLOW("truncate"), ALLOW("fallocate"), ALLOW("fadvise64"), ALLOW("readahead"),
-	ALLOW("sendfile"), ALLOW("splice"), ALLOW("tee"), ALLOW("vmsplice"), ALLOW("copy_file_range"), ALLOW("memfd_create"),
+	ALLOW("sendfile"), ALLOW("splice"), ALLOW("tee"), ALLOW("vmsplice"), ALLOW("copy_file_range"),
 	ALLOW("stat"), ALLOW("lstat"), ALLOW("fstat"), ALLOW("newfstatat"), ALLOW("statx"), ALLOW("statfs"), ALLOW("fstatfs"),
 	ALLOW("access"), ALLOW("faccessat"), ALLOW("faccessat2"), ALLOW("getdents"), ALLOW("getdents64"), ALLOW("getcwd"),
-	ALLOW("chdir"), ALLOW("fchdir"), ALLOW("rename"), ALLOW("renameat"), ALLOW("renameat2"), ALLOW("link"),
+	ALLOW("chdir"), ALLOW("fchdir"), ALLOW("rename"), ALLOW("renameat"), ALLOW("link"),
 	ALLOW("linkat"), ALLOW("symlink"), ALLOW("symlinkat"), ALLOW("readlink"), ALLOW("readlinkat"), ALLOW("unlink"),
 	ALLOW("unlinkat"), ALLOW("rmdir"), ALLOW("chown"), ALLOW("fchown"), ALLOW("lchown"), ALLOW("fchownat"),
 	ALLOW("umask"), ALLOW("utime"), ALLOW("utimes"), ALLOW("utimensat"), ALLOW("futimesat"), ALLOW("getxattr"),
@@ -128,17 +138,25 @@ static const struct aj_syscall command[] = {
 	{ "fchmodat", .arg = { ARG(2, SET_ID_BITS, 0) }, .why = "never a set-id file" },
 	{ "mknod", .arg = { ARG(1, 0177000, 0010000) }, .why = "a FIFO and nothing else" },
 	{ "mknodat", .arg = { ARG(2, 0177000, 0010000) }, .why = "a FIFO and nothing else" },
+	{ "renameat2", .arg = { ARG(4, WHITEOUT, 0) }, .why = "never RENAME_WHITEOUT, which makes a device node" },
+	{ "renameat2", EINVAL, .arg = { ARG(4, WHITEOUT, WHITEOUT) }, .why = "a device node in place of the old name",
+	  .instead = "Rename without RENAME_WHITEOUT." },
 	/* memory */
-	{ "mmap", .arg = { ARG(3, GROWS_DOWN, 0) }, .why = "never MAP_GROWSDOWN, which no limit on memory counts" },
-	{ "mmap", EPERM, .arg = { ARG(3, GROWS_DOWN, GROWS_DOWN) }, .why = "memory outside the limits",
+	{ "mmap", .arg = { ARG(3, GROWS_DOWN | HUGE_MAPPING, 0) }, .why = "never MAP_GROWSDOWN, which no limit on memory counts, nor MAP_HUGETLB" },
+	{ "mmap", EPERM, .arg = { ARG(3, GROWS_DOWN | HUGE_MAPPING, GROWS_DOWN) }, .why = "memory outside the limits",
 	  .instead = "Map ordinary memory, without MAP_GROWSDOWN." },
+	{ "mmap", ENOMEM, .arg = { ARG(3, HUGE_MAPPING, HUGE_MAPPING) }, REASON(HUGE_PAGES) },
 	ALLOW("munmap"), ALLOW("mprotect"), ALLOW("mremap"), ALLOW("madvise"), ALLOW("mincore"),
 	ALLOW("msync"), ALLOW("mlock"), ALLOW("mlock2"), ALLOW("munlock"), ALLOW("mlockall"), ALLOW("munlockall"),
 	ALLOW("brk"), ALLOW("membarrier"), ALLOW("pkey_alloc"), ALLOW("pkey_free"), ALLOW("pkey_mprotect"),
-	ALLOW("shmget"), ALLOW("shmat"), ALLOW("shmdt"), ALLOW("shmctl"), ALLOW("semget"), ALLOW("semop"),
+	ALLOW("shmat"), ALLOW("shmdt"), ALLOW("shmctl"), ALLOW("semget"), ALLOW("semop"),
 	ALLOW("semtimedop"), ALLOW("semctl"), ALLOW("msgget"), ALLOW("msgsnd"), ALLOW("msgrcv"), ALLOW("msgctl"),
 	ALLOW("mq_open"), ALLOW("mq_unlink"), ALLOW("mq_timedsend"), ALLOW("mq_timedreceive"), ALLOW("mq_notify"),
 	ALLOW("mq_getsetattr"),
+	{ "memfd_create", .arg = { ARG(1, HUGE_MEMFD, 0) }, .why = "files in memory, never of huge pages" },
+	{ "memfd_create", ENOMEM, .arg = { ARG(1, HUGE_MEMFD, HUGE_MEMFD) }, REASON(HUGE_PAGES) },
+	{ "shmget", .arg = { ARG(2, HUGE_SEGMENT, 0) }, .why = "System V shared memory, never of huge pages" },
+	{ "shmget", ENOMEM, .arg = { ARG(2, HUGE_SEGMENT, HUGE_SEGMENT) }, REASON(HUGE_PAGES) },
 	/* processes, threads, signals */
 	ALLOW("fork"), ALLOW("vfork"), ALLOW("execve"), ALLOW("execveat"), ALLOW("exit"), ALLOW("exit_group"),
 	ALLOW("wait4"), ALLOW("waitid"), ALLOW("pidfd_open"), ALLOW("pidfd_send_signal"), ALLOW("getpid"),
@@ -179,11 +197,10 @@ static const struct aj_syscall command[] = {
 	ALLOW("timerfd_create"), ALLOW("timerfd_settime"), ALLOW("timerfd_gettime"), ALLOW("eventfd"), ALLOW("eventfd2"),
 	ALLOW("poll"), ALLOW("ppoll"), ALLOW("select"), ALLOW("pselect6"), ALLOW("epoll_create"), ALLOW("epoll_create1"),
 	ALLOW("epoll_ctl"), ALLOW("epoll_wait"), ALLOW("epoll_pwait"), ALLOW("epoll_pwait2"), ALLOW("getrandom"),
-	/* sockets: which families is decided below */
+	/* sockets: which families and protocols is decided in seccomp/sockets.c */
 	ALLOW("bind"), ALLOW("listen"), ALLOW("accept"), ALLOW("accept4"), ALLOW("connect"), ALLOW("shutdown"),
 	ALLOW("getsockname"), ALLOW("getpeername"), ALLOW("getsockopt"), ALLOW("setsockopt"), ALLOW("sendto"),
 	ALLOW("recvfrom"), ALLOW("sendmsg"), ALLOW("recvmsg"), ALLOW("sendmmsg"), ALLOW("recvmmsg"),
-	{ "socket", .arg = { IS(0, 1) }, .why = "AF_UNIX" },
 	{ "socketpair", .arg = { IS(0, 1) }, .why = "AF_UNIX" },
 #undef ALLOW
 	/* prctl: the harmless options only */
@@ -214,36 +231,6 @@ static const struct aj_syscall command[] = {
 	IOCTL(0x402c542c, "TCSETSW2"), IOCTL(0x402c542d, "TCSETSF2"), IOCTL(0x80045430, "TIOCGPTN"),
 	IOCTL(0x40045431, "TIOCSPTLCK"), IOCTL(0x5441, "TIOCGPTPEER"), IOCTL(0x40049409, "FICLONE"),
 	IOCTL(0x4020940d, "FICLONERANGE"), IOCTL(0xc020660b, "FS_IOC_FIEMAP"), IOCTL(0x80086601, "FS_IOC_GETFLAGS"),
-};
-
-/* With a network, even if only loopback. */
-static const struct aj_syscall network_rows[] = {
-	{ "socket", .arg = { IS(0, 2) }, .why = "AF_INET" },
-	{ "socket", .arg = { IS(0, 10) }, .why = "AF_INET6" },
-	{ "socket", .arg = { IS(0, 16), IS(2, 0) }, .why = "NETLINK_ROUTE: getaddrinfo lists addresses" },
-	{ "ioctl", .arg = { IS(1, 0x8912) }, .why = "SIOCGIFCONF" },
-	{ "ioctl", .arg = { IS(1, 0x8913) }, .why = "SIOCGIFFLAGS" },
-	{ "ioctl", .arg = { IS(1, 0x8915) }, .why = "SIOCGIFADDR" },
-	{ "ioctl", .arg = { IS(1, 0x8927) }, .why = "SIOCGIFHWADDR" },
-	{ "ioctl", .arg = { IS(1, 0x8933) }, .why = "SIOCGIFINDEX" },
-};
-
-/* Every other family: an errno that programs handle. The masks express "none of the above" bit by bit, because a filter can only compare
- * for equality. */
-#define REASON(...) REASON_(__VA_ARGS__)
-#define REASON_(why_, instead_) .why = why_, .instead = instead_
-#define NO_FAMILY(mask, value, ...) { "socket", EAFNOSUPPORT, .arg = { ARG(0, mask, value) }, REASON(__VA_ARGS__) }
-#define NO_NETWORK "no network", "There is no network in this jail; ask for data through the tools or inputs you were given."
-#define OTHER "other families", "Use IPv4, IPv6 or a unix socket; there are no other kinds."
-static const struct aj_syscall families_unix_only[] = {
-	NO_FAMILY(0x01, 0x00, NO_NETWORK), NO_FAMILY(0x03, 0x03, NO_NETWORK), NO_FAMILY(0x05, 0x05, NO_NETWORK),
-	NO_FAMILY(0x09, 0x09, NO_NETWORK), NO_FAMILY(0x11, 0x11, NO_NETWORK), NO_FAMILY(0x21, 0x21, NO_NETWORK),
-};
-static const struct aj_syscall families_internet[] = {
-	NO_FAMILY(0x03, 0x03, OTHER), NO_FAMILY(0x05, 0x05, OTHER), NO_FAMILY(0x09, 0x09, OTHER),
-	NO_FAMILY(0x11, 0x11, OTHER), NO_FAMILY(0x21, 0x21, OTHER), NO_FAMILY(LOW32, 0x00, OTHER),
-	NO_FAMILY(0x05, 0x04, OTHER), NO_FAMILY(0x0f, 0x08, OTHER), NO_FAMILY(0x13, 0x12, OTHER),
-	NO_FAMILY(0x19, 0x18, OTHER), NO_FAMILY(0x21, 0x20, OTHER),
 };
 
 /* Refused with EPERM: the caller made the call on purpose and should learn of the refusal. Unlisted calls get ENOSYS, which libraries
@@ -306,11 +293,12 @@ static const struct aj_syscall refused[] = {
 #define NO_CODE "no new machine code", "Import extension modules by name in the code, or have the policy allow them: what is allowed is loaded before."
 static const struct aj_syscall snippet_refused[] = {
 	{ "clone", EPERM, .arg = { ARG(0, CLONE_THREAD_BIT, 0) }, REASON(ONE) },
-	{ "mmap", EPERM, .arg = { ARG(2, PROT_EXEC_BIT, PROT_EXEC_BIT) }, REASON(NO_CODE) },
+	{ "mmap", EPERM, .arg = { ARG(2, PROT_EXEC_BIT, PROT_EXEC_BIT), ARG(3, HUGE_MAPPING, 0) }, REASON(NO_CODE) },
+	{ "mmap", ENOMEM, .arg = { ARG(3, HUGE_MAPPING, HUGE_MAPPING) }, REASON(HUGE_PAGES) },
 	{ "mprotect", EPERM, .arg = { ARG(2, PROT_EXEC_BIT, PROT_EXEC_BIT) }, REASON(NO_CODE) },
 	REFUSE("fork", ONE), REFUSE("vfork", ONE), REFUSE("shmget", ONE),
 	REFUSE("execve", NO_EXEC), REFUSE("execveat", NO_EXEC),
-	REFUSE("socket", NO_NETWORK), REFUSE("connect", NO_NETWORK), REFUSE("bind", NO_NETWORK),
+	REFUSE("socket", AJ_NO_NETWORK), REFUSE("connect", AJ_NO_NETWORK), REFUSE("bind", AJ_NO_NETWORK),
 	REFUSE("prlimit64", STAYS), REFUSE("setrlimit", STAYS), REFUSE("prctl", STAYS), REFUSE("seccomp", STAYS),
 	REFUSE("personality", STAYS), REFUSE("memfd_create", "memory outside the limits", "Use a file in /tmp, or io.BytesIO."),
 	REFUSE("setuid", IDS), REFUSE("setgid", IDS), REFUSE("chown", IDS),
@@ -333,15 +321,8 @@ struct table {
 
 int aj_syscalls_each(enum aj_profile profile, enum aj_network network, int (*each)(const struct aj_syscall *row, void *data), void *data)
 {
-	bool internet = network != AJ_NET_NONE;
 	const struct table snippet_tables[] = { TABLE(snippet), TABLE(refused), TABLE(snippet_refused) };
-	const struct table command_tables[] = {
-		TABLE(command),
-		TABLE(refused),
-		{ network_rows, internet ? sizeof network_rows / sizeof *network_rows : 0 },
-		{ families_internet, internet ? sizeof families_internet / sizeof *families_internet : 0 },
-		{ families_unix_only, internet ? 0 : sizeof families_unix_only / sizeof *families_unix_only },
-	};
+	const struct table command_tables[] = { TABLE(command), TABLE(refused) };
 	bool is_snippet = profile == AJ_PROFILE_SNIPPET;
 	const struct table *tables = is_snippet ? snippet_tables : command_tables;
 	size_t count = is_snippet ? sizeof snippet_tables / sizeof *tables : sizeof command_tables / sizeof *tables;
@@ -352,7 +333,7 @@ int aj_syscalls_each(enum aj_profile profile, enum aj_network network, int (*eac
 				return r;
 		}
 	}
-	return 0;
+	return is_snippet ? 0 : aj_syscalls_sockets_each(network, each, data);
 }
 
 struct counter {

@@ -16,16 +16,22 @@ struct aj_arg {
 /* In place of an errno: the call is not made, and returns 0. */
 enum { AJ_ERRNO_NONE = -1 };
 
+enum { AJ_SYSCALL_ARGS = 3 }; /* conditions per row */
+
 struct aj_syscall {
 	const char *name;
 	int errnum; /* 0: allowed; else the call's errno. Unlisted calls get ENOSYS. */
-	struct aj_arg arg[2];
+	struct aj_arg arg[AJ_SYSCALL_ARGS];
 	const char *why;
 	const char *instead; /* of a refused row: advice for the model */
 };
 
 /* Call `each` for every row of the profile under that network; stops at the first nonzero return and returns it. */
 int aj_syscalls_each(enum aj_profile profile, enum aj_network network, int (*each)(const struct aj_syscall *row, void *data), void *data);
+
+/* The part of that which says what sockets a command may make; and the reason and advice where there is no network. */
+int aj_syscalls_sockets_each(enum aj_network network, int (*each)(const struct aj_syscall *row, void *data), void *data);
+#define AJ_NO_NETWORK "no network", "There is no network in this jail; ask for data through the tools or inputs you were given."
 
 /* The same for a stage of the snippet's profile: Python starts under the baseline; baseline and the stage above together are the
  * profile. */

@@ -80,6 +80,6 @@ int aj_syscalls_zygote_each(enum aj_profile profile, int (*each)(const struct aj
 	struct visit v = { each, data };
 	int r = aj_syscalls_births_each(each, data);
 	if (!r)
-		r = aj_syscalls_startup_each(each, data);
+		r = aj_syscalls_startup_each(each_allowed, &v);
 	return r ? r : aj_syscalls_each(profile, AJ_NET_NONE, each_allowed, &v);
 }

@@ -103,13 +103,13 @@ static int ask_row(const struct aj_syscall *row, void *data)
 	(void)data;
 	if (nr < 0) /* of another architecture */
 		return 0;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < AJ_SYSCALL_ARGS; i++)
 		args[row->arg[i].index] |= row->arg[i].value;
 	int got = answer(row_profile, row_network, NATIVE, nr, args);
 	cr_expect_eq(got, row->errnum ? row->errnum : ALLOW, "`%s`: %d", row->name, got);
 	/* The kernel ignores the upper half of integers, so the filter must as well; a pointer's row looks at all of it. */
 	uint64_t whole[6] = { 0 };
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < AJ_SYSCALL_ARGS; i++)
 		whole[row->arg[i].index] |= row->arg[i].mask;
 	for (int i = 0; i < 6; i++)
 		args[i] |= HIGH & ~whole[i];
@@ -255,27 +255,27 @@ Test(seccomp, socket_families)
 {
 	enum { NO = EAFNOSUPPORT };
 	static const struct {
-		uint64_t family, protocol;
+		uint64_t family, type, protocol;
 		int none, with_network;
 	} rows[] = {
-		{ 1, 0, ALLOW, ALLOW }, /* unix */
-		{ 2, 6, NO, ALLOW },    /* inet */
-		{ 10, 17, NO, ALLOW },  /* inet6 */
-		{ 16, 0, NO, ALLOW },   /* netlink route */
-		{ 16, 9, NO, ENOSYS },  /* netlink audit */
-		{ 16, 12, NO, ENOSYS }, /* netlink netfilter */
-		{ 17, 0, NO, NO },      /* packet */
-		{ 38, 0, NO, NO },      /* alg */
-		{ 40, 0, NO, NO },      /* vsock: reaches the hypervisor whatever the network namespace */
-		{ 44, 0, NO, NO },      /* xdp */
-		{ 0, 0, NO, NO },
+		{ 1, 3, 0, ALLOW, ALLOW }, /* unix */
+		{ 2, 1, 6, NO, ALLOW },    /* inet */
+		{ 10, 2, 17, NO, ALLOW },  /* inet6 */
+		{ 16, 3, 0, NO, ALLOW },   /* netlink route */
+		{ 16, 3, 9, NO, ENOSYS },  /* netlink audit */
+		{ 16, 3, 12, NO, ENOSYS }, /* netlink netfilter */
+		{ 17, 3, 0, NO, NO },      /* packet */
+		{ 38, 5, 0, NO, NO },      /* alg */
+		{ 40, 1, 0, NO, NO },      /* vsock: reaches the hypervisor whatever the network namespace */
+		{ 44, 3, 0, NO, NO },      /* xdp */
+		{ 0, 1, 0, NO, NO },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		EXPECT(SNIPPET, EPERM, "socket", rows[i].family, 1, rows[i].protocol);
 		EXPECT(COMMAND, rows[i].none, "socket", rows[i].family, 1, rows[i].protocol);
 		EXPECT(COMMAND, rows[i].none, "socket", HIGH | rows[i].family, 1, rows[i].protocol);
-		EXPECT(LOOPBACK, rows[i].with_network, "socket", rows[i].family, 3, rows[i].protocol);
-		EXPECT(LOOPBACK, rows[i].with_network, "socket", HIGH | rows[i].family, 3, rows[i].protocol);
+		EXPECT(LOOPBACK, rows[i].with_network, "socket", rows[i].family, rows[i].type, rows[i].protocol);
+		EXPECT(LOOPBACK, rows[i].with_network, "socket", HIGH | rows[i].family, HIGH | rows[i].type, HIGH | rows[i].protocol);
 		EXPECT(SNIPPET, rows[i].family == 1 ? ALLOW : ENOSYS, "socketpair", rows[i].family, 1, 0);
 		EXPECT(LOOPBACK, rows[i].family == 1 ? ALLOW : ENOSYS, "socketpair", rows[i].family, 1, 0);
 	}
@@ -285,11 +285,61 @@ Test(seccomp, socket_families)
 Test(seccomp, no_other_family)
 {
 	for (uint64_t family = 0; family < 70000; family++) {
-		uint64_t args[6] = { family < 65536 ? family : 1ULL << (family & 31) };
+		uint64_t args[6] = { family < 65536 ? family : 1ULL << (family & 31), 1 };
 		bool inet = args[0] == 2 || args[0] == 10 || args[0] == 16;
 		cr_expect_eq(answer(COMMAND, NATIVE, nr_of("socket"), args) == ALLOW, args[0] == 1, "family %lu", args[0]);
 		cr_expect_eq(answer(LOOPBACK, NATIVE, nr_of("socket"), args) == ALLOW, args[0] == 1 || inet, "family %lu", args[0]);
 	}
+}
+
+/* The protocols of TCP, UDP and ping, and no other of any type: the kernel would load a module for it. */
+Test(seccomp, no_other_protocol)
+{
+	static const uint64_t families[] = { 2, 10 };
+	for (size_t f = 0; f < 2; f++)
+		for (uint64_t type = 0; type < 16; type++)
+			for (uint64_t protocol = 0; protocol < 512; protocol++) {
+				bool tcp = type == 1 && (protocol == 0 || protocol == 6);
+				bool udp = type == 2 && (protocol == 0 || protocol == 17 || protocol == (f ? 58 : 1));
+				int want = tcp || udp             ? ALLOW
+				         : type == 3              ? EPERM
+				         : type != 1 && type != 2 ? ESOCKTNOSUPPORT
+				                                  : EPROTONOSUPPORT;
+				/* SOCK_NONBLOCK and SOCK_CLOEXEC change nothing. */
+				uint64_t flagged = HIGH | type | (protocol & 1 ? 02004000 : 0);
+				int got = answer(LOOPBACK, NATIVE, nr_of("socket"), ARGS(families[f], flagged, HIGH | protocol));
+				cr_expect_eq(got, want, "socket(%lu, %lu, %lu): %d", families[f], type, protocol, got);
+				got = answer(LOOPBACK, NATIVE, nr_of("socket"), ARGS(families[f], flagged, 1UL << (9 + protocol % 23)));
+				cr_expect_neq(got, ALLOW, "socket(%lu, %lu, high bit)", families[f], type);
+			}
+}
+
+/* The host's huge pages are counted by no limit of a jail. */
+Test(seccomp, no_huge_pages)
+{
+	enum { HUGETLB = 0x40000, HUGE_2MB = 21 << 26, PRIVATE = 0x22, EXECUTABLE = 7, NORESERVE = 0x4000 };
+	static const uint64_t flags[] = { HUGETLB, HUGETLB | PRIVATE, HUGETLB | HUGE_2MB | PRIVATE, HUGETLB | NORESERVE | 1,
+		                          HIGH | HUGETLB };
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+		EXPECT(COMMAND, ENOMEM, "mmap", 0, 4096, 3, flags[i]);
+		EXPECT(SNIPPET, ENOMEM, "mmap", 0, 4096, 3, flags[i]);
+		EXPECT(COMMAND, ENOMEM, "mmap", 0, 4096, EXECUTABLE, flags[i]);
+		EXPECT(SNIPPET, ENOMEM, "mmap", 0, 4096, EXECUTABLE, flags[i]);
+	}
+	EXPECT(COMMAND, ALLOW, "mmap", 0, 4096, 3, HUGE_2MB | PRIVATE);
+	EXPECT(COMMAND, ENOMEM, "memfd_create", 0, 4);
+	EXPECT(COMMAND, ENOMEM, "memfd_create", 0, HIGH | 5 | HUGE_2MB);
+	EXPECT(COMMAND, ALLOW, "memfd_create", 0, 3);
+	EXPECT(COMMAND, ENOMEM, "shmget", 0, 4096, 04600);
+	EXPECT(COMMAND, ALLOW, "shmget", 0, 4096, 01600);
+}
+
+Test(seccomp, no_whiteout)
+{
+	EXPECT(COMMAND, EINVAL, "renameat2", 3, 0, 3, 0, 4);
+	EXPECT(COMMAND, EINVAL, "renameat2", 3, 0, 3, 0, HIGH | 5);
+	EXPECT(COMMAND, ALLOW, "renameat2", 3, 0, 3, 0, 3);
+	EXPECT(SNIPPET, ENOSYS, "renameat2", 3, 0, 3, 0, 4);
 }
 
 Test(seccomp, set_id_bits)

@@ -58,7 +58,7 @@ static int ask_row(const struct aj_syscall *row, void *data)
 	uint64_t args[6] = { 0 };
 	int nr = seccomp_syscall_resolve_name(row->name);
 	(void)data;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < AJ_SYSCALL_ARGS; i++)
 		args[row->arg[i].index] |= row->arg[i].value;
 	if (nr >= 0)
 		ask(NATIVE, nr, args);
