@@ -154,6 +154,22 @@ def raise_at_start(number):
     session.posix = Posix()
 
 
+def wake_nobody(number):
+    """As above; and when the signal is sent for the second time, the interpreter's note of it is made, but the wait that has just begun is not
+    interrupted: another thread gets the signal."""
+    from agentjail.runtime import signals
+    from _thread import get_ident
+    sent = []
+
+    def pthread_kill(thread, number):
+        if not sent:
+            time.sleep(0.2)  # the code's wait begins
+        signal.pthread_kill(thread if sent else get_ident(), number)
+        sent.append(number)
+    signals.pthread_kill = pthread_kill
+    raise_at_start(number)
+
+
 def survives(score):
     def case(name, ok):
         score.check("signal/" + name, *ok)
@@ -179,6 +195,22 @@ def survives(score):
                     case("about-to-run", (first["error"]["type"] == STOPPED[number] and second["value"] == 5, (first, second)))
                 except Died as e:
                     case("about-to-run", (False, e))
+    if score.wants("signal/held-wakes"):
+        for number in (INT, SOFT):
+            with Guest(setup=lambda: wake_nobody(number), imports=["threading"]) as guest:
+                try:
+                    first, second = guest.run("import threading\nthreading.Event().wait()"), guest.run("5")
+                    case("held-wakes", (first["error"]["type"] == STOPPED[number] and second["value"] == 5, (first, second)))
+                except Died as e:
+                    case("held-wakes", (False, e))
+    if score.wants("signal/held-once"):
+        # What sends a held signal again ends with it: code that catches the exception gets no second one.
+        code = ("import time, _thread\ntold = 0\ntry:\n    while True: pass\nexcept KeyboardInterrupt: told += 1\n"
+                "for i in range(20):\n    try: time.sleep(0.01)\n    except KeyboardInterrupt: told += 1\n[told, _thread._count()]")
+        for number in (INT, SOFT):
+            with Guest(setup=lambda: raise_at_start(number), layer=False) as guest:
+                claim = guest.run(code)
+                case("held-once", (claim["value"] == [1, 0] or claim["error"] and claim["error"]["type"] == STOPPED[number], claim))
     if score.wants("signal/where"):
         with Guest() as guest:
             claim = guest.run("def f():\n    while True: pass\n\nf()", after=[(0.05, SOFT), (5, SOFT)])

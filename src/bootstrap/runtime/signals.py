@@ -3,7 +3,9 @@ The handler raises in no other code: neither the reading of a request nor the wr
 
 No flag says "the code runs now", so no instant exists at which a flag would be wrong: the handler looks at the stack. It
 raises only if a frame of the agent is on the stack, and the exception ends below the layer's own `try`. While the agent is in
-a call that must not stop half way, or about to be called, the handler has the signal sent again a millisecond later.
+a call that must not stop half way, or about to be called, the handler holds the signal: a thread sends it again every millisecond
+until the handler has run and holds it no longer. One more signal would not do: one that arrives between the interpreter's look
+at its signals and a system call that waits, interrupts nothing, and the handler would run after the wait.
 """
 
 import sys
@@ -52,6 +54,8 @@ def on_signal(number, frame):
         names, code = frame.f_globals, frame.f_code
         if names is namespace or code is RUN_COROUTINE:
             agent = True
+        elif code is ON_SIGNAL and frame.f_locals["number"] == number:
+            return  # the handler is about to raise for this signal, or to hold it
         else:
             where = dict.get(names, "__name__"), code.co_name
             if where in UNINTERRUPTED or code is ON_SIGNAL or not agent and (
@@ -59,12 +63,15 @@ def on_signal(number, frame):
                 hold = True
             waits = waits or where in LOOP_WAITS
         frame = frame.f_back
-    if not agent and session.running is not session.answers:
-        return
-    if hold or not agent:
+    between = not agent and session.running is not session.answers
+    if not between and (hold or not agent):
         send_again(number, session)
         return
-    flush_stdout()
+    if session.held is not None:
+        session.held.discard(number)
+    if between:
+        return
+    flush_stdout()  # and a signal that the thread sent before that line arrives now, while this frame is on the stack
     rest = "" if session.last else "; the session goes on"
     if number == SIGINT:
         raise KeyboardInterrupt("the snippet was interrupted" + rest)
@@ -81,24 +88,28 @@ def flush_stdout():
 
 
 ON_SIGNAL = on_signal.__code__   # on the stack when the other signal arrives during the handling of this one
-pending = set()                  # signals that a thread will send again
 import_wait = [None, 0]          # answers of the snippet whose signal waits for an import, the time of that signal
 
 
 def send_again(number, session):
-    """Send the signal again after RETRY_S, if the snippet is still the same."""
-    if number not in pending:
-        pending.add(number)
+    """Hold the signal: it is sent again until the handler has taken it out of `held`, or the snippet has ended."""
+    held = session.held
+    if held is None:
+        held = session.held = set()
+    if number not in held:
+        held.add(number)
         try:
-            start_new_thread(sleep_and_send, (number, get_ident(), session.answers))
+            start_new_thread(send_until_handled, (number, get_ident(), session, held))
         except RuntimeError:
-            pending.discard(number)  # no more threads: this signal is lost
+            held.discard(number)  # no more threads: this signal is lost
 
 
-def sleep_and_send(number, thread, answers):
-    sleep(RETRY_S)
-    pending.discard(number)
-    if main.SESSION.answers is answers:
+def send_until_handled(number, thread, session, held):
+    while True:
+        sleep(RETRY_S)
+        # Between this look and the signal the interpreter switches to no other thread, since nothing is called.
+        if session.held is not held or number not in held:
+            return
         pthread_kill(thread, number)
 
 
