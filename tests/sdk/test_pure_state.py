@@ -72,7 +72,10 @@ class TestCore(unittest.TestCase):
         data = frame(message)
         space = self.core.space()
         space[: len(data)] = data
-        return self.core.received(len(data))
+        self.core.received(len(data))
+        calls = list(self.core.calls)
+        self.core.calls.clear()
+        return calls
 
     def begin(self, op="run", **members):
         pending, data = self.core.begin(_core.Request(op, members), self.woken)

@@ -19,6 +19,7 @@ from .tools import Answer
 T = TypeVar("T")
 
 UNSENT_BYTES = 1 << 16  # above that a request waits until the service has read more
+PROCEEDS_MAX = 10  # how often is tried again what an exception has interrupted
 
 
 class AsyncLink(BaseLink):
@@ -139,35 +140,56 @@ class AsyncLink(BaseLink):
             self.loop.remove_writer(self._socket)
 
     def _read(self) -> None:
+        """Take in what has come. The handler of a signal may raise at any instant: then a message that was half taken in ends the
+        connection, and tools that were not started are started next, so that no request waits in vain."""
+        taken = False
         try:
             count = self._socket.recv_into(self._core.space())
             if not count:
                 self._lost("the service ended the connection")
                 return
-            calls = self._core.received(count)
-        except BlockingIOError:
-            return
-        except (OSError, BrokenStream) as e:
-            self._lost(f"the connection to the service broke: {e}")
-            return
+            self._core.received(count)
+            taken = True
+            self._proceed()
+        except BaseException as e:
+            if taken:
+                self.loop.call_soon(self._proceed_again, PROCEEDS_MAX)
+                raise
+            if isinstance(e, BlockingIOError):
+                return
+            self._lost(f"the connection to the service broke: {str(e) or type(e).__name__}")
+            if not isinstance(e, (OSError, BrokenStream)):
+                raise
+
+    def _proceed(self) -> None:
+        """What follows from the messages that were taken in. A second call does what the first one has left."""
         if not self._greeted.done():
             if self._core.refused is not None:
                 self._greeted.set_exception(self._core.refused)
             elif self._core.hello is not None:
                 self._greeted.set_result(None)
-        for call in calls:
-            self._start_tool(call)
+        if self._core.calls:
+            self._start_tools()
+
+    def _proceed_again(self, tries: int) -> None:
+        try:
+            self._proceed()
+        except BaseException as e:
+            if tries > 1:
+                self.loop.call_soon(self._proceed_again, tries - 1)
+            else:  # no signal, as it seems, but no room for a thread
+                self._lost(f"a tool was not started: {str(e) or type(e).__name__}")
+            raise
 
     def _lost(self, reason: str) -> None:
-        if self.gone is None:
-            self.close(self._core.refused or self._why_gone(reason))
+        self.close(self.gone or self._core.refused or self._why_gone(reason))
 
     def close(self, error: BaseException) -> None:
-        """End the connection; all that waits raises `error`. May be called again."""
-        if self.gone is None:
-            self.gone = error
-            self._core.drop_all(error)
-            self._room.set()
+        """End the connection; all that waits raises `error`. May be called again, also where a signal's handler has interrupted it."""
+        self.gone = self.gone or error
+        self._core.drop_all(self.gone)
+        self._room.set()
+        if self._socket.fileno() >= 0:
             if not self.loop.is_closed():
                 self.loop.remove_reader(self._socket)
                 self.loop.remove_writer(self._socket)

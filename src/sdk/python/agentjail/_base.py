@@ -168,18 +168,40 @@ class BaseLink:
 
     # --- tools ---
 
+    def _start_tools(self) -> None:
+        """Start the tools that were called. A call leaves the list after its start: an exception of a signal's handler in between loses none."""
+        calls = self._core.calls
+        while calls:
+            self._start_tool(calls[0])
+            calls.popleft()
+
     def _start_tool(self, call: ToolCall) -> None:
+        if call.pending.over:
+            return
         tool = call.pending.request.tools.get(call.tool)
-        if tool is None:  # also the service's word that a value did not fit
-            error = call.args if not call.tool else {"type": "UnknownTool", "message": f"the program has no tool {call.tool}"}
-            self._workers.submit(lambda: self._give_from_thread(call, {"error": error}))
-        elif tool.is_async:
+        if tool is not None and tool.is_async:
             self._run_async(call, self._await_tool(call, tool))
         else:
-            self._workers.submit(lambda: self._give_from_thread(call, tool.answer(call.args, call.context())))
+            self._workers.submit(lambda: self._answer(call, tool))
+
+    def _answer(self, call: ToolCall, tool: Tool | None) -> None:
+        """In a thread: run the tool, unless another start of the call does so."""
+        if not call.claim():
+            return
+        if tool is None:  # also the service's word that a value did not fit
+            error = call.args if not call.tool else {"type": "UnknownTool", "message": f"the program has no tool {call.tool}"}
+            self._give_from_thread(call, {"error": error})
+        else:
+            self._give_from_thread(call, tool.answer(call.args, call.context()))
 
     async def _await_tool(self, call: ToolCall, tool: Tool) -> None:
-        self._give(call, await tool.answer_async(call.args))
+        if not call.claim():
+            return
+        answer: Answer = {"error": {"type": "ToolFailure", "message": "the tool was interrupted"}}
+        try:
+            answer = await tool.answer_async(call.args)
+        finally:
+            self._give(call, answer)
 
     def _run_async(self, call: ToolCall, answering: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine in the tool's context."""

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import contextvars
 import itertools
+import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -74,6 +76,11 @@ class ToolCall:
     call: int
     tool: str
     args: Message
+    _claim: threading.Lock = field(default_factory=threading.Lock)
+
+    def claim(self) -> bool:
+        """Whether the caller is to run the tool. A call that was started twice is claimed once."""
+        return self._claim.acquire(blocking=False)
 
     def context(self) -> contextvars.Context:
         """A context for the tool: a copy of the caller's, in which the session is known to wait."""
@@ -95,6 +102,7 @@ class Core:
         self.request_bytes = 1 << 22  # the longest request that the service takes
         self.refused: errors.ServiceError | None = None  # the service's last word about the connection itself
         self.ended: dict[str, str] = {}  # sessions whose jail is gone -> why
+        self.calls: deque[ToolCall] = deque()  # of tools, until each was started
 
     def waits_for_caller(self, session: str | None) -> bool:
         """Whether this is asked in a tool that a run of the session waits for."""
@@ -134,31 +142,33 @@ class Core:
         except errors.AgentjailError as e:
             return self._bytes({**head, "error": {"type": "ResultError", "message": str(e)[:500]}})
 
-    def received(self, count: int) -> list[ToolCall]:
-        """`count` bytes came into space(). Ends and wakes requests, and returns the calls of tools. BrokenStream: close the connection."""
-        calls: list[ToolCall] = []
+    def received(self, count: int) -> None:
+        """`count` bytes came into space(). Ends and wakes requests, and adds to `calls`. BrokenStream: close the connection."""
         for message in self._frames.filled(count):
             try:
-                self._take(message, calls)
+                self._take(message)
             except (AttributeError, KeyError, TypeError, ValueError) as e:
                 raise BrokenStream(f"a message without sense ({type(e).__name__}: {e})") from None
-        return calls
 
     def drop_all(self, error: BaseException) -> None:
         """The connection is over: every request ends with this error."""
-        pending, self._pending = list(self._pending.values()), {}
-        for p in pending:
-            p.end(None, error)
+        for id in list(self._pending):
+            self._end(id, None, error)
 
-    def _take(self, message: Message, calls: list[ToolCall]) -> None:
+    def _end(self, id: Any, answer: Any, error: BaseException | None) -> None:
+        """A request leaves the list once its caller was woken: an exception of a signal's handler in between leaves it to drop_all()."""
+        pending = self._pending.get(id)
+        if pending is not None:
+            pending.end(answer, error)
+            self._pending.pop(id, None)
+
+    def _take(self, message: Message) -> None:
         event = message.get("event")
         if event is None:
             if "result" in message:
-                pending = self._pending.pop(message["id"], None)
-                if pending is not None:
-                    pending.end(message["result"], None)
+                self._end(message["id"], message["result"], None)
             elif "error" in message:
-                self._take_error(message, calls)
+                self._take_error(message)
             elif "hello" in message:
                 self.hello = message["hello"]
                 self.request_bytes = int(self.hello["limits"]["request_bytes"])
@@ -167,23 +177,21 @@ class Core:
         elif event == "tool_call":
             pending = self._pending.get(message["id"])
             if pending is not None:
-                calls.append(ToolCall(pending, message["call"], message["tool"], message["args"]))
+                self.calls.append(ToolCall(pending, message["call"], message["tool"], message["args"]))
         elif event in ("stdout", "stderr"):
             pending = self._pending.get(message["id"])
             if pending is not None:
                 pending.inbox.append((event, message["data"]))
                 pending.wake()
 
-    def _take_error(self, message: Message, calls: list[ToolCall]) -> None:
+    def _take_error(self, message: Message) -> None:
         id, error = message.get("id"), errors.from_error(message["error"])
         if id is not None:
-            pending = self._pending.pop(id, None)
-            if pending is not None:
-                pending.end(None, error)
+            self._end(id, None, error)
         elif "call" in message:  # the tool's value does not fit its declaration: so the tool has failed
             pending = self._pending.get(message["request"])
             if pending is not None and error.code == "no_such_call":
-                calls.append(ToolCall(pending, message["call"], "", {"type": "ResultError", "message": error.message}))
+                self.calls.append(ToolCall(pending, message["call"], "", {"type": "ResultError", "message": error.message}))
         else:
             self.refused = error
 

@@ -137,9 +137,9 @@ class Link(BaseLink):
                     reason = "the service ended the connection"
                     break
                 with self._lock:
-                    calls = core.received(count)
-                for call in calls:
-                    self._start_tool(call)
+                    core.received(count)
+                if core.calls:
+                    self._start_tools()
         except Exception as e:  # of any kind: no request may wait for a reader that has ended
             reason = f"the connection to the service broke: {str(e) or type(e).__name__}"
         self._lost(reason)
