@@ -344,9 +344,9 @@ def main():
     with open(args.table, "a+") as table:
         table.seek(0)
         done = {group(row[1], row[2], row[4]) for row in (line.rstrip("\n").split("\t") for line in table) if row[0] != args.name} if args.most and not args.sticky else set()
-        for role, name, n, detail in select(base.calls, args.most, done):
-            if args.only and role not in args.only:
-                continue
+        chosen = [c for c in select(base.calls, args.most, done) if not args.only or c[0] in args.only]
+        # Where root tries every one in the same run, a user tries every second.
+        for role, name, n, detail in chosen[::2] if os.environ.get("ROOT_TOO") and not args.everything else chosen:
             if args.sticky and n != 1 and not (role == "runner" and n < 4):
                 continue
             errnos = ERRNOS.get(name, OTHER).split()

@@ -2,6 +2,7 @@
 # Every system call of the launcher, from its start to its end, failed in turn: each run ends in an error that names the step, or is in
 # the table of faults without consequence (faults.py) with all walls as in an undisturbed run; nothing hangs, nothing is left.
 # It tries one errno a call, of calls that repeat themselves the last, and a call that several commands make in one of them.
+# A user tries every second one of those that root tries in the same run.
 # WHOLE=1 (`make check-whole`) tries the first of them, too, and FAULTS=all (`make faults`) everything.
 . "$(dirname "$0")/../lib.sh"
 INJECT=$(dirname "$AJ")/inject

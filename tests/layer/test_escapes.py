@@ -1,12 +1,14 @@
 """Escape attempts: the shared corpus and our own, each with the layer on and a control with the layer off.
-It refuses a case whose control does not fire: then the case would prove nothing.
+It refuses a case whose control does not fire: then the case would prove nothing. Where cases are not chosen by a word, every third control
+is run, always the same ones; WHOLE=1 runs all of them.
 """
 
 import json
 import os
 import sys
+import zlib
 
-from harness import HERE, STDLIB, request, run
+from harness import HERE, STDLIB, WHOLE, request, run
 
 # Our own attempts. (name, imports, code): PWN is set to evidence if it works. With the layer on, PWN must stay
 # unset; the second list (`CONTROL_DIES`) says where the attempt cannot work natively either, and why.
@@ -1234,6 +1236,8 @@ def test(score):
 
 
 def control_run(score, name, code, **keys):
+    if not WHOLE and not score.only and zlib.crc32(name.encode()) % 3:
+        return
     (claim,), held = run(request(code, layer=False, **keys), probe="PWN")
     if name.endswith(("P60", "P61", "P62", "P69")):
         return  # needs `site`, or a native __import__ that is a Python function: nothing to compare with

@@ -96,12 +96,12 @@ kill $pid
 wait $pid 2>/dev/null
 
 # A way round: another file in the place of the one that was looked at.
-LIMIT=40 OPTIONS=--json probe lock-race 2000000
+OPTIONS=--json probe lock-race 2000000
 check "locks-race: who wins it is ended, and told why" expect status=limit limits_hit.0=locks 'reason~replaced a file while it was being locked'
-LIMIT=40 OPTIONS=--json probe lock-race 20000 /dev/null flock
+OPTIONS=--json probe lock-race 20000 /dev/null flock
 check "locks-race: no race with flock, which is taken on what was looked at" expect status=ok 'stdout~^race held [1-9][0-9]* refused [1-9]'
 # The same with a call that is held up between its descriptor and its lock: a lock that is won is found while it lasts.
-LIMIT=40 OPTIONS=--json probe lock-late 5 4
+OPTIONS=--json probe lock-late 5 4
 check "locks-race: a lock that comes late is found" expect 'stdout!late kept'
 check "locks-race: and such were tried" expect 'stdout~^late (tried OK|won)|^$'
 OPTIONS=
@@ -146,7 +146,7 @@ os._exit(0)
 EOF
 for how in flock posix ofd; do
 	for beside in alone threads; do
-		LIMIT=30 text "locks-own: $how, $beside: waited for, interrupted, waited for again" 0 '^interrupted got it$' \
+		text "locks-own: $how, $beside: waited for, interrupted, waited for again" 0 '^interrupted got it$' \
 			run --timeout 20s --bind "$T/wait.py:/opt/wait.py" -- python3 -I -S /opt/wait.py /tmp/wait $how $beside
 	done
 done

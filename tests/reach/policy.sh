@@ -97,7 +97,7 @@ for text in '[' 'extends = "command"' '\377\000' '[limits]\nwall = "9h"'; do
 done
 rm agentjail-policy.toml
 mkfifo agentjail-policy.toml
-LIMIT=10 text "policy-planted: a FIFO is not opened" 0 '^RAN$' exec -c "$SAY"
+text "policy-planted: a FIFO is not opened" 0 '^RAN$' exec -c "$SAY"
 refused "policy-planted-asked: a FIFO is refused at once" 'agentjail-policy.toml. is not a regular file' "$AJ" exec --local-policy -c "$SAY"
 rm agentjail-policy.toml
 ln -s tests/test agentjail-policy.toml
