@@ -34,7 +34,7 @@ class Terminal:
         self.text += self.decoder.decode(data)
         return bool(data)
 
-    def expect(self, name, pattern, seconds=30):
+    def expect(self, name, pattern, seconds=60):
         """Wait until `pattern` is there, behind what was expected before."""
         end = time.monotonic() + seconds * SLOW
         while True:
@@ -53,7 +53,7 @@ class Terminal:
     def type(self, text):
         os.write(self.fd, text.encode())
 
-    def exits(self, name, code, seconds=20):
+    def exits(self, name, code, seconds=60):
         end = time.monotonic() + seconds * SLOW
         while time.monotonic() < end:
             self.read(0.05)

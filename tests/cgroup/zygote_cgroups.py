@@ -29,7 +29,7 @@ def folders():
 
 
 def until(what):
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not what() and time.monotonic() < end:
         time.sleep(0.1)
     return what()

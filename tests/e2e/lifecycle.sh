@@ -23,7 +23,7 @@ check "background jobs are gone" gone
 # The same without the launcher collecting the output: nobody may keep the caller's pipe open.
 "$PY" -I -S - "$AJ" "$PROBE" <<'EOS' >"$T/out" 2>&1
 import subprocess, sys
-p = subprocess.run([sys.argv[1], "run", "--bind", sys.argv[2] + ":/opt/probe", "--", "/opt/probe", "daemon", "600"], stdout=subprocess.PIPE, timeout=30)
+p = subprocess.run([sys.argv[1], "run", "--bind", sys.argv[2] + ":/opt/probe", "--", "/opt/probe", "daemon", "600"], stdout=subprocess.PIPE, timeout=60)
 print(p.returncode, p.stdout.decode().strip())
 EOS
 is "the caller's pipe is closed with the run" "0 started" "$(cat "$T/out")"
@@ -98,7 +98,7 @@ for n in range(rounds):
         within *= 1.5  # the machine is slow, or busy
     p.kill()
     p.wait()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while (left := jailed()) and time.monotonic() < until:
         time.sleep(0.005)
     if left:
@@ -166,11 +166,11 @@ check "a reader that leaves: nothing is left" gone
 import subprocess, sys, time
 p = subprocess.Popen([sys.argv[1], "exec", "--timeout", "1s", "-c", "while True: print('x' * 1000)"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 time.sleep(1.5)
-until = time.monotonic() + 20
+until = time.monotonic() + 60
 while (left := subprocess.run(["pgrep", "-s", "0", "-f", "usr/bin/python3$"], stdout=subprocess.PIPE).stdout) and time.monotonic() < until:
     time.sleep(0.05)
 p.stdout.read()
-print(p.wait(timeout=20) in (122, 124), left)
+print(p.wait(timeout=60) in (122, 124), left)
 EOS
 is "a reader that does not read" "True b''" "$(cat "$T/out")"
 

@@ -32,7 +32,7 @@ def modes(t):
     return bool(local & termios.ICANON), bool(local & termios.ECHO)
 
 
-def wait_for(what, seconds=10):
+def wait_for(what, seconds=60):
     end = time.monotonic() + seconds
     while not what() and time.monotonic() < end:
         time.sleep(0.02)
@@ -215,7 +215,7 @@ def hang_up():
         jail = processes_below(pid)
         os.setpriority(os.PRIO_PROCESS, next(one for one in jail if numbers(one)[1:] == ["1"]), 19)
         os.close(master)
-        check("hang-up: the jail ends with its terminal", wait_for(lambda: not any(map(alive, jail)), 15))
+        check("hang-up: the jail ends with its terminal", wait_for(lambda: not any(map(alive, jail))))
         for one in filter(alive, jail):
             os.kill(one, signal.SIGKILL)
         os.waitpid(pid, 0)

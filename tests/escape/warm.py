@@ -183,7 +183,7 @@ atexit.register(cold.kill)
 
 def inside(parent, filtered):
     """The one child of it, once its filter stands and it sleeps in the snippet."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while time.monotonic() < until:
         for pid in children(int(parent)):
             if not filtered and children(pid) or filtered and status(pid).get("Seccomp") == "2" and state(pid) == "S":

@@ -38,7 +38,7 @@ def jailed():
     return found
 
 def gone(name):
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while (left := jailed()) and time.monotonic() < until:
         time.sleep(0.003)
     for pid in left:
@@ -108,7 +108,7 @@ for n in range(rounds // 3):
 # Init or a guest killed from outside: true words about it, and never `ok`.
 for n in range(rounds // 3):
     p = start(n, forever)
-    target, until = None, time.monotonic() + 20
+    target, until = None, time.monotonic() + 60
     time.sleep(random.random() * 0.02)
     which = 1 if n % 2 else 2
     while not target and time.monotonic() < until and p.poll() is None:

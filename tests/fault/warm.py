@@ -43,7 +43,7 @@ def counts(service):
 
 def rest(service):
     """Once the park is full again, and those that were killed are gone. A killed zygote's holder stays as long as a jail of its does."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while time.monotonic() < until:
         s = service.stats()
         if s["starting"] == s["waiting"] == 0 and s["parked"] == PARKED and s["zygotes"] == 1 and \
@@ -161,7 +161,7 @@ opened = service.wait("opened", "two")
 check("a zygote dies while somebody waits", "error" not in opened and service.run("two", "6 * 7").get("value") == 42, opened)
 os.kill(service.zygotes()[0], signal.SIGSTOP)
 service.send("open", "three")
-until = time.monotonic() + 20
+until = time.monotonic() + 60
 while time.monotonic() < until and not any(e["as"] == "three" for e in service.events):
     for zygote in service.zygotes():
         os.kill(zygote, signal.SIGKILL)
@@ -203,7 +203,7 @@ def kill_new(what, times, zygote_too):
     check("control: children were seen at their birth: " + what, judged, judged)
     service.open("after")  # the zygote reports an init that was killed while it waited when it would use it
     service.close("after")
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while left() and time.monotonic() < until:
         time.sleep(0.05)
     return None

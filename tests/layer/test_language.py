@@ -73,7 +73,7 @@ PROGRAMS = [
     ("async-gen-for", "async def g():\n    for i in range(3): yield i\nout = []\nasync for i in g(): out.append(i)\nout", "[0, 1, 2]"),
     ("async-with", "class C:\n    async def __aenter__(self): return 4\n    async def __aexit__(self, *a): pass\nasync with C() as c: pass\nc", "4"),
     ("asyncio-run", "import asyncio\nasync def f(n):\n    await asyncio.sleep(0.01)\n    return n\nasync def main(): return await asyncio.gather(f(1), f(2))\nasyncio.run(main())", "[1, 2]"),
-    ("asyncio-top-level", "import asyncio\nasync def f():\n    await asyncio.sleep(0.001)\n    return 'x'\nawait asyncio.wait_for(f(), 1)", "'x'"),
+    ("asyncio-top-level", "import asyncio\nasync def f():\n    await asyncio.sleep(0.001)\n    return 'x'\nawait asyncio.wait_for(f(), 60)", "'x'"),
     ("type-hints", "from typing import Optional, List, Dict, Callable, TypeVar, Generic\nT = TypeVar('T')\nclass Box(Generic[T]):\n    item: Optional[T] = None\n    def get(self) -> List[T]: return [self.item]\ndef f(x: int, g: Callable[[int], str] = str) -> Dict[str, int]: return {g(x): x}\n(f(3), Box[int]().get(), f.__annotations__['x'])", "({'3': 3}, [None], <class 'int'>)"),
     ("future-annotations", "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass N:\n    next: N | None = None\nN(N())", "N(next=N(next=None))"),
     ("get-type-hints", "import typing\nclass A:\n    x: 'int | None'\n    y: 'list[str]'\ntyping.get_type_hints(A)['x']", "int | None"),

@@ -204,7 +204,7 @@ async def work(n, q):
 async def main():
     q = asyncio.Queue()
     got = await asyncio.gather(*(work(n, q) for n in (2, 1)))
-    return got, [q.get_nowait() for _ in got], await asyncio.wait_for(asyncio.to_thread(sum, [1, 2]), 5)
+    return got, [q.get_nowait() for _ in got], await asyncio.wait_for(asyncio.to_thread(sum, [1, 2]), 60)
 if __name__ == '__main__': r = asyncio.run(main())
 r"""),
     ("parsers", """

@@ -110,14 +110,14 @@ is "overlay-fifo: nothing is written to it" "2" "$(grep -Ec '^write (No such dev
 aj run --bind "$ws/deep:/mnt/deep:rw" -- python3 -I -S -c "$TRY" /mnt/deep/fifo
 says "overlay-fifo: control: through a writable bind it is read" "^read b'host"
 says "overlay-fifo: control: and written to" '^write 5'
-is "overlay-fifo: the host's text is still there" host "$(timeout 2 head -n 1 <&8)"
+is "overlay-fifo: the host's text is still there" host "$(timeout 60 head -n 1 <&8)"
 text "overlay-fifo: a FIFO is no source of a read-only bind" 125 'a FIFO of the host cannot be bound read-only' run --bind "$ws/fifo:/mnt/f" -- true
 json "overlay-fifo: and what is writable is said" 0 'enforced.filesystem~the host.s FIFOs below /mnt/deep$' -- \
 	run --bind "$ws:/mnt/ws" --bind "$ws/deep:/mnt/deep:rw" -- true
 
 aj run --policy-file "$T/layered.toml" --workspace "$ws/deep" -- python3 -I -S -c "$TRY" fifo
 is "overlay-layered: what the host writes to a FIFO is not read" "1" "$(grep -c "^read b''$" "$T/out")"
-is "overlay-layered: what is in the host's FIFO stays there" jail "$(timeout 2 head -n 1 <&9)"
+is "overlay-layered: what is in the host's FIFO stays there" jail "$(timeout 60 head -n 1 <&9)"
 
 # --- locks ---
 echo data >"$ws/data"

@@ -128,7 +128,7 @@ def own(folder, *more):
     queue = multiprocessing.Queue()
     child = multiprocessing.Process(target=queue.put, args=("OK",))
     child.start()
-    print("multiprocessing", queue.get(timeout=10))
+    print("multiprocessing", queue.get(timeout=60))
     child.join()
     with multiprocessing.Manager() as manager:
         print("manager", manager.list(["OK"])[0])

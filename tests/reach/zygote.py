@@ -200,7 +200,7 @@ for mode, says in (("child", "not a child of the supervisor"),
     check("zygote-jails: %s: another tenant's jail and the host's processes go on" % mode, victim.poll() is None and service.run("beside", "40+2").get("value") == 42)
     check("zygote-strays: %s: no process of this zygote is left" % mode, gone_within(LONG), strays(service))
 turn("look")
-deadline = time.monotonic() + 30
+deadline = time.monotonic() + 60
 while (error := opened(service, "again")) and time.monotonic() < deadline:
     time.sleep(0.2)
 check("zygote-answer: the pool recovers", not error, error)

@@ -39,7 +39,7 @@ class TestPrivate(unittest.TestCase):
             Jail(service=service).run("1", on_stdout=lambda text: None)
         for thread in threading.enumerate():
             if thread.name.startswith("agentjail"):
-                thread.join(10)
+                thread.join(60)
         self.assertEqual((descriptors(), threading.active_count(), children()), before)
 
     def test_after_close(self):

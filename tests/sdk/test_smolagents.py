@@ -168,7 +168,7 @@ class TestSmolagents(unittest.TestCase):
                 caught.append(str(e))
         thread = threading.Thread(target=step)
         thread.start()
-        thread.join(30)
+        thread.join(60)
         self.assertEqual(len(caught), 1)
         self.assertIn("0.5 seconds", caught[0])
         self.assertEqual(executor("x + 1").output, 42)
@@ -177,7 +177,7 @@ class TestSmolagents(unittest.TestCase):
         """Once, and the next step has a new one: after a jail that ended, a service that died, and a fork."""
         def dies(executor):
             executor.session.service._process.process.kill()
-            executor.session._link._reader.join(20)
+            executor.session._link._reader.join(60)
 
         def in_a_child(executor, *checks):
             pid = os.fork()
