@@ -1,7 +1,6 @@
 /* The connection to the host: resolves the name, and connects to the addresses of it that may be used, one after the other, until one
  * answers (RFC 8305). No other address is ever connected to, whatever a name server says later. */
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,11 +66,9 @@ static void give_up(struct aj_connection *c, int error)
 
 void aj_upstream_made(struct aj_connection *c, int fd)
 {
-	int on = 1;
 	c->upstream = AJ_UPSTREAM_OPEN;
 	c->reached = true;
 	aj_loop_unset(c->relay->loop, &c->timer);
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	c->out.to = c->in.from = fd;
 	if (c->in.held) /* from a proxy, with its answer */
 		aj_flow_pump(&c->in);

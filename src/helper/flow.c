@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -72,9 +74,20 @@ static void count(struct aj_flow *flow, size_t bytes)
 	*flow->total += bytes;
 }
 
+/* Nagle's algorithm holds a small segment back while another one is under way: never the first. */
+static void undelay(struct aj_flow *flow)
+{
+	const int on = 1;
+	if (!flow->moved || flow->undelayed)
+		return;
+	setsockopt(flow->to, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	flow->undelayed = true;
+}
+
 /* Writes; the bytes that were taken. */
 static size_t write_some(struct aj_flow *flow, const uint8_t *data, size_t bytes)
 {
+	undelay(flow);
 	ssize_t n = send(flow->to, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n < 0 && !would_wait(errno))
 		flow->error = errno;
@@ -197,6 +210,7 @@ static void unqueue(struct aj_flow *flow)
 
 static void write_pipe(struct aj_flow *flow)
 {
+	undelay(flow);
 	while (flow->piped && !flow->error) {
 		ssize_t n = splice(flow->pipe->ends[0], NULL, flow->to, NULL, flow->piped, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 		if (n <= 0) {

@@ -46,12 +46,13 @@ struct aj_flow {
 	size_t held_room, held_at, held_bytes, passed;
 	struct aj_pipe *pipe;
 	size_t piped;
-	bool ended;    /* the end of `from` was read */
-	bool finished; /* and passed on */
-	bool blocked;  /* `to` takes no more now */
-	bool queued;   /* in the queue of bulk */
-	bool refused;  /* by the gate */
-	int error;     /* of a socket: the flow is broken */
+	bool ended;     /* the end of `from` was read */
+	bool finished;  /* and passed on */
+	bool blocked;   /* `to` takes no more now */
+	bool queued;    /* in the queue of bulk */
+	bool refused;   /* by the gate */
+	bool undelayed; /* `to` has TCP_NODELAY, which only writes behind the first one need */
+	int error;      /* of a socket: the flow is broken */
 	struct aj_flow *next;
 };
 

@@ -1,7 +1,6 @@
 /* The publisher's loop: each client of a published port gets a connection to the server in the jail, and bytes move both ways.
  * It reads the bytes of neither side, and connects to the jail's own loopback alone. */
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -173,8 +172,6 @@ static void on_timer(struct aj_timer *timer)
 
 static void connected(struct passage *c, int fd)
 {
-	const int on = 1;
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	aj_loop_unset(c->publisher->loop, &c->timer);
 	c->server.fn = on_server;
 	c->in.to = c->out.from = fd;
@@ -232,7 +229,6 @@ static void connect_server(struct passage *c)
 static void begin_passage(struct port *port, int fd, const union aj_sockaddr *client)
 {
 	struct aj_publisher *p = port->publisher;
-	const int on = 1;
 	struct passage *c = calloc(1, sizeof *c);
 	if (!c) {
 		close(fd);
@@ -244,7 +240,6 @@ static void begin_passage(struct port *port, int fd, const union aj_sockaddr *cl
 		                               .client_port = aj_sockaddr_port(client),
 		                               .opened_us = aj_now_us() };
 	memcpy(c->report.client, aj_sockaddr_bytes(client), client->any.sa_family == AF_INET ? 4 : 16);
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	c->client = (struct aj_io){ .fn = on_client, .arg = c, .fd = -1 };
 	c->server = (struct aj_io){ .fn = on_connect, .arg = c, .fd = -1 };
 	c->timer = (struct aj_timer){ .fn = on_timer, .arg = c };

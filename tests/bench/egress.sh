@@ -22,6 +22,9 @@ work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 ip link set lo up
 ip route add local 203.0.113.0/24 dev lo
+# 60,000 connections to one port, and more than there are ports in a minute: a series must not run out of what the one before has closed.
+echo 1 >/proc/sys/net/ipv4/tcp_tw_reuse
+echo 8192 65000 >/proc/sys/net/ipv4/ip_local_port_range
 printf '127.0.0.1 localhost\n203.0.113.10 bench.example.org\n' >"$work/hosts"
 printf 'nameserver 127.0.0.1\n' >"$work/resolv.conf"
 mount --bind "$work/hosts" /etc/hosts

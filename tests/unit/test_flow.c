@@ -2,6 +2,8 @@
  * more than its share, and a pipe takes no byte from one flow to another. The sockets are of AF_UNIX. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -84,6 +86,41 @@ Test(flow, small_amounts_and_the_end)
 	aj_flow_pump(&l.flow);
 	cr_expect(l.flow.ended && l.flow.finished && recv(l.sink, got, 1, 0) == 0);
 	cr_expect(l.flow.moved == 5 && total == 5);
+	end(&l);
+}
+
+static int tcp_pair(int ends[2])
+{
+	struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t bytes = sizeof here;
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	ends[0] = socket(AF_INET, SOCK_STREAM, 0);
+	int r = bind(listener, (void *)&here, sizeof here) < 0 || listen(listener, 1) < 0 ||
+	        getsockname(listener, (void *)&here, &bytes) < 0 || connect(ends[0], (void *)&here, sizeof here) < 0 ||
+	        (ends[1] = accept(listener, NULL, NULL)) < 0;
+	close(listener);
+	return r ? -1 : 0;
+}
+
+/* Nothing holds the first segment back; the option costs a system call, which a connection of one message is spared. */
+Test(flow, segments_behind_the_first_are_not_delayed)
+{
+	struct line l;
+	int ends[2], on = -1;
+	socklen_t bytes = sizeof on;
+	begin(&l);
+	close(l.flow.to);
+	close(l.sink);
+	cr_assert_eq(tcp_pair(ends), 0);
+	l.flow.to = ends[0];
+	l.sink = ends[1];
+	for (int writes = 0; writes < 3; writes++) {
+		cr_assert_eq(send(l.source, data, 10, 0), 10);
+		aj_flow_pump(&l.flow);
+		cr_assert_eq(recv(l.sink, got, sizeof got, 0), 10);
+		cr_assert_eq(getsockopt(l.flow.to, IPPROTO_TCP, TCP_NODELAY, &on, &bytes), 0);
+		cr_expect_eq(on, writes > 0, "after write %d", writes);
+	}
 	end(&l);
 }
 
