@@ -17,8 +17,9 @@ enum {
  * the kernel knows the other. Without a translation the listener's own address was meant. */
 static bool meant(const struct aj_relay *relay, int fd, int family, union aj_sockaddr *ret)
 {
-	union aj_sockaddr own;
+	union aj_sockaddr own = { 0 };
 	socklen_t bytes = sizeof *ret;
+	*ret = own;
 	if (getsockname(fd, &ret->any, &bytes) < 0 || ret->any.sa_family != family)
 		return false;
 	if (aj_sockaddr_port(ret) != relay->listener_port)
@@ -132,7 +133,7 @@ int aj_listeners_begin(struct aj_relay *relay)
 {
 	int on = 1;
 	for (int i = 0; i < 2; i++) {
-		union aj_sockaddr own;
+		union aj_sockaddr own = { 0 };
 		socklen_t bytes = sizeof own;
 		int fd = relay->sockets.listener[i];
 		relay->listener[i] = (struct aj_io){ .fn = on_listener, .arg = relay, .fd = -1 };
