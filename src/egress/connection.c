@@ -7,6 +7,7 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fd.h"
 
@@ -21,6 +22,12 @@ enum {
 
 static void on_outside(struct aj_io *io, uint32_t events);
 
+/* Into a zeroed field. */
+static void copy_text(char *to, size_t room, const char *from)
+{
+	memcpy(to, from, strnlen(from, room - 1));
+}
+
 static struct aj_egress_event end_event(const struct aj_connection *c, enum aj_egress_kind kind, const char *why)
 {
 	struct aj_egress_event event = {
@@ -32,9 +39,10 @@ static struct aj_egress_event end_event(const struct aj_connection *c, enum aj_e
 		.opened_us = c->opened_us,
 		.lasted_us = aj_now_us() - c->opened_us,
 	};
-	snprintf(event.name, sizeof event.name, "%s", c->name ? c->name->text : "");
-	snprintf(event.address, sizeof event.address, "%s", c->address);
-	snprintf(event.why, sizeof event.why, "%s", why);
+	if (c->name)
+		copy_text(event.name, sizeof event.name, c->name->text);
+	copy_text(event.address, sizeof event.address, c->address);
+	copy_text(event.why, sizeof event.why, why);
 	return event;
 }
 

@@ -80,9 +80,9 @@ static void judge(struct aj_relay *relay, int fd, int family)
 	uint16_t port = aj_sockaddr_port(&to);
 	target = (struct aj_resolved){ .family = to.any.sa_family };
 	memcpy(target.address, aj_sockaddr_bytes(&to), target.family == AF_INET ? 4 : 16);
-	aj_sockaddr_text(target.family, target.address, address);
 	bool synthetic = aj_names_number(target.family, target.address, &number);
 	if (synthetic && !(name = aj_names_at(number < AJ_NAMES_REFUSED ? relay->names : relay->refused, number))) {
+		aj_sockaddr_text(target.family, target.address, address);
 		event = aj_refusal("", address, port, "no name has this address; names must be looked up before each use");
 		turn_away(relay, fd, &event);
 		return;
@@ -92,6 +92,7 @@ static void judge(struct aj_relay *relay, int fd, int family)
 	if (name ? !aj_rules_name(&relay->rules, name->text, port)
 	         : !aj_rules_address(&relay->rules, target.family, target.address, port)) {
 		const char *waits_not = NULL;
+		aj_sockaddr_text(target.family, target.address, address);
 		if (name && relay->policy->ask && !over_cap(relay, now_us) && aj_question_wait(relay, fd, name, port, &waits_not))
 			return;
 		event = waits_not ? aj_unlisted(name->text, "", port, waits_not)
@@ -102,6 +103,7 @@ static void judge(struct aj_relay *relay, int fd, int family)
 	}
 	const char *why = over_cap(relay, now_us);
 	if (why) {
+		aj_sockaddr_text(target.family, target.address, address);
 		event = aj_refusal(name ? name->text : "", name ? "" : address, port, "%s", why);
 		aj_report(relay, &event);
 		aj_side_reset(fd);

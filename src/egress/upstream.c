@@ -136,7 +136,8 @@ static void made_and_reset(struct aj_connection *c, int fd, int error)
 /* `fd` has answered: 0, or the error of a connection that was made and has ended. */
 static void answered(struct aj_connection *c, int fd, const char *address, int error)
 {
-	snprintf(c->address, sizeof c->address, "%s", address);
+	if (address != c->address)
+		snprintf(c->address, sizeof c->address, "%s", address);
 	aj_upstream_forget(c);
 	c->timer.fn = on_slow; /* for the answer of a proxy */
 	aj_loop_set(c->relay->loop, &c->timer, aj_now_us() + LAST_US);
@@ -206,20 +207,18 @@ static int begin_connect(int fd, const union aj_sockaddr *to, socklen_t bytes)
 static void try_next(struct aj_connection *c, int error)
 {
 	union aj_sockaddr to;
-	char address[46];
 	const struct aj_resolved *a;
 	uint16_t proxy_port = c->relay->proxy.port;
 	while ((a = next_address(c, &c->tried))) {
 		socklen_t bytes = aj_sockaddr_make(&to, a->family, a->address, proxy_port ? proxy_port : c->port);
-		aj_sockaddr_text(a->family, a->address, address);
-		snprintf(c->address, sizeof c->address, "%s", address);
+		aj_sockaddr_text(a->family, a->address, c->address);
 		int fd = socket(a->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 		error = begin_connect(fd, &to, bytes);
 		if (error == 0 || (fd >= 0 && was_made(c, error))) {
-			answered(c, fd, address, error);
+			answered(c, fd, c->address, error);
 			return;
 		}
-		if (error == EALREADY && (error = watch_attempt(c, fd, address)) == 0) {
+		if (error == EALREADY && (error = watch_attempt(c, fd, c->address)) == 0) {
 			c->upstream = AJ_UPSTREAM_CONNECTING;
 			c->timer.fn = on_slow;
 			aj_loop_set(c->relay->loop, &c->timer, aj_now_us() + (has_next(c) ? STAGGER_US : LAST_US));
