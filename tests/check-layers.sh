@@ -153,7 +153,7 @@ owner sys/ioctl.h       seccomp/notify.c mediate/endpoint.c mediate/socket_holde
 owner linux/filter.h    seccomp/compile.h
 owner stdatomic.h        metrics/board.c
 owner sys/mman.h        metrics/board.c serve/shard.c seccomp/compile.c guest/huge.c guest/birth.c guest/prefault.c
-owner sys/prctl.h       sandbox/attributes.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
+owner sys/prctl.h       sandbox/attributes.c sandbox/network.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
 owner sys/single_threaded.h sandbox/launch.c
 owner sys/socket.h      mounts/idmap.c inspect/address.c sandbox/launch.c sandbox/handshake.c channel/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c pool/zygote_messages.c guest/birth.c sockets/send.c serve/client.c metrics/http.c sockets/listen.c sockets/connection.c sockets/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
 owner sys/un.h          audit/datagram.c sockets/listen.c sockets/sd_notify.c mediate/connector_process.c mediate/endpoint.c mediate/socket_holders.c
@@ -165,7 +165,7 @@ owner grp.h             sandbox/launch.c
 owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c host/host.c guest/huge.c toml/source.c base/syscall.h guest/branch.c fork/copier.c fork/copy_tree.c seccomp/notify.c base/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c base/pidfd.c
 owner sys/personality.h sandbox/attributes.c
 owner linux/keyctl.h    sandbox/attributes.c
-owner sched.h           sandbox/attributes.c plan/build.c plan/enforced.c plan/dump.c guest/birth.c guest/zygote.c fork/copier.c mediate/connector_process.c mounts/idmap.c
+owner sched.h           sandbox/attributes.c sandbox/network.c plan/build.c plan/enforced.c plan/dump.c guest/birth.c guest/zygote.c fork/copier.c mediate/connector_process.c mounts/idmap.c
 owner sys/uio.h         mediate/endpoint.c mediate/lockable.c
 owner sys/time.h        mediate/connector_process.c
 owner linux/sockios.h   mediate/socket_holders.c
@@ -203,11 +203,11 @@ word fork()                        sandbox/launch.c
 word _Fork()                       sandbox/child.c mounts/idmap.c
 word setgroups()
 word vfork()
-word clone()                       guest/birth.c
+word clone()                       sandbox/network.c guest/birth.c
 # A reported call is let through by this flag of the kernel, in one place.
 word SECCOMP_USER_NOTIF_FLAG_CONTINUE seccomp/notify.c
 word unshare()         guest/zygote.c mounts/idmap.c
-word setns()           fork/copier.c mediate/connector_process.c
+word setns()           sandbox/network.c fork/copier.c mediate/connector_process.c
 # A reported call is let through only as a step of a branch: by this flag of the kernel, and from one function.
 word aj_notify_pass()  seccomp/notify.c seccomp/notify.h fork/fork.c
 word let_pass()        fork/fork.c

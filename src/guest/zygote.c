@@ -62,12 +62,14 @@ static int step_drop_own_caps(struct aj_steps *w, struct aj_error *err)
 }
 
 /* Rows that only builders, or programs that exec starts, walk. */
+#define step_tie_early NULL
 #define step_close_parent NULL
 #define step_await_maps NULL
 #define step_attributes NULL
 #define step_pid_view NULL
 #define step_handles NULL
 #define step_sources NULL
+#define step_network NULL
 #define step_mounts NULL
 #define step_pivot NULL
 #define step_loopback NULL

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/message.h"
 #include "mounts/handles.h"
 #include "mounts/mount.h"
 #include "netns/egress_net.h"
@@ -24,9 +25,17 @@
 #include "sandbox/init.h"
 #include "sandbox/interpreter.h"
 #include "sandbox/jail_steps.h"
+#include "sandbox/network.h"
 #include "sandbox/steps.h"
 #include "sandbox/terminal.h"
 #include "seccomp/compile.h"
+
+/* Whether the supervisor has ended before this, the next steps ask: `await_maps` waits for its word, and `network` for the namespace. */
+static int step_tie_early(struct aj_steps *w, struct aj_error *err)
+{
+	(void)w;
+	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? aj_step_fail(err, "tie_early", "set the parent-death signal") : 0;
+}
 
 static int step_close_parent(struct aj_steps *w, struct aj_error *err)
 {
@@ -48,7 +57,26 @@ static int step_await_maps(struct aj_steps *w, struct aj_error *err)
 		return aj_fail(err, AJ_EXIT_SETUP, "await_maps", r < 0 ? errno : 0,
 		               "the supervisor did not report that the id maps are written");
 	w->listens = msg.listener;
+	w->in_host_net = msg.network;
 	return 0;
+}
+
+static int step_network(struct aj_steps *w, struct aj_error *err)
+{
+	struct aj_msg msg;
+	int r, network = -1;
+	if (!w->in_host_net)
+		return 0;
+	r = aj_message_recv(w->report, &msg, sizeof msg, &network, 0);
+	if (r <= 0 || msg.kind != AJ_MSG_NETWORK || network < 0) {
+		aj_close(&network);
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "network", r < 0 ? errno : 0,
+		                       "the supervisor did not hand over the jail's network namespace");
+	}
+	if (aj_network_enter(network) < 0)
+		aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "network", errno, "enter the jail's network namespace");
+	aj_close(&network);
+	return err->exit_code ? -1 : 0;
 }
 
 static int step_pid_view(struct aj_steps *w, struct aj_error *err)

@@ -20,6 +20,7 @@ enum aj_msg_kind {
 	AJ_MSG_PARTED,     /* a zygote's builder to supervisor: zygote and holder exist, and the builder exits */
 	AJ_MSG_TERMINAL,   /* init to supervisor: with the other side of the guest's terminal; init waits for TAKEN */
 	AJ_MSG_STOPPED, /* init to supervisor: the guest was stopped (SIGTTIN, SIGTTOU: and goes on, with its terminal's foreground) */
+	AJ_MSG_NETWORK, /* supervisor to init: with the jail's network namespace */
 	AJ_MSG_SOCKETS, /* init to supervisor: with the sockets of the network by allow-list, for the relay; init waits for TAKEN */
 };
 
@@ -30,10 +31,11 @@ struct aj_msg {
 	int32_t exit_code;   /* FAILED: enum aj_exit */
 	int32_t pid;         /* EXITED: the process, as numbered in the jail; PARTED: the zygote, as numbered by the supervisor */
 	int32_t listener;    /* MAPS_WRITTEN: nonzero: the supervisor can take a listener; LISTENER: its number */
-	int32_t holder;      /* PARTED: the holder, as numbered by the supervisor */
-	int32_t reason;      /* FAILED: enum aj_reason */
-	uint64_t pid_ns[2];  /* PARTED: device and inode of their PID namespace */
-	char step[24];       /* FAILED, NOTE; EXITED: target of a scratch mount that is full, or empty */
+	int32_t network;    /* MAPS_WRITTEN: nonzero: NETWORK follows; else init was born in its network namespace, or has none */
+	int32_t holder;     /* PARTED: the holder, as numbered by the supervisor */
+	int32_t reason;     /* FAILED: enum aj_reason */
+	uint64_t pid_ns[2]; /* PARTED: device and inode of their PID namespace */
+	char step[24];      /* FAILED, NOTE; EXITED: target of a scratch mount that is full, or empty */
 	char cause[400];
 	char fix[300]; /* FAILED: advice, or empty */
 };

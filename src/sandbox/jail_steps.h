@@ -17,6 +17,7 @@ struct aj_steps {
 	int out, err;       /* become 1 and 2, -1: keep them */
 	int terminal;       /* the guest's side of its terminal; -1: none */
 	bool listens;       /* the supervisor can take the listener of the guest's filter */
+	bool in_host_net;   /* init's network namespace is the host's until the step `network` */
 };
 
 struct aj_step {

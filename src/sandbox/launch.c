@@ -1,7 +1,7 @@
 /* Starts one jail. Three processes take part:
  *
  *   supervisor   this process, in the host's namespaces: writes the id maps, watches, reports
- *     init       born by clone3() into every new namespace and into the jail's cgroup; walks its rows of AJ_STEPS, then is PID 1
+ *     init       born by clone3() into the new namespaces and into the jail's cgroup; walks its rows of AJ_STEPS, then is PID 1
  *       guest    walks its rows of AJ_STEPS and becomes the command, or the Python runner of a snippet
  *
  * One SOCK_SEQPACKET pair joins supervisor and init (struct aj_msg); a snippet's guest has a stream to the supervisor
@@ -32,6 +32,7 @@
 #include "sandbox/holder.h"
 #include "sandbox/init.h"
 #include "sandbox/jail_steps.h"
+#include "sandbox/network.h"
 #include "seccomp/notify.h"
 
 static int write_maps(const struct aj_plan *plan, pid_t pid, struct aj_error *err)
@@ -68,19 +69,34 @@ static int keep_namespaces(struct aj_jail *jail, struct aj_error *err)
 	return 0;
 }
 
-int aj_jail_go(struct aj_jail *jail, struct aj_error *err)
+static int tell_to_begin(struct aj_jail *jail, bool network, struct aj_error *err)
 {
-	struct aj_msg go = { .kind = AJ_MSG_MAPS_WRITTEN, .listener = jail->listens };
+	struct aj_msg msg = { .kind = AJ_MSG_MAPS_WRITTEN, .listener = jail->listens, .network = network };
 	aj_close(&jail->user_ns);
 	aj_close(&jail->net_ns);
-	if (aj_msg_send(jail->report_fd, &go) == 0)
+	if (aj_msg_send(jail->report_fd, &msg) == 0)
 		return 0;
 	return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "tell init that the id maps are written");
 }
 
-static long clone_with(const struct aj_plan *plan, uint64_t flags, int cgroup_fd, int *ret_pidfd)
+int aj_jail_go(struct aj_jail *jail, struct aj_error *err)
 {
-	struct clone_args args = { .flags = plan->namespaces | CLONE_PIDFD | flags,
+	return tell_to_begin(jail, false, err);
+}
+
+/* While init builds the jail. False: init must be born in its network namespace. */
+static bool give_network(const struct aj_jail *jail, int user_ns)
+{
+	const struct aj_msg msg = { .kind = AJ_MSG_NETWORK };
+	cleanup_fd int network = aj_network_make(user_ns);
+	/* Init may have ended: its own message, or its end, says why. */
+	return network >= 0 &&
+	       (aj_message_send(jail->report_fd, &msg, sizeof msg, network) == 0 || errno == EPIPE || errno == ECONNRESET);
+}
+
+static long clone_with(uint64_t flags, int cgroup_fd, int *ret_pidfd)
+{
+	struct clone_args args = { .flags = CLONE_PIDFD | flags,
 		                   .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
 		                   .exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD };
 	if (cgroup_fd >= 0) {
@@ -92,7 +108,7 @@ static long clone_with(const struct aj_plan *plan, uint64_t flags, int cgroup_fd
 
 /* In a multi-threaded program another thread may hold libc's locks at this moment, and init, a copy of this thread alone, would wait for
  * them for ever. libc's fork() resets those locks. Its child makes init, as a sibling, and exits. */
-static long clone_by_child(const struct aj_plan *plan, int cgroup_fd, int *ret_pidfd)
+static long clone_by_child(uint64_t namespaces, int cgroup_fd, int *ret_pidfd)
 {
 	int ends[2];
 	struct made {
@@ -103,7 +119,7 @@ static long clone_by_child(const struct aj_plan *plan, int cgroup_fd, int *ret_p
 	pid_t child = fork();
 	if (child == 0) {
 		int pidfd = -1;
-		long pid = clone_with(plan, CLONE_PARENT, cgroup_fd, &pidfd);
+		long pid = clone_with(namespaces | CLONE_PARENT, cgroup_fd, &pidfd);
 		if (pid != 0) {
 			born = (struct made){ .pid = pid > 0 ? (int32_t)pid : 0, .errnum = errno };
 			aj_fd_raise_limit(); /* no other process reads this socket: init exists already */
@@ -128,7 +144,7 @@ static long clone_by_child(const struct aj_plan *plan, int cgroup_fd, int *ret_p
 	return born.pid > 0 ? born.pid : -1;
 }
 
-static pid_t clone_init(const struct aj_plan *plan, int cgroup_fd, int *ret_pidfd, struct aj_error *err)
+static pid_t clone_init(uint64_t namespaces, int cgroup_fd, int *ret_pidfd, struct aj_error *err)
 {
 	/* Init is born with every signal blocked: a forwarded signal that arrived before init blocked them itself would be lost, as on
 	 * any PID 1. */
@@ -136,7 +152,8 @@ static pid_t clone_init(const struct aj_plan *plan, int cgroup_fd, int *ret_pidf
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, &before) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "signals", errno, "block signals for the jail's init");
-	long pid = __libc_single_threaded ? clone_with(plan, 0, cgroup_fd, ret_pidfd) : clone_by_child(plan, cgroup_fd, ret_pidfd);
+	long pid = __libc_single_threaded ? clone_with(namespaces, cgroup_fd, ret_pidfd)
+	                                  : clone_by_child(namespaces, cgroup_fd, ret_pidfd);
 	int error = errno;
 	if (pid != 0)
 		sigprocmask(SIG_SETMASK, &before, NULL);
@@ -172,6 +189,53 @@ static void restore_groups(struct groups *groups, struct aj_error *err)
 	free(groups->list);
 }
 
+/* Init, told to begin. 0, or -1: with err, or without where init, which has ended, must be born in its network namespace. */
+static int start_init(const struct aj_plan *plan, bool beside, int cgroup, struct aj_jail *jail, const struct aj_child_fds *fds,
+                      struct aj_error *err)
+{
+	struct groups groups = { 0 };
+	cleanup_fd int user_ns = -1;
+	char path[48];
+	uint64_t namespaces = plan->namespaces & ~(uint64_t)(beside ? CLONE_NEWNET : 0);
+	jail->init_pid = drop_groups(plan, &groups, err) == 0 ? clone_init(namespaces, cgroup, &jail->init_pidfd, err) : -1;
+	if (jail->init_pid == 0)
+		aj_child(plan, fds);
+	restore_groups(&groups, err);
+	if (jail->init_pid < 0) {
+		jail->init_pidfd = -1;
+		return -1;
+	}
+	/* Before init hears that its maps stand, as it may make itself undumpable then. */
+	jail->listens = aj_notify_may_take(jail->init_pidfd);
+	jail->baseline = plan->snippet;
+	if (err->exit_code || write_maps(plan, jail->init_pid, err) < 0)
+		return -1;
+	if (plan->publish.count)
+		return keep_namespaces(jail, err);
+	if (!beside)
+		return tell_to_begin(jail, false, err);
+	snprintf(path, sizeof path, "/proc/%d/ns/user", jail->init_pid);
+	user_ns = open(path, O_RDONLY | O_CLOEXEC);
+	if (user_ns >= 0 && tell_to_begin(jail, true, err) < 0)
+		return -1;
+	if (user_ns >= 0 && give_network(jail, user_ns))
+		return 0;
+	aj_pidfd_signal(jail->init_pidfd, SIGKILL);
+	aj_pidfd_wait(jail->init_pidfd, 0, NULL);
+	aj_close(&jail->init_pidfd);
+	return -1;
+}
+
+/* An init that was not given its network namespace may have left messages in both directions. */
+static void close_channels(struct aj_jail *jail, struct aj_jail_ends *ends)
+{
+	aj_jail_ends_close(ends);
+	aj_close(&jail->report_fd);
+	aj_close(&jail->control_fd);
+	aj_close(&jail->stdout_fd);
+	aj_close(&jail->stderr_fd);
+}
+
 int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_error *err)
 {
 	struct aj_jail jail = AJ_NO_JAIL;
@@ -196,34 +260,18 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		goto out;
 	if (plan->cgroup && !plan->zygote && (cgroup = aj_cgroup_create(plan, plan->cgroup, jail.cgroup, sizeof jail.cgroup, err)) < 0)
 		goto out;
-	if (aj_jail_channels(plan, &jail, &ends, err) < 0)
-		goto out;
-	struct groups groups = { 0 };
-	if (drop_groups(plan, &groups, err) == 0)
-		jail.init_pid = clone_init(plan, cgroup, &jail.init_pidfd, err);
-	else
-		jail.init_pid = -1;
-	if (jail.init_pid == 0) {
-		struct aj_child_fds fds = { .report = ends.report,
-			                    .report_parent = jail.report_fd,
-			                    .control = ends.control,
-			                    .out = ends.out,
-			                    .err = ends.err,
-			                    .leaves = own_leaves && cgroups.folder[0] ? cgroups.folder : NULL };
-		aj_child(plan, &fds);
+	for (bool beside = aj_network_beside(plan), started = false; !started && !err->exit_code; beside = false) {
+		close_channels(&jail, &ends);
+		if (aj_jail_channels(plan, &jail, &ends, err) < 0)
+			goto out;
+		const struct aj_child_fds fds = { .report = ends.report,
+			                          .report_parent = jail.report_fd,
+			                          .control = ends.control,
+			                          .out = ends.out,
+			                          .err = ends.err,
+			                          .leaves = own_leaves && cgroups.folder[0] ? cgroups.folder : NULL };
+		started = start_init(plan, beside, cgroup, &jail, &fds, err) == 0;
 	}
-	restore_groups(&groups, err);
-	if (jail.init_pid < 0) {
-		jail.init_pidfd = -1;
-		goto out;
-	}
-	/* Before init hears that its maps stand, as it may make itself undumpable then. */
-	jail.listens = aj_notify_may_take(jail.init_pidfd);
-	jail.baseline = plan->snippet;
-	if (write_maps(plan, jail.init_pid, err) == 0 && plan->publish.count)
-		keep_namespaces(&jail, err);
-	else if (!err->exit_code)
-		aj_jail_go(&jail, err);
 out:
 	aj_jail_ends_close(&ends);
 	/* For a zygote the cloned process is the builder, which makes the zygote and the holder of its namespace, and exits. */

@@ -17,6 +17,8 @@ enum {
 
 /* clang-format off */
 #define AJ_STEPS(X)                                                                                                  \
+	X(tie_early,     AJ_BY_INIT,     "a network namespace takes the kernel as long as all others together, and the supervisor makes it while init begins, in the host's: " \
+	                                 "until the step `network` a parent-death signal ties init to the supervisor")       \
 	X(close_parent,  AJ_BY_BUILDERS, "init's copy of the supervisor's end of the socket: while it is open, init cannot see the supervisor die") \
 	X(await_maps,    AJ_BY_BUILDERS, "the supervisor writes uid_map and gid_map; until then init has no mapped id")       \
 	X(pid_view,      AJ_BY_ZYGOTE,   "a zygote sees and signals no process but its own jails: it gets a PID namespace, whose PID 1 is the holder, " \
@@ -27,6 +29,8 @@ enum {
 	X(lock_limits,   AJ_BY_INIT | AJ_BY_JAIL, "sets per-namespace counts in /proc/sys/user, while the host's /proc is still in reach") \
 	X(attributes,    AJ_BY_BUILDERS, "resets the caller's privileges that fork and exec preserve: while the host's /proc is in reach, and before any exec") \
 	X(sources,       AJ_BY_BUILDERS, "opens the sources of binds with the caller's own rights, which the next step may give up") \
+	X(network,       AJ_BY_INIT,     "enters the jail's own network namespace: before the change of ids, which would clear the parent-death signal, and before " \
+	                                 "anything is built that a guest could use")                                      \
 	X(identity,      AJ_BY_OWNERS,   "the jail's only id; files made from here on belong to that id")                   \
 	X(mounts,        AJ_BY_BUILDERS, "needs CAP_SYS_ADMIN in the jail's user namespace")                                  \
 	X(own_mounts,    AJ_BY_JAIL,     "mounts the jail's own scratch space over the zygote's")                                \

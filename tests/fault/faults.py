@@ -33,9 +33,9 @@ ERRNOS = {
     "prlimit64": "EPERM EINVAL", "read": "EIO EINTR", "readlink": "EACCES ENOENT EINVAL", "recvfrom": "ENOMEM EINTR", "recvmsg": "ENOMEM EINTR",
     "rseq": "EINVAL", "rt_sigaction": "EINVAL", "rt_sigprocmask": "EINVAL", "rt_sigtimedwait": "EINTR EAGAIN", "seccomp": "EINVAL ENOMEM EACCES",
     "sendmsg": "ENOBUFS EPERM", "sendto": "ENOBUFS EPERM EINTR", "set_robust_list": "EINVAL", "setgroups": "EPERM", "sethostname": "EPERM",
-    "setresgid": "EPERM EINVAL", "setresuid": "EPERM EAGAIN", "setsid": "EPERM", "setsockopt": "ENOMEM ENOPROTOOPT", "shutdown": "ENOTCONN", "signalfd4": "EMFILE ENOMEM",
+    "setns": "EPERM EINVAL ENOSYS", "setresgid": "EPERM EINVAL", "setresuid": "EPERM EAGAIN", "setsid": "EPERM", "setsockopt": "ENOMEM ENOPROTOOPT", "shutdown": "ENOTCONN", "signalfd4": "EMFILE ENOMEM",
     "socket": "EMFILE EACCES", "socketpair": "EMFILE", "statx": "ENOSYS EACCES", "symlinkat": "ENOSPC EEXIST", "sysinfo": "EFAULT",
-    "umount2": "EPERM EBUSY", "uname": "EFAULT", "wait4": "ECHILD EINTR", "waitid": "ECHILD EINTR", "write": "ENOSPC EIO EPERM EINTR",
+    "umount2": "EPERM EBUSY", "unshare": "EPERM ENOSYS ENOSPC", "uname": "EFAULT", "wait4": "ECHILD EINTR", "waitid": "ECHILD EINTR", "write": "ENOSPC EIO EPERM EINTR",
     "getsockname": "ENOBUFS", "fadvise64": "EINVAL", "sched_getaffinity": "EINVAL", "clock_nanosleep": "EINTR", "statfs": "EACCES",
 }
 OTHER = "EPERM ENOMEM"
@@ -117,6 +117,10 @@ ALLOWED = [
     ("init", "readlink", "^/etc/", "same", "the file that says how names are resolved is out of the relay's reach, so names are not resolved"),
     ("init", "landlock_create_ruleset", "", "same", "the relay takes it for a kernel without Landlock: its filter and its ids are what keeps it from files then"),
     ("init", "epoll_ctl|epoll_wait|poll", "", "same", "the relay serves no connection, or ends: each one fails"),
+    ("network", ".*", "", "same", "the network namespace is not made beside init: that init is ended, and another one is born in its namespace"),
+    ("supervisor", "clone|sendmsg", "", "same", "the same"),
+    ("supervisor", "openat", "^/proc/[0-9]+/ns/user$", "same", "the same"),
+    ("supervisor", "wait4", "", "same", "the process that made the network namespace has ended, and is reaped when the supervisor ends"),
     ("runner", ".*", "", "same", "Python does without; before the code is handed over the kernel confirms filters, capabilities and no_new_privs"),
     ("runner", "read", "^fd 3$", "ended", "no process reads the code; the process ends without a result, and the result says so"),
 ]

@@ -2,8 +2,9 @@
  * fail without executing it. It judges nothing: tests/fault/faults.py compares what it wrote.
  *
  *   inject TRACE SECONDS FAULT COMMAND...      FAULT: `-`, or ROLE:CALL:N:ERRNO, with a `+` behind it: that one and all later ones
+ *                                              ERRNO can be KILL: the process stays stopped at that call, and COMMAND is killed
  *
- * Roles: `supervisor` is COMMAND; `init` its child; `guest` init's child until it executes something; `runner` the same process
+ * Roles: `supervisor` is COMMAND; `init` its child; `network` its child by vfork; `guest` init's child until it executes something; `runner` the same process
  * after that, with a socket as fd 3 (a snippet), until it is handed the request. Where the guest's own program begins the trace gets
  * the walls around it, as the kernel tells them from outside, and the process is let go. Lines of a trace, with tabs between words:
  *   call ROLE NAME N DETAIL | failed ROLE NAME N | began | wall KEY VALUE | end exit CODE | end signal N | hang | left PID
@@ -39,8 +40,16 @@ int main(void)
 #else
 
 enum { NUMBERS = 512, TASKS = 64, LEFT_SECONDS = 2, CONTROL_FD = 3 };
-enum role { NOBODY, SUPERVISOR, INIT, GUEST, RUNNER, SENDER }; /* sender: hands the listener of a filter over */
-static const char *const role_names[] = { "nobody", "supervisor", "init", "guest", "runner", "sender" };
+enum role {
+	NOBODY,
+	SUPERVISOR,
+	INIT,
+	GUEST,
+	RUNNER,
+	SENDER,
+	NETWORK
+}; /* sender: hands the listener of a filter over; network: makes init's */
+static const char *const role_names[] = { "nobody", "supervisor", "init", "guest", "runner", "sender", "network" };
 
 struct task {
 	pid_t pid;
@@ -91,8 +100,13 @@ static struct task *find(pid_t pid)
 	return free_one;
 }
 
+enum { KILL = 0 }; /* in the place of an errno */
+static pid_t command;
+
 static int errno_of(const char *name)
 {
+	if (strcmp(name, "KILL") == 0)
+		return KILL;
 	for (int e = 1; e < 200; e++)
 		if (strerrorname_np(e) && strcmp(strerrorname_np(e), name) == 0)
 			return e;
@@ -106,7 +120,7 @@ static void parse(const char *text)
 		return;
 	if (sscanf(text, "%15[^:]:%63[^:]:%u:%15[A-Z0-9]", role, call, &fault.n, name) != 4)
 		exit(96);
-	for (enum role r = SUPERVISOR; r <= SENDER; r++)
+	for (enum role r = SUPERVISOR; r <= NETWORK; r++)
 		if (strcmp(role, role_names[r]) == 0)
 			fault.role = r;
 	fault.nr = seccomp_syscall_resolve_name(call);
@@ -364,6 +378,11 @@ static bool on_syscall(struct task *t)
 		put_detail(t->pid, &info);
 		fprintf(trace, "\n");
 		t->skipped = t->role == fault.role && nr == fault.nr && (n == fault.n || (fault.on && n > fault.n));
+		if (t->skipped && fault.errnum == KILL) {
+			fprintf(trace, "failed\t%s\t%s\t%u\n", role_names[t->role], name_of(nr), n);
+			kill(command, SIGKILL);
+			return false;
+		}
 		if (t->skipped) {
 			ptrace(PTRACE_POKEUSER, t->pid, offsetof(struct user_regs_struct, orig_rax), -1L);
 			fprintf(trace, "failed\t%s\t%s\t%u\n", role_names[t->role], name_of(nr), n);
@@ -417,7 +436,7 @@ static int on_stop(struct task *t, int status)
 		if (ptrace(PTRACE_GETEVENTMSG, t->pid, 0, &child) == 0) {
 			struct task *c = find((pid_t)child);
 			bool waiting = c->skipped; /* it stopped before we knew whose it is */
-			c->role = child_role(t->role);
+			c->role = t->role == SUPERVISOR && event == PTRACE_EVENT_VFORK ? NETWORK : child_role(t->role);
 			c->skipped = false;
 			if (waiting)
 				ptrace(next_stop(c), c->pid, 0, 0);
@@ -451,6 +470,7 @@ static void kill_all(const char *what)
 static void walk(pid_t main_pid, unsigned seconds)
 {
 	bool ended = false;
+	command = main_pid;
 	alarm(seconds);
 	for (;;) {
 		int status, sig;
@@ -473,7 +493,7 @@ static void walk(pid_t main_pid, unsigned seconds)
 				        WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 				/* Orphans come to us: what is still there after this is left. */
 				ended = true;
-				alarm(LEFT_SECONDS);
+				alarm(fault.role && fault.errnum == KILL ? seconds : LEFT_SECONDS);
 			}
 			t->pid = 0;
 			continue;

@@ -64,7 +64,7 @@ if [ "${FAULTS:-}" = all ]; then
 	done
 else
 	# The policy's run has every call of a plain one; the snippet's has the runner's. Inside, a user id makes no difference.
-	inside='' within="--role=supervisor --role=init"
+	inside='' within="--role=supervisor --role=init --role=network"
 	[ -n "${WHOLE:-}" ] || export FAULTS_MOST=1
 	[ -n "$ROOT_TOO" ] || inside=yes within=''
 	faults run-policy $within -- "$AJ" run --json $strict $probe
