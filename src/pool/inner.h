@@ -32,6 +32,8 @@ struct aj_pool {
 void aj_pool_fail_waiters(struct aj_pool *pool, const struct aj_error *err);
 /* Give an armed jail, which is in no list, to the oldest waiter. */
 void aj_pool_give(struct aj_pool *pool, struct aj_run *jail);
+/* End a jail that is in no list; it is freed when it is gone. */
+void aj_pool_end(struct aj_pool *pool, struct aj_run *jail);
 
 /* --- supply.c --- */
 void aj_pool_supply_init(struct aj_pool *pool);

@@ -39,7 +39,7 @@ static void on_ended(struct aj_run *jail, unsigned found)
 	free(jail);
 }
 
-static void end_jail(struct aj_pool *p, struct aj_run *jail)
+void aj_pool_end(struct aj_pool *p, struct aj_run *jail)
 {
 	jail->owner = p;
 	jail->on_event = on_ended;
@@ -98,7 +98,7 @@ void aj_pool_retire(struct aj_pool *p)
 	for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
 		for (struct aj_run *jail; (jail = LIST_FIRST(unused[i]));) {
 			LIST_REMOVE(jail, listed);
-			end_jail(p, jail);
+			aj_pool_end(p, jail);
 		}
 	p->counts.parked = p->starting_count = 0;
 	aj_fail(&err, AJ_EXIT_SETUP, "pool", 0, "it is closed");
@@ -171,7 +171,7 @@ static void on_branch_born(void *arg, struct aj_run *branch)
 
 static void on_branch_failed(void *arg, struct aj_run *branch)
 {
-	end_jail(arg, branch);
+	aj_pool_end(arg, branch);
 }
 
 int aj_pool_branch(struct aj_pool *p, struct aj_run *jail, struct aj_waiter *waiter, struct aj_error *err)
@@ -191,7 +191,7 @@ void aj_pool_return(struct aj_pool *p, struct aj_run *jail)
 	/* A jail that is gone has left its fork group already; requests for copies of it may still be queued there. */
 	aj_fork_groups_lose(&p->groups, jail);
 	p->used--;
-	end_jail(p, jail);
+	aj_pool_end(p, jail);
 	aj_loop_unset(p->loop, &p->refill);
 	aj_pool_fill(p);
 }

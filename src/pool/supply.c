@@ -74,6 +74,21 @@ static void on_unused_gone(struct aj_pool *p, struct aj_run *jail)
 		retry_or_pause(p, &err);
 }
 
+/* For the oldest waiter, else to be parked. The waiter that the jail was made for may have left: a jail beyond those that are kept ends,
+ * as it would wait for no waiter. */
+static void place_jail(struct aj_pool *p, struct aj_run *jail)
+{
+	unsigned kept = p->counts.cold_why ? 0 : p->config.depth;
+	if (!TAILQ_EMPTY(&p->waiters)) {
+		aj_pool_give(p, jail);
+	} else if (p->counts.parked < kept) {
+		LIST_INSERT_HEAD(&p->parked, jail, listed);
+		p->counts.parked++;
+	} else {
+		aj_pool_end(p, jail);
+	}
+}
+
 /* An unused jail: either it arms itself, once, or it dies. */
 static void on_unused(struct aj_run *jail, unsigned found)
 {
@@ -87,12 +102,7 @@ static void on_unused(struct aj_run *jail, unsigned found)
 		p->counts.births++;
 		p->pause_us = 0;
 		aj_run_limit(jail, INT64_MAX);
-		if (TAILQ_EMPTY(&p->waiters)) {
-			LIST_INSERT_HEAD(&p->parked, jail, listed);
-			p->counts.parked++;
-		} else {
-			aj_pool_give(p, jail);
-		}
+		place_jail(p, jail);
 		aj_pool_fill(p);
 	}
 }

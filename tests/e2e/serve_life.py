@@ -684,6 +684,22 @@ def numbers_are_right():
 
 
 @test
+def a_client_that_left_leaves_no_jail():
+    """Of a service that keeps no jail ready: the client is gone before its jail is there."""
+    metrics = FOLDER + "/metrics3"
+    with Server("--metrics", metrics, "--parked", "0") as s:
+        c = s.client()
+        same(c.ask("exec", code="1")["value"], 1, "the zygote is there")
+        c.send(op="exec", id="1", code="1")
+        c.socket.close()
+        assert until(lambda: not numbers(metrics)["agentjail_clients"]), "the service has not seen its client leave"
+        assert until(lambda: not numbers(metrics)["agentjail_jails_starting"]), numbers(metrics)
+        assert until(lambda: not numbers(metrics)["agentjail_jails"]), numbers(metrics)
+        same(s.client().ask("exec", code="1")["value"], 1, "the next client's jail")
+        assert until(lambda: not numbers(metrics)["agentjail_jails"]), numbers(metrics)
+
+
+@test
 def numbers_wait_for_a_descriptor():
     metrics = FOLDER + "/metrics2"
     with Server("--metrics", metrics, "--parked", "0") as s, socket.socket(socket.AF_UNIX) as visitor:
