@@ -874,6 +874,12 @@ PWN = [a.object for a in inspect.classify_class_attrs(type(f)) if a.name == '__g
 import inspect, traceback
 PWN = [inspect.getargvalues(f) for f, _ in traceback.walk_stack(None)]"""),
     ("traceback-walk", ["traceback"], "import traceback\nPWN = list(traceback.walk_stack(None))"),
+    ("task-stack-locals", ["asyncio", "traceback"], """
+import asyncio, traceback
+async def main():
+    frames = asyncio.current_task().get_stack()
+    return traceback.StackSummary.extract([(f, 1) for f in frames], capture_locals=True)
+PWN = [f.locals for f in asyncio.run(main()) if f.locals and "/agentjail/" in f.filename][0]"""),
     ("threading-setprofile", ["threading"], """
 import threading
 got = []

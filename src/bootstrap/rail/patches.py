@@ -147,6 +147,7 @@ PATCHES = {
     "timeit": ("agentjail.rail.testing_guards", "patch_timer"),
     "pickle": ("agentjail.rail.pickle_guards", "patch_pickle"),
     "sqlite3": ("agentjail.rail.sqlite_guards", "patch_sqlite"),
+    "traceback": ("agentjail.rail.traceback_guards", "patch_traceback"),
     "sympy.parsing.sympy_parser": ("agentjail.rail.sympy_text", "patch_parser"),
 }
 # Modules that these import in the course of a call: loaded with them, so that they are patched before the call.
