@@ -48,10 +48,12 @@ int aj_pump_flush(struct aj_pump *pump)
 int aj_pump_write(struct aj_pump *pump, const char *data, size_t bytes)
 {
 	pump->total_bytes += bytes;
-	if (pump->terminal)
+	if (pump->terminal) {
+		aj_escape_time(&pump->filter, aj_now_us());
 		bytes = aj_escape_filter(&pump->filter, data, bytes, pump->kept);
-	else
+	} else {
 		memcpy(pump->kept, data, bytes);
+	}
 	pump->bytes = bytes;
 	return aj_pump_flush(pump);
 }

@@ -14,6 +14,7 @@ const struct aj_escape_row aj_escape_rows[AJ_ESCAPE_KINDS] = {
 	[AJ_ESCAPE_PRINTER] = { "printer", "prints, or writes a log file (CSI i, OSC 46)", false },
 	[AJ_ESCAPE_STRING] = { "string", "control strings: images, requests, pass-through (DCS, APC, PM, SOS)", false },
 	[AJ_ESCAPE_C1] = { "c1", "control characters of eight bits", false },
+	[AJ_ESCAPE_BELL] = { "bell", "rings more often than four times a second", false },
 	[AJ_ESCAPE_OTHER] = { "other", "not known to be harmless", false },
 };
 
@@ -24,6 +25,26 @@ void aj_escape_init(struct aj_escape_filter *f, enum aj_escapes level)
 {
 	memset(f, 0, sizeof *f);
 	f->level = level;
+}
+
+void aj_escape_time(struct aj_escape_filter *f, int64_t now_us)
+{
+	int64_t rung = f->bells, made_up = (now_us - f->bells_at_us) / AJ_ESCAPE_BELL_US;
+	if (made_up >= rung) {
+		f->bells = 0;
+		f->bells_at_us = now_us;
+	} else if (made_up > 0) {
+		f->bells -= (unsigned)made_up;
+		f->bells_at_us += made_up * AJ_ESCAPE_BELL_US;
+	}
+}
+
+/* May the terminal ring, or flash, once more? */
+static bool may_ring(struct aj_escape_filter *f)
+{
+	bool may = f->bells < AJ_ESCAPE_BELLS;
+	f->bells += may;
+	return may;
 }
 
 static void begin(struct aj_escape_filter *f, enum state state)
@@ -77,6 +98,8 @@ static size_t finish_csi(struct aj_escape_filter *f, char *out)
 static size_t finish_escape(struct aj_escape_filter *f, char *out)
 {
 	int kind = aj_escape_kind_of(f->held, f->bytes);
+	if (f->held[1] == 'g' && kind == AJ_PASSES && !may_ring(f))
+		kind = AJ_ESCAPE_BELL;
 	if (kind == AJ_PASSES && f->level != AJ_ESCAPES_NONE)
 		aj_modes_escape(&f->modes, f->held, f->bytes);
 	return finish(f, kind, out);
@@ -107,6 +130,8 @@ static size_t on_ground(struct aj_escape_filter *f, unsigned char c, char *out)
 	}
 	if (c == ENQ || (c >= 0x80 && c < 0xa0) || c == 0xc0 || c == 0xc1) /* c0 and c1 only write ASCII longer than need be */
 		return leave_out(f, c == ENQ ? AJ_ESCAPE_ANSWER : AJ_ESCAPE_C1);
+	if (c == BEL && !may_ring(f))
+		return leave_out(f, AJ_ESCAPE_BELL);
 	if (c == SO || c == SI)
 		aj_modes_escape(&f->modes, (const char *)&c, 1);
 	*out = (char)c;
@@ -228,7 +253,7 @@ static size_t on_byte(struct aj_escape_filter *f, unsigned char c, char *out)
 
 static bool is_plain(unsigned char c)
 {
-	return (c >= 0x20 && c < DEL) || (c >= BEL && c < SO);
+	return (c >= 0x20 && c < DEL) || (c > BEL && c < SO);
 }
 
 size_t aj_escape_filter(struct aj_escape_filter *f, const char *in, size_t bytes, char *out)

@@ -17,6 +17,7 @@ enum aj_escape_kind {
 	AJ_ESCAPE_PRINTER,
 	AJ_ESCAPE_STRING,
 	AJ_ESCAPE_C1,
+	AJ_ESCAPE_BELL,
 	AJ_ESCAPE_OTHER,
 	AJ_ESCAPE_KINDS
 };
@@ -34,6 +35,8 @@ struct aj_escape_filter {
 	enum aj_escapes level;
 	int state; /* of escapes.c */
 	unsigned skip;
+	unsigned bells;       /* that passed and are not made up for by time */
+	int64_t bells_at_us;  /* when `bells` was right */
 	bool bad;             /* the sequence under way is not passed on */
 	unsigned rest, point; /* of a character of several bytes: bytes to come, and its number so far */
 	size_t bytes;         /* of `held`: the sequence or character under way */
@@ -43,5 +46,8 @@ struct aj_escape_filter {
 };
 
 void aj_escape_init(struct aj_escape_filter *filter, enum aj_escapes level);
+/* The time by which bells are counted: AJ_ESCAPE_BELLS at once, then one each AJ_ESCAPE_BELL_US. */
+enum { AJ_ESCAPE_BELLS = 16, AJ_ESCAPE_BELL_US = 250000 };
+void aj_escape_time(struct aj_escape_filter *filter, int64_t now_us);
 /* Copy the text and sequences of `in` that pass into `out`, which has room for bytes + AJ_ESCAPE_HELD. Returns the number of bytes. */
 size_t aj_escape_filter(struct aj_escape_filter *filter, const char *in, size_t bytes, char *out);

@@ -99,6 +99,7 @@ static void put_screen(struct aj_pty *pty, char *data, size_t bytes)
 {
 	bytes = strip_returns(pty, &data, bytes);
 	char *room = aj_buffer_reserve(&pty->out, bytes + AJ_ESCAPE_HELD);
+	aj_escape_time(&pty->filter, aj_now_us());
 	pty->out.bytes += aj_escape_filter(&pty->filter, data, bytes, room);
 }
 

@@ -134,6 +134,33 @@ Test(escapes, what_passes)
 		}
 }
 
+/* A flood of bells is bounded, in both ways to ring; a bell now and then always passes. */
+Test(escapes, bells)
+{
+	static char flood[4000];
+	const char *one[] = { "\a", "\033g" };
+	for (size_t k = 0; k < 2; k++) {
+		size_t length = strlen(one[k]), count = sizeof flood / length;
+		for (size_t i = 0; i < count; i++)
+			memcpy(flood + i * length, one[k], length);
+		cr_expect_eq(strlen(feed(AJ_ESCAPES_FILTERED, flood, count * length, 100)), AJ_ESCAPE_BELLS * length, "row %zu", k);
+		cr_expect_eq(filter.left_out[AJ_ESCAPE_BELL], count - AJ_ESCAPE_BELLS, "row %zu", k);
+		cr_expect_eq(strlen(feed(AJ_ESCAPES_ALL, flood, count * length, 100)), count * length, "row %zu", k);
+	}
+	feed(AJ_ESCAPES_FILTERED, "", 0, 1);
+	char out[2 * AJ_ESCAPE_HELD];
+	for (int64_t now = 7; now < 1000 * AJ_ESCAPE_BELL_US; now += AJ_ESCAPE_BELL_US) {
+		aj_escape_time(&filter, now);
+		cr_expect_eq(aj_escape_filter(&filter, "\a", 1, out), 1, "at %ld", now);
+	}
+	for (int i = 0; i < 100; i++) {
+		aj_escape_time(&filter, 2000LL * AJ_ESCAPE_BELL_US + i);
+		cr_expect_eq(aj_escape_filter(&filter, "\a", 1, out), i < AJ_ESCAPE_BELLS, "bell %d at once", i);
+	}
+	feed(AJ_ESCAPES_FILTERED, "\033]0;t\a", 6, 1);
+	cr_expect_eq(filter.bells, 0, "the end of a sequence rings no bell");
+}
+
 Test(escapes, levels)
 {
 	const char *text = "a\033[1mb\033]52;c;aGk=\007c\005\xc2\x9b";
