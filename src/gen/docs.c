@@ -82,7 +82,9 @@ static void print_syscalls(void)
 	       "lock would be the host's. Of `fcntl`: ");
 	aj_syscalls_denied_each(AJ_LOCKS_INSIDE, print_why, &before);
 	printf(".\n\n## Calls of a command that return 0 and are not made\n\n"
-	       "`sync` and `syncfs` write out file systems of the host, and other processes wait for that. `fsync` and `fdatasync`\nare made.\n");
+	       "`sync` and `syncfs` write out file systems of the host, and other processes wait for that. `fsync` and `fdatasync`\nare made. "
+	       "`fadvise64` with POSIX_FADV_DONTNEED (4) would take files out of the page cache of the host, also\nsuch that the jail may only read; "
+	       "its other advice is given.\n");
 	static const struct {
 		uint64_t group;
 		const char *heading;
@@ -96,6 +98,7 @@ static void print_syscalls(void)
 		  "The supervisor lets a lock pass on regular files and folders of the jail's own, and of folders that are bound\n"
 		  "writable; other locks are refused, and all of them where the supervisor cannot listen to the filter. A process has\n"
 		  "one table of descriptors." },
+		{ AJ_TCP_OPTIONS, "Options of TCP that a command is refused" },
 	};
 	for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
 		bool refused = true;

@@ -312,7 +312,7 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	for (size_t i = 0; policy->network == AJ_NET_ALLOW && i < policy->allow.count; i++)
 		*AJ_PUSH(arena, &plan->allow) = policy->allow.items[i];
 	publish(plan, arena, policy);
-	plan->deny |= plan->profile == AJ_PROFILE_COMMAND ? AJ_SYNC_INSIDE : 0; /* a snippet's allow-list has neither */
+	plan->deny |= plan->profile == AJ_PROFILE_COMMAND ? AJ_SYNC_INSIDE | AJ_TCP_OPTIONS : 0; /* a snippet's allow-list has none of them */
 	identity(plan, policy, host);
 	namespaces(plan, policy);
 	if (aj_plan_mounts(plan, arena, policy, request, host, err) < 0)

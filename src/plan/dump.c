@@ -62,6 +62,7 @@ static void dump_denied(uint64_t deny, FILE *out)
 		fprintf(out, "%s: %s\n",
 		        1 << i & AJ_ANSWERED          ? "not made, returns 0"
 		        : 1 << i == AJ_DENY_CONNECT   ? "reported, and made for the jail if allowed, else refused"
+		        : 1 << i == AJ_TCP_OPTIONS    ? "refused by their options"
 		        : 1 << i == AJ_LOCKS_MEDIATED ? "reported, and passed on files that the jail may lock, else refused"
 		                                      : "denied in spite of the list",
 		        aj_deny_name(1ULL << i));

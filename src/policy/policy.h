@@ -39,14 +39,15 @@ enum {
 };
 /* Further groups, which no policy names. LOCKS_INSIDE: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host are in
  * reach, see aj_plan.mediated; CONNECT reports connect to the supervisor, UNIX replaces it where no listener is possible. SYNC_INSIDE:
- * all commands. LOCKS_MEDIATED: locks are reported to the supervisor, and refused where no listener is possible; mediate/locks.h. */
+ * all commands, as TCP_OPTIONS. LOCKS_MEDIATED: locks are reported to the supervisor, and refused where no listener is possible; mediate/locks.h. */
 enum {
 	AJ_LOCKS_INSIDE = 256,
 	AJ_DENY_CONNECT = 512,
 	AJ_DENY_UNIX = 1024,
 	AJ_SYNC_INSIDE = 2048,
 	AJ_LOCKS_MEDIATED = 4096,
-	AJ_FILTER_GROUPS = 13
+	AJ_TCP_OPTIONS = 8192,
+	AJ_FILTER_GROUPS = 14
 };
 enum { AJ_ANSWERED = AJ_LOCKS_INSIDE | AJ_SYNC_INSIDE }; /* calls that are not made, and return 0 */
 enum { AJ_SOCKETS_MAX = 16, AJ_PUBLISHED_MAX = 32 };     /* maximum per policy */

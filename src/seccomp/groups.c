@@ -85,7 +85,9 @@ static const struct aj_syscall local_locks[] = {
 
 /* Both calls write back whole file systems of the host, with the data of all its users, and make all of them wait for the disk. A jail
  * can use fsync on its own files. */
+enum { DONTNEED = 4 }; /* POSIX_FADV_DONTNEED takes a file out of the host's page cache, also one that a jail may only read */
 static const struct aj_syscall no_sync[] = {
+	{ .name = "fadvise64", .errnum = AJ_ERRNO_NONE, .arg = { { .index = 3, .mask = 0xffffffff, .value = DONTNEED } }, .why = "the page cache of the host" },
 	{ .name = "sync", .errnum = AJ_ERRNO_NONE, .why = "file systems of the host" },
 	{ .name = "syncfs", .errnum = AJ_ERRNO_NONE, .why = "a file system of the host" },
 };
@@ -127,6 +129,18 @@ static const struct aj_syscall deny_unix[] = {
 };
 #undef INSTEAD
 
+/* Without any privilege these have the kernel load modules of its choice of ciphers, by name even (TCP_AO_ADD_KEY), and put the code of
+ * kernel TLS below a socket. Other options of TCP that name a module (TCP_CONGESTION) load none for an unprivileged caller. */
+#define INSTEAD "Leave the option out: TLS in the program does what kernel TLS does, and keys of single connections are for routers."
+#define TCP_OPTION(number, errnum_, why_)                                                                                            \
+	{ .name = "setsockopt", .errnum = errnum_, .arg = { { .index = 1, .mask = 0xffffffff, .value = 6 }, { .index = 2, .mask = 0xffffffff, .value = (number) } }, \
+	  .why = why_, .instead = INSTEAD }
+static const struct aj_syscall tcp_options[] = {
+	TCP_OPTION(14, ENOPROTOOPT, "TCP_MD5SIG"), TCP_OPTION(31, ENOENT, "TCP_ULP: kernel TLS"),
+	TCP_OPTION(32, ENOPROTOOPT, "TCP_MD5SIG_EXT"), TCP_OPTION(38, ENOPROTOOPT, "TCP_AO_ADD_KEY: loads a cipher by its name"),
+};
+#undef INSTEAD
+
 /* In the order of the AJ_DENY_* bits. */
 static const struct {
 	const char *name;
@@ -138,7 +152,7 @@ static const struct {
 	GROUP("inotify", deny_inotify), GROUP("memfd", deny_memfd),     GROUP("shared-memory", deny_shared_memory),
 	GROUP("locks", deny_locks),     GROUP("fork", deny_fork),       GROUP("locks", local_locks),
 	GROUP("connect", mediated_connect), GROUP("unix", deny_unix),    GROUP("sync", no_sync),
-	GROUP("locks", mediated_locks),
+	GROUP("locks", mediated_locks), GROUP("tcp-options", tcp_options),
 };
 /* clang-format on */
 

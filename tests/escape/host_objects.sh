@@ -40,6 +40,21 @@ probe socket 2:1:6 2:1 2:2 2:2:17 10:1:6 10:2:17 2:0x80801 16:3:0
 every "control: TCP, UDP and the list of addresses" 'OK$'
 OPTIONS=
 
+# --- options of TCP that have the kernel load ciphers ---
+cat >"$T/options.py" <<'P'
+import errno, socket
+s = socket.socket()
+for name, number, value in ("md5sig", 14, bytes(216)), ("md5sig_ext", 32, bytes(216)), ("ao", 38, bytes(400)), ("tls", 31, b"tls"), ("nodelay", 1, 1), \
+        ("congestion", 13, b"no-such-module"):
+    try:
+        s.setsockopt(6, number, value)
+        print(name, "OK")
+    except OSError as e:
+        print(name, errno.errorcode[e.errno])
+P
+json "options: refused by the filter" 0 'stdout=md5sig ENOPROTOOPT\nmd5sig_ext ENOPROTOOPT\nao ENOPROTOOPT\ntls ENOENT\nnodelay OK\ncongestion ENOENT\n' \
+	'violations.0.syscall=setsockopt' 'violations.0.count=4' -- run --network loopback --bind "$T/options.py:/opt/options.py" -- "$PY" -I -S -B /opt/options.py
+
 # --- a device node where a file was ---
 mkdir "$T/work"
 cat >"$T/work/whiteout.py" <<'P'

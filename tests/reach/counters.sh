@@ -71,6 +71,19 @@ def watches():
     for p in polls: p.close()
     for t in targets: os.close(t)
 watches()
+libc.mmap.restype = ctypes.c_void_p
+def gift():
+    r, w = os.pipe()
+    kept.extend((r, w))
+    iovec = (ctypes.c_size_t * 2)(ctypes.addressof(page), 1)
+    call(278, w, ctypes.addressof(iovec), 1, 0)
+count("gift", gift, 3)
+bytes = 8 << 30
+start = libc.mmap(None, ctypes.c_size_t(bytes), 1, 0x4022, -1, ctypes.c_long(0))
+libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(bytes), 15)
+for at in range(start, start + bytes, 2 << 20):
+    ctypes.c_char.from_address(at).value
+print("tables", [line for line in open("/proc/self/status") if line.startswith("VmPTE")][0].split()[1], "OK")
 absent = sum(not os.path.lexists("/usr/absent-%d" % i) for i in range(20000))
 print("absent", absent, "OK")
 X
@@ -91,6 +104,8 @@ says "counters-refused: no userfaultfd" '^userfaultfd 0 EPERM$'
 says "counters-memlock: no pinned memory" '^mlock 0 E(NOMEM|PERM)$'
 says "counters-mqueue: POSIX queues are bounded" '^msgqueue 819200 OK$'
 says "counters-epoll: a process has as many watches as its descriptors allow" '^epoll [0-9]{6} OK$'
+says "counters-gifts: no page is given to a pipe" '^gift 0 ENOSYS$'
+says "counters-page-tables: what is only read has tables" '^tables 1[0-9]{4} OK$'
 says "counters-dentries: absent names are looked up" '^absent 20000 OK$'
 "$PY" -I -S -B "$T/counts.py" >"$T/out" 2>"$T/err"
 says "counters-pipes: control: without a jail it gets a larger one" '^pipe-128K 10 OK$'

@@ -293,4 +293,33 @@ json "overlay-fifo: nor read by a snippet that starts cold" 0 "value~^b''" 'enfo
 	exec --policy-file "$T/warm.toml" -c 'import os
 repr(os.read(os.open("/mnt/ws/fifo", os.O_RDONLY | os.O_NONBLOCK), 100))'
 exec 8>&- 9>&-
+# --- the page cache ---
+cat >"$T/resident.py" <<'EOF'
+import ctypes, mmap, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+fd = os.open(sys.argv[1], os.O_RDWR)
+bytes = os.fstat(fd).st_size
+m = mmap.mmap(fd, bytes)
+seen = ctypes.create_string_buffer(bytes // 4096)
+assert libc.mincore(ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(m))), ctypes.c_size_t(bytes), seen) == 0
+print(sum(byte & 1 for byte in seen.raw[:bytes // 4096]) > 0)
+EOF
+cat >"$T/drop.py" <<'EOF'
+import os, sys
+os.posix_fadvise(os.open(sys.argv[1], os.O_RDONLY), 0, 0, os.POSIX_FADV_DONTNEED)
+print("dropped")
+EOF
+mkdir "$T/cached"
+head -c 65536 /dev/zero >"$T/cached/file"
+"$PY" -I -S -c 'import os, sys; os.fsync(os.open(sys.argv[1], os.O_RDWR))' "$T/cached/file"
+chmod 755 "$T/cached"
+cat "$T/cached/file" >/dev/null
+text "overlay-page-cache: a jail drops no file" 0 '^dropped$' run --bind "$T/cached:/mnt/ws" --bind "$T/drop.py:/opt/drop.py" -- \
+	python3 -I -S /opt/drop.py /mnt/ws/file
+is "overlay-page-cache: it is still there" True "$("$PY" -I -S "$T/resident.py" "$T/cached/file")"
+"$PY" -I -S "$T/drop.py" "$T/cached/file" >/dev/null
+if [ "$("$PY" -I -S "$T/resident.py" "$T/cached/file")" = False ]; then ok "overlay-page-cache: control: without a jail it goes"; else
+	skip "overlay-page-cache: control: without a jail it goes" "this file system keeps it"
+fi
+
 finish

@@ -185,6 +185,7 @@ Test(syscalls, what_nobody_gets)
 {
 	static const char *const never[] = {
 		"clone3",
+		"vmsplice",
 		"unshare",
 		"setns",
 		"mount",
