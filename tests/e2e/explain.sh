@@ -88,21 +88,29 @@ cat >"$T/p/own.toml" <<-E
 	binds = ["$T/data:/data", "$T/data/open:/rw:rw"]
 	masks = ["/data/secret", "/data/open/masked"]
 	E
-for how in read write; do
-	paths="/data /data/open/file /data/secret/key /data/open/link /data/absolute /data/out /data/closed /rw/file /rw/new /rw/link /data/open/new"
-	set -- --policy-file "$T/p/own.toml"
-	[ $how = write ] && set -- "$@" --write
+# The answers for $paths under these options, one a line of $T/said.
+explain_paths() {
 	for path in $paths; do set -- "$@" --path "$path"; done
 	aj policy explain "$@"
 	cut -d' ' -f1 "$T/out" >"$T/said"
+}
+agree_with_run() { # NAME LINE VERB PATH OPTION...: does a jail with these options do what line LINE of $T/said says?
+	local name=$1 line=$2 verb=$3 path=$4 did=denied
+	shift 4
+	aj run "$@" --bind "$PROBE:/opt/probe" -- /opt/probe $verb "$path"
+	if grep -q " OK$" "$T/out"; then did=allowed; fi
+	agree "$name" "$(sed -n ${line}p "$T/said")" $did
+}
+for how in read write; do
+	paths="/data /data/open/file /data/secret/key /data/open/link /data/absolute /data/out /data/closed /rw/file /rw/new /rw/link /data/open/new"
+	set -- --policy-file "$T/p/own.toml"
+	verb=look
+	[ $how = write ] && set -- "$@" --write && verb=change
+	explain_paths "$@"
 	i=0
 	for path in $paths; do
 		i=$((i + 1))
-		verb=look
-		[ $how = write ] && verb=change
-		aj run --policy-file "$T/p/own.toml" --bind "$PROBE:/opt/probe" -- /opt/probe $verb "$path"
-		if grep -q " OK$" "$T/out"; then did=allowed; else did=denied; fi
-		agree "own, $how $path" "$(sed -n ${i}p "$T/said")" $did
+		agree_with_run "own, $how $path" $i $verb "$path" --policy-file "$T/p/own.toml"
 	done
 done
 text "the item of a list that hides it" 1 'filesystem.masks: "/data/secret", ' policy explain --policy-file "$T/p/own.toml" --path /data/secret/key
@@ -121,19 +129,14 @@ printf 'extends = "offline-build"\n[filesystem]\nextend_protect = ["ci/*.sh", "l
 PLACES=".git/config .git/config.worktree .git/commondir .git/hooks .git/hooks/x .git/info/exclude .git/index .git/HEAD .git/new .git/objects/x g/config g/hooks/x
  .git/modules/sub/config .git/modules/sub/hooks/x .git/modules/sub/new .git/modules/group/config .git/modules/group/x/config
  .vscode/tasks.json .vscode/new .idea/x .envrc .envrc.real .mcp.json agentjail-policy.toml ci/run.sh ci/new.sh later/x later file sub/.vscode"
-set -- --policy-file "$T/p/held.toml" --workspace "$T/work" --write
 paths=
 for path in $PLACES; do paths="$paths /workspace/$path"; done
-for path in $paths; do set -- "$@" --path "$path"; done
-aj policy explain "$@"
-cut -d' ' -f1 "$T/out" >"$T/said"
+explain_paths --policy-file "$T/p/held.toml" --workspace "$T/work" --write
 i=0
 for path in $paths; do
 	i=$((i + 1))
 	cp -a "$T/work" "$T/fresh"
-	aj run --policy-file "$T/p/held.toml" --workspace "$T/fresh" --bind "$PROBE:/opt/probe" -- /opt/probe change "$path"
-	if grep -q " OK$" "$T/out"; then did=allowed; else did=denied; fi
-	agree "held, $path" "$(sed -n ${i}p "$T/said")" $did
+	agree_with_run "held, $path" $i change "$path" --policy-file "$T/p/held.toml" --workspace "$T/fresh"
 	rm -rf "$T/fresh"
 done
 held() { # NAME RC REGEX PATH...
