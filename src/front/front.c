@@ -161,16 +161,13 @@ static void on_message(struct aj_io *io, uint32_t events)
 	struct front *f = from->front;
 	struct aj_shard_message message;
 	struct aj_passed passed;
-	pid_t sender;
 	(void)events;
-	ssize_t n = aj_recv_from(io->fd, &message, sizeof message, 0, &sender, &passed);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0) {
+	int received = aj_shard_receive(io->fd, &message, &passed);
+	if (received < 0)
 		aj_loop_unwatch(f->loop, io); /* on_end() follows */
+	if (received <= 0)
 		return;
-	}
-	bool good = n == (ssize_t)sizeof message && message.order == AJ_SHARD_CONNECTION && message.to < f->count && passed.count == 2;
+	bool good = message.order == AJ_SHARD_CONNECTION && message.to < f->count && passed.count == 2;
 	const struct child *const ways[] = { good ? &f->shards[message.to] : from, from };
 	int sent = -1;
 	for (size_t i = 0; good && sent < 0 && i < 2; i++)

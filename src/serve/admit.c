@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "serve/process.h"
 #include "serve/state.h"
 
 static void send_hello(struct aj_client *c)
@@ -83,7 +84,7 @@ static int check(struct aj_server *s, struct aj_client *c, struct aj_fault *faul
 	bool known = aj_listen_peer(c->fd, &uid, &pid) == 0;
 	if (!known || (uid != geteuid() && uid != 0)) {
 		aj_fault(fault, AJ_CODE_DENIED, "this service belongs to user %d, and serves that user and root only", (int)geteuid());
-		aj_server_log(s, "user %d (process %d) was denied", known ? (int)uid : -1, known ? (int)pid : -1);
+		aj_service_log(s->config, "user %d (process %d) was denied", known ? (int)uid : -1, known ? (int)pid : -1);
 		return -1;
 	}
 	c->uid = uid;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "serve/process.h"
 #include "serve/state.h"
 
 /* With more unread bytes than PAUSE_BYTES no further request is read; a client that reads nothing for STALL_US is dropped. */
@@ -27,7 +28,7 @@ void aj_client_drop(struct aj_client *c, const char *why)
 	if (c->dropped)
 		return;
 	if (why) {
-		aj_server_log(c->server, "a client was dropped: %s", why);
+		aj_service_log(c->server->config, "a client was dropped: %s", why);
 		c->server->metrics.counters[AJ_COUNT_CLIENTS_DROPPED]++;
 	}
 	c->dropped = true;

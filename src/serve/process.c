@@ -69,6 +69,17 @@ int aj_service_signal(int fd)
 	return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
 }
 
+int aj_shard_receive(int socket, struct aj_shard_message *ret, struct aj_passed *ret_passed)
+{
+	pid_t sender;
+	ssize_t n = aj_recv_from(socket, ret, sizeof *ret, 0, &sender, ret_passed);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n > 0 && n != (ssize_t)sizeof *ret)
+		ret->order = AJ_SHARD_NONE;
+	return n > 0 ? 1 : -1;
+}
+
 void aj_service_raise_descriptors(void)
 {
 	struct rlimit limit;

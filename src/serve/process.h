@@ -3,6 +3,7 @@
 #pragma once
 #include <signal.h>
 
+#include "base/message.h"
 #include "metrics/metrics.h"
 #include "serve/server.h"
 #include "sockets/listen.h"
@@ -25,6 +26,10 @@ int aj_service_signal(int fd);
 bool aj_service_stops(const struct aj_server_config *config, int signal, bool stopping);
 /* Raise RLIMIT_NOFILE as far as a service may need it: a jail takes about six descriptors. */
 void aj_service_raise_descriptors(void);
+
+/* The next message between a shard and the front, with its descriptors, which are the caller's. 1; 0: none now; -1: the other process has
+ * ended. A message of another length has AJ_SHARD_NONE as its order. */
+int aj_shard_receive(int socket, struct aj_shard_message *ret, struct aj_passed *ret_passed);
 
 /* The keep-alive of systemd's watchdog, with these values in the status line. */
 void aj_service_alive(const struct aj_server_config *config, const uint64_t gauges[AJ_GAUGES]);

@@ -26,7 +26,8 @@ static void on_connection(void *arg, int fd)
 
 static void on_failure(void *arg, int errnum)
 {
-	aj_server_log(arg, "a client could not be accepted: %s", strerror(errnum));
+	const struct aj_server *s = arg;
+	aj_service_log(s->config, "a client could not be accepted: %s", strerror(errnum));
 }
 
 /* --- the end --- */
@@ -42,7 +43,7 @@ static void stop_clients(struct aj_server *s, bool now)
 static void on_grace_over(struct aj_timer *timer)
 {
 	struct aj_server *s = timer->arg;
-	aj_server_log(s, "the grace time is over: snippets that still run are ended");
+	aj_service_log(s->config, "the grace time is over: snippets that still run are ended");
 	stop_clients(s, true);
 }
 
@@ -94,7 +95,7 @@ static void on_owner_ended(struct aj_io *io, uint32_t events)
 {
 	struct aj_server *s = io->arg;
 	(void)events;
-	aj_server_log(s, "the process that made the connection has ended: stopping");
+	aj_service_log(s->config, "the process that made the connection has ended: stopping");
 	s->done = true;
 }
 
@@ -185,7 +186,7 @@ static void serve_clients(struct aj_server *s)
 	if (shard) {
 		shard->on_ready(shard);
 	} else {
-		aj_server_log(s, "serving at %s", aj_service_place(s->config));
+		aj_service_log(s->config, "serving at %s", aj_service_place(s->config));
 		aj_service_notify(s->config, "READY=1\nSTATUS=serving at %s", aj_service_place(s->config));
 	}
 	if (s->config->watchdog_us)
@@ -193,7 +194,7 @@ static void serve_clients(struct aj_server *s)
 	aj_loop_set(s->loop, &s->warm_up, aj_now_us());
 	while (!is_over(s)) {
 		if (aj_loop_turn(s->loop, INT64_MAX) < 0) {
-			aj_server_log(s, "the loop failed: %s", strerror(errno));
+			aj_service_log(s->config, "the loop failed: %s", strerror(errno));
 			break;
 		}
 		aj_shard_publish_soon(s);

@@ -46,7 +46,8 @@ struct aj_server_config {
 /* What front and shards say to each other; with AJ_SHARD_CONNECTION come two descriptors: the connection, and a file with the `bytes` that
  * were read from it. */
 enum aj_shard_order {
-	AJ_SHARD_STOP = 1,   /* to a shard, for each signal that the front gets */
+	AJ_SHARD_NONE,       /* a malformed message */
+	AJ_SHARD_STOP,       /* to a shard, for each signal that the front gets */
 	AJ_SHARD_CONNECTION, /* to the front, for shard `to`; and from there to that shard */
 };
 struct aj_shard_message {

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/message.h"
 #include "metrics/board.h"
+#include "serve/process.h"
 #include "serve/state.h"
 
 enum { PUBLISH_US = 100000 }; /* from a change to its publication */
@@ -71,8 +72,8 @@ static void take_connection(struct aj_server *s, const struct aj_shard_message *
 	if (bytes && lseek(passed->fds[1], 0, SEEK_SET) == 0 && aj_read_all(passed->fds[1], bytes, message->bytes) == 0)
 		aj_client_adopt(s, aj_steal(&passed->fds[0]), bytes, message->bytes);
 	else
-		aj_server_log(s, "a connection from another shard was dropped: %s",
-		              s->stopping ? "the service stops" : "its message is malformed");
+		aj_service_log(s->config, "a connection from another shard was dropped: %s",
+		               s->stopping ? "the service stops" : "its message is malformed");
 	free(bytes);
 }
 
@@ -81,18 +82,15 @@ static void on_front(struct aj_io *io, uint32_t events)
 	struct aj_server *s = io->arg;
 	struct aj_shard_message message;
 	struct aj_passed passed;
-	pid_t sender;
 	(void)events;
-	ssize_t n = aj_recv_from(io->fd, &message, sizeof message, 0, &sender, &passed);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0) {
+	int received = aj_shard_receive(io->fd, &message, &passed);
+	if (received < 0)
 		s->done = true; /* the front has ended */
+	if (received <= 0)
 		return;
-	}
-	if (n == (ssize_t)sizeof message && message.order == AJ_SHARD_STOP)
+	if (message.order == AJ_SHARD_STOP)
 		s->on_stop(s);
-	else if (n == (ssize_t)sizeof message && message.order == AJ_SHARD_CONNECTION)
+	else if (message.order == AJ_SHARD_CONNECTION)
 		take_connection(s, &message, &passed);
 	for (size_t i = 0; i < passed.count; i++)
 		aj_close(&passed.fds[i]);

@@ -1,20 +1,10 @@
-/* The service's log, and faults that depend on how busy the service is: every file of the room needs them.
+/* How busy the service is, as numbers, and the faults that depend on it: every file of the room needs them.
  * It changes no state. */
 #include "serve/state.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-void aj_server_log(const struct aj_server *s, const char *fmt, ...)
-{
-	char line[1024];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof line, fmt, ap);
-	va_end(ap);
-	s->config->log(s->config->log_arg, line);
-}
 
 void aj_server_gauges(const struct aj_server *s, uint64_t ret[AJ_GAUGES])
 {

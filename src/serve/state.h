@@ -102,7 +102,6 @@ struct aj_server {
 };
 
 /* --- state.c --- */
-void aj_server_log(const struct aj_server *server, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* AJ_CODE_BUSY, and a guess when to try again. Always returns -1. */
 int aj_server_busy(const struct aj_server *server, struct aj_fault *fault, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* The current values of this process. */

@@ -2,6 +2,7 @@
  * No request waits for that, and a policy whose jails cannot be built is logged, and still served. */
 #include <stdlib.h>
 
+#include "serve/process.h"
 #include "serve/state.h"
 
 static void on_warm(struct aj_session *session, void *arg, const struct aj_error *err)
@@ -9,7 +10,8 @@ static void on_warm(struct aj_session *session, void *arg, const struct aj_error
 	struct aj_server *s = arg;
 	char text[600];
 	if (err)
-		aj_server_log(s, "no jail could be made: %s%s%s", aj_error_text(err, text, sizeof text), *err->fix ? "; " : "", err->fix);
+		aj_service_log(s->config, "no jail could be made: %s%s%s", aj_error_text(err, text, sizeof text),
+		               *err->fix ? "; " : "", err->fix);
 	for (size_t i = 0; i < aj_manager_policies(s->manager); i++)
 		if (s->warming[i] == session)
 			s->warming[i] = NULL;
@@ -29,7 +31,7 @@ void aj_warm_up(struct aj_timer *timer)
 		struct aj_error err = { 0 };
 		s->warming[i] = aj_session_open(s->manager, &place, &events, s, &err);
 		if (!s->warming[i])
-			aj_server_log(s, "%s is not kept warm: %s", place.policy, aj_error_text(&err, text, sizeof text));
+			aj_service_log(s->config, "%s is not kept warm: %s", place.policy, aj_error_text(&err, text, sizeof text));
 	}
 }
 
