@@ -156,15 +156,10 @@ static const struct {
 };
 /* clang-format on */
 
-int aj_syscalls_denied_each(uint64_t group, int (*each)(const struct aj_syscall *row, void *data), void *data)
+int aj_syscalls_denied_each(uint64_t group, aj_syscall_fn *each, void *data)
 {
 	int number = __builtin_ctzll(group);
-	for (size_t i = 0; i < groups[number].count; i++) {
-		int r = each(&groups[number].rows[i], data);
-		if (r)
-			return r;
-	}
-	return 0;
+	return aj_syscall_rows_each(groups[number].rows, groups[number].count, each, data);
 }
 
 const char *aj_deny_name(uint64_t group)

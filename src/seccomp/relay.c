@@ -66,10 +66,7 @@ static const struct aj_syscall relay[] = {
 };
 /* clang-format on */
 
-int aj_syscalls_relay_each(int (*each)(const struct aj_syscall *row, void *data), void *data)
+int aj_syscalls_relay_each(aj_syscall_fn *each, void *data)
 {
-	int r = 0;
-	for (size_t i = 0; i < sizeof relay / sizeof *relay && !r; i++)
-		r = each(&relay[i], data);
-	return r;
+	return aj_syscall_rows_each(relay, sizeof relay / sizeof *relay, each, data);
 }

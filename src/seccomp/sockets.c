@@ -77,7 +77,7 @@ static const struct aj_syscall families_internet[] = {
 };
 /* clang-format on */
 
-int aj_syscalls_sockets_each(enum aj_network network, int (*each)(const struct aj_syscall *row, void *data), void *data)
+int aj_syscalls_sockets_each(enum aj_network network, aj_syscall_fn *each, void *data)
 {
 #define TABLE(t, on)                                  \
 	{                                             \
@@ -93,12 +93,8 @@ int aj_syscalls_sockets_each(enum aj_network network, int (*each)(const struct a
 		TABLE(families_internet, internet),
 		TABLE(families_unix_only, !internet),
 	};
-	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-		for (size_t i = 0; i < tables[t].count; i++) {
-			int r = each(&tables[t].rows[i], data);
-			if (r)
-				return r;
-		}
-	}
-	return 0;
+	int r = 0;
+	for (size_t t = 0; t < sizeof tables / sizeof *tables && !r; t++)
+		r = aj_syscall_rows_each(tables[t].rows, tables[t].count, each, data);
+	return r;
 }

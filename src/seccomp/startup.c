@@ -53,7 +53,7 @@ static bool is_startup_refusal(const struct aj_syscall *row)
 
 struct visit {
 	enum aj_stage stage;
-	int (*each)(const struct aj_syscall *row, void *data);
+	aj_syscall_fn *each;
 	void *data;
 };
 
@@ -71,15 +71,12 @@ static int visit_row(const struct aj_syscall *row, void *data)
 	return v->each(&left, v->data);
 }
 
-int aj_syscalls_startup_each(int (*each)(const struct aj_syscall *row, void *data), void *data)
+int aj_syscalls_startup_each(aj_syscall_fn *each, void *data)
 {
-	int r = 0;
-	for (int i = 0; i < STARTUP && !r; i++)
-		r = each(&startup[i], data);
-	return r;
+	return aj_syscall_rows_each(startup, STARTUP, each, data);
 }
 
-int aj_syscalls_stage_each(enum aj_stage stage, int (*each)(const struct aj_syscall *row, void *data), void *data)
+int aj_syscalls_stage_each(enum aj_stage stage, aj_syscall_fn *each, void *data)
 {
 	struct visit v = { stage, each, data };
 	int r = stage == AJ_STAGE_BASELINE ? aj_syscalls_startup_each(each, data) : 0;

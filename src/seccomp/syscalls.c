@@ -320,21 +320,17 @@ struct table {
 		t, sizeof t / sizeof *t \
 	}
 
-int aj_syscalls_each(enum aj_profile profile, enum aj_network network, int (*each)(const struct aj_syscall *row, void *data), void *data)
+int aj_syscalls_each(enum aj_profile profile, enum aj_network network, aj_syscall_fn *each, void *data)
 {
 	const struct table snippet_tables[] = { TABLE(snippet), TABLE(refused), TABLE(snippet_refused) };
 	const struct table command_tables[] = { TABLE(command), TABLE(refused) };
 	bool is_snippet = profile == AJ_PROFILE_SNIPPET;
 	const struct table *tables = is_snippet ? snippet_tables : command_tables;
 	size_t count = is_snippet ? sizeof snippet_tables / sizeof *tables : sizeof command_tables / sizeof *tables;
-	for (size_t t = 0; t < count; t++) {
-		for (size_t i = 0; i < tables[t].count; i++) {
-			int r = each(&tables[t].rows[i], data);
-			if (r)
-				return r;
-		}
-	}
-	return is_snippet ? 0 : aj_syscalls_sockets_each(network, each, data);
+	int r = 0;
+	for (size_t t = 0; t < count && !r; t++)
+		r = aj_syscall_rows_each(tables[t].rows, tables[t].count, each, data);
+	return r || is_snippet ? r : aj_syscalls_sockets_each(network, each, data);
 }
 
 struct counter {

@@ -1,6 +1,7 @@
 /* The system calls a guest may make, by name and with a reason each.
  * A pure table: seccomp/compile.c turns it into BPF, --dry-run and the docs print it. */
 #pragma once
+#include <stddef.h>
 #include <stdint.h>
 
 #include "policy/policy.h"
@@ -26,25 +27,36 @@ struct aj_syscall {
 	const char *instead; /* of a refused row: advice for the model */
 };
 
-/* Call `each` for every row of the profile under that network; stops at the first nonzero return and returns it. */
-int aj_syscalls_each(enum aj_profile profile, enum aj_network network, int (*each)(const struct aj_syscall *row, void *data), void *data);
+/* A nonzero result ends the walk over a table, which returns it. */
+typedef int aj_syscall_fn(const struct aj_syscall *row, void *data);
+/* Call `each` for every row of a table. */
+static inline int aj_syscall_rows_each(const struct aj_syscall *rows, size_t count, aj_syscall_fn *each, void *data)
+{
+	int r = 0;
+	for (size_t i = 0; i < count && !r; i++)
+		r = each(&rows[i], data);
+	return r;
+}
+
+/* The same for every row of the profile under that network. */
+int aj_syscalls_each(enum aj_profile profile, enum aj_network network, aj_syscall_fn *each, void *data);
 
 /* The part of that which says what sockets a command may make; and the reason and advice where there is no network. */
-int aj_syscalls_sockets_each(enum aj_network network, int (*each)(const struct aj_syscall *row, void *data), void *data);
+int aj_syscalls_sockets_each(enum aj_network network, aj_syscall_fn *each, void *data);
 #define AJ_NO_NETWORK "no network", "There is no network in this jail; ask for data through the tools or inputs you were given."
 
 /* The same for a stage of the snippet's profile: Python starts under the baseline; baseline and the stage above together are the
  * profile. */
-int aj_syscalls_stage_each(enum aj_stage stage, int (*each)(const struct aj_syscall *row, void *data), void *data);
+int aj_syscalls_stage_each(enum aj_stage stage, aj_syscall_fn *each, void *data);
 /* The calls that only Python's start may make, and a snippet may not. */
-int aj_syscalls_startup_each(int (*each)(const struct aj_syscall *row, void *data), void *data);
+int aj_syscalls_startup_each(aj_syscall_fn *each, void *data);
 
 /* The calls of a zygote whose jails have that profile: every row allows. The second function: only the calls for births. */
-int aj_syscalls_zygote_each(enum aj_profile profile, int (*each)(const struct aj_syscall *row, void *data), void *data);
-int aj_syscalls_births_each(int (*each)(const struct aj_syscall *row, void *data), void *data);
+int aj_syscalls_zygote_each(enum aj_profile profile, aj_syscall_fn *each, void *data);
+int aj_syscalls_births_each(aj_syscall_fn *each, void *data);
 
 /* The calls of the relay of a jail's network: every row allows. */
-int aj_syscalls_relay_each(int (*each)(const struct aj_syscall *row, void *data), void *data);
+int aj_syscalls_relay_each(aj_syscall_fn *each, void *data);
 
 /* The clone flags for a jail's init: CLONE_NEWUSER, NEWPID, NEWNS, NEWIPC, NEWUTS and NEWNET, and VM, PARENT, PIDFD, CHILD_SETTID and
  * CHILD_CLEARTID. A zygote whose plan has other namespaces bears no jail. */
@@ -59,7 +71,7 @@ int aj_syscalls_allowed(enum aj_profile profile, enum aj_network network);
 const char *aj_profile_name(enum aj_profile profile);
 
 /* The same for the calls that a group (one AJ_DENY_* bit) denies: every row gets its errnum, whatever the profile allows. */
-int aj_syscalls_denied_each(uint64_t group, int (*each)(const struct aj_syscall *row, void *data), void *data);
+int aj_syscalls_denied_each(uint64_t group, aj_syscall_fn *each, void *data);
 const char *aj_deny_name(uint64_t group);
 
 /* The names of this architecture's system calls by number, from the libseccomp of the build; NULL for an unknown number. */

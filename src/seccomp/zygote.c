@@ -57,7 +57,7 @@ static const struct aj_syscall births[] = {
 /* clang-format on */
 
 struct visit {
-	int (*each)(const struct aj_syscall *row, void *data);
+	aj_syscall_fn *each;
 	void *data;
 };
 
@@ -67,15 +67,12 @@ static int each_allowed(const struct aj_syscall *row, void *data)
 	return row->errnum ? 0 : v->each(row, v->data);
 }
 
-int aj_syscalls_births_each(int (*each)(const struct aj_syscall *row, void *data), void *data)
+int aj_syscalls_births_each(aj_syscall_fn *each, void *data)
 {
-	int r = 0;
-	for (size_t i = 0; i < sizeof births / sizeof *births && !r; i++)
-		r = each(&births[i], data);
-	return r;
+	return aj_syscall_rows_each(births, sizeof births / sizeof *births, each, data);
 }
 
-int aj_syscalls_zygote_each(enum aj_profile profile, int (*each)(const struct aj_syscall *row, void *data), void *data)
+int aj_syscalls_zygote_each(enum aj_profile profile, aj_syscall_fn *each, void *data)
 {
 	struct visit v = { each, data };
 	int r = aj_syscalls_births_each(each, data);
