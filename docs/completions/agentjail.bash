@@ -156,7 +156,7 @@ _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 	--rootfs) echo folders ;;
 	--workspace) echo folders ;;
 	--workspace-mode) echo 'words ro overlay copy rw' ;;
-	--changes) echo text ;;
+	--changes) echo 'words continue new ID' ;;
 	--workspace-at) echo 'words /workspace same' ;;
 	--env) echo text ;;
 	--timeout) echo text ;;

@@ -23,6 +23,7 @@ struct aj_walk {
 	struct aj_error *err;
 	struct aj_git_unit *unit; /* NULL: the walk is in none */
 	unsigned depth;
+	bool hidden;  /* a folder above was replaced: nothing that the workspace has here is seen in the view */
 	size_t bytes; /* of path */
 	char path[PATH_MAX];
 };

@@ -1,4 +1,4 @@
-/* Reads an upper layer as overlayfs(5) has written it: character devices 0:0, and attributes of the class that a user may set.
+/* Reads an upper layer as overlayfs(5) has written it, and takes one mark back: character devices 0:0, and attributes of the class that a user may set.
  * It opens no entry but folders and regular files, and believes no attribute that is longer than one byte. */
 #include "changes/upper_layer.h"
 
@@ -21,6 +21,11 @@ static char opaque_attribute(int folder)
 bool aj_upper_is_opaque(int folder)
 {
 	return opaque_attribute(folder) == 'y';
+}
+
+int aj_upper_show_through(int folder)
+{
+	return fremovexattr(folder, OVERLAY "opaque");
 }
 
 bool aj_upper_has_marked_whiteouts(int folder)

@@ -5,6 +5,8 @@
 
 /* Does the open folder hide all of the folder below it? */
 bool aj_upper_is_opaque(int folder);
+/* From the next mount on that one is seen through it. -1 with errno. */
+int aj_upper_show_through(int folder);
 /* May the open folder hold whiteouts that are files with an attribute? */
 bool aj_upper_has_marked_whiteouts(int folder);
 /* Does the entry say that the merged folder has none of its name? `marked`: the folder's aj_upper_has_marked_whiteouts(). `force`: see

@@ -93,13 +93,21 @@ static void judge(const struct aj_walk *w, struct aj_change *c)
 	c->conflict = c->conflict ? c->conflict : unit->conflict;
 }
 
+/* Was this state of the entry applied, or discarded? */
+static bool is_settled(const struct aj_walk *w, const struct aj_pair *p)
+{
+	return aj_marks_settled(&w->s->marks, w->path, p->is.st_mode ? aj_node_ctime_ns(&p->is) : 0);
+}
+
 /* Take the case where more than one is true by its weight. */
 static int tell(struct aj_walk *w, const struct aj_pair *p, enum aj_change_kind kind, const char *conflict, const char *refused)
 {
 	struct aj_change c = { .path = w->path, .kind = kind, .was = p->was, .is = p->is, .conflict = conflict };
 	c.refused = refused ? refused : kind == AJ_CHANGE_DELETED ? NULL : never(p);
-	if (aj_marks_settled(&w->s->marks, w->path, p->is.st_mode ? aj_node_ctime_ns(&p->is) : 0))
+	if (is_settled(w, p))
 		return 0;
+	if (!c.conflict && aj_marks_conflict(&w->s->marks, w->path))
+		c.conflict = "the host had changed it before a later run went on with it";
 	judge(w, &c);
 	if (p->is.st_mode & (S_ISUID | S_ISGID) && !S_ISDIR(p->is.st_mode))
 		c.note = "its setuid or setgid bit is not applied";
@@ -244,10 +252,16 @@ static int walk_into(struct aj_walk *w, const struct aj_pair *p, bool in_view, b
 		*ret_why = errno == EXDEV ? elsewhere : unreadable;
 		return 1;
 	}
-	bool merged = view >= 0 && work >= 0 && shows_through(w->s, view);
+	/* The kernel marks a folder that replaces another one, and none in it. It may mark a new one, too: where that was applied, what the
+	 * workspace has there besides is the host's. */
+	bool hidden = w->hidden;
+	w->hidden = hidden || (view >= 0 && !shows_through(w->s, view) && !is_settled(w, p));
+	bool merged = view >= 0 && work >= 0 && !w->hidden;
 	w->depth++;
 	int result = walk_folder(w, view, work, merged);
 	w->depth--;
+	w->hidden = hidden;
+	w->hidden = hidden;
 	if (view >= 0)
 		aj_node_restore(view, p->is.st_mode);
 	return result;
@@ -328,7 +342,8 @@ int aj_changes_walk(struct aj_change_state *state, aj_change_fn *each, void *arg
 	if (!w)
 		abort();
 	*w = (struct aj_walk){ .s = state, .each = each, .arg = arg, .err = err };
-	bool merged = shows_through(state, state->view);
+	w->hidden = !shows_through(state, state->view);
+	bool merged = !w->hidden;
 	int result = walk_folder(w, state->view, state->workspace, merged);
 	free(w);
 	return result < 0 ? -1 : 0;

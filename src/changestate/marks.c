@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -65,6 +66,11 @@ void aj_marks_set_ours(struct aj_mark *mark, const char *path, long long ctime_n
 	set(mark, path, ctime_ns);
 }
 
+void aj_marks_set_conflict(struct aj_mark *mark, const char *path)
+{
+	set(mark, path, 0);
+}
+
 static bool has(const struct aj_marks *marks, const struct aj_mark *wanted)
 {
 	return bsearch(wanted, marks->items, marks->count, sizeof *wanted, by_sum) != NULL;
@@ -88,6 +94,15 @@ bool aj_marks_ours(const struct aj_marks *marks, const char *path, long long cti
 	return has(marks, &wanted);
 }
 
+bool aj_marks_conflict(const struct aj_marks *marks, const char *path)
+{
+	struct aj_mark wanted;
+	if (!marks->count)
+		return false;
+	aj_marks_set_conflict(&wanted, path);
+	return has(marks, &wanted);
+}
+
 int aj_marks_open(int dir)
 {
 	struct stat st;
@@ -101,4 +116,12 @@ int aj_marks_open(int dir)
 int aj_marks_append(int fd, const struct aj_mark *marks, size_t count)
 {
 	return aj_write_all(fd, marks, count * sizeof *marks);
+}
+
+int aj_marks_replace(int dir, const struct aj_mark *marks, size_t count)
+{
+	cleanup_fd int fd = aj_beneath_open_here(dir, FILE_NAME ".new", O_WRONLY | O_CREAT | O_TRUNC);
+	if (fd < 0 || fchmod(fd, 0600) < 0 || aj_marks_append(fd, marks, count) < 0)
+		return -1;
+	return renameat(dir, FILE_NAME ".new", dir, FILE_NAME);
 }

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 struct aj_mark {
-	char sum[64];       /* SHA-256 of the path, in hex */
-	long long stamp_ns; /* a time of change in the workspace that is ours; negative: of the settled change in the view */
+	char sum[64]; /* SHA-256 of the path, in hex */
+	long long stamp_ns; /* a time of change in the workspace that is ours; negative: of the settled change in the view; 0: a conflict */
 };
 
 struct aj_marks {
@@ -20,9 +20,13 @@ void aj_marks_free(struct aj_marks *marks);
  * changes. */
 bool aj_marks_settled(const struct aj_marks *marks, const char *path, long long view_ns);
 bool aj_marks_ours(const struct aj_marks *marks, const char *path, long long ctime_ns);
+/* The host had changed the path before a later run went on with the changes, whose time of beginning does not tell it. */
+bool aj_marks_conflict(const struct aj_marks *marks, const char *path);
 
 /* New marks, appended to the file by aj_marks_save(). */
 void aj_marks_set_settled(struct aj_mark *mark, const char *path, long long view_ns);
 void aj_marks_set_ours(struct aj_mark *mark, const char *path, long long ctime_ns);
-int aj_marks_append(int fd, const struct aj_mark *marks, size_t count); /* -1 with errno */
-int aj_marks_open(int dir);                                             /* for aj_marks_append(); -1 with errno */
+void aj_marks_set_conflict(struct aj_mark *mark, const char *path);
+int aj_marks_append(int fd, const struct aj_mark *marks, size_t count);   /* -1 with errno */
+int aj_marks_open(int dir);                                               /* for aj_marks_append(); -1 with errno */
+int aj_marks_replace(int dir, const struct aj_mark *marks, size_t count); /* these and no others, at once; -1 with errno */

@@ -80,6 +80,8 @@ int aj_jail_and_report(struct aj_options *o)
 	struct aj_error err = { 0 };
 	struct aj_host host;
 	struct aj_plan plan;
+	/* An id that the caller gives names the changes of this run alone. */
+	o->request.changes_newest |= o->request.argv && !o->request.id && !o->request.changes && !o->changes_new;
 	if (!o->request.id)
 		o->request.id = aj_trail_new_id(o->arena);
 	if (strcmp(o->loaded.policy.rootfs, "host") != 0 &&

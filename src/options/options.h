@@ -28,7 +28,7 @@ struct aj_options {
 	struct aj_site site; /* site and loaded: filled by aj_options_load() */
 	struct aj_loaded loaded;
 	struct aj_request request;
-	bool json, dry_run;
+	bool json, dry_run, changes_new; /* the last: --changes new */
 	FILE *json_to;                   /* run --json-fd: where the result goes; NULL: standard output */
 	const char *report;              /* --report: a file for what happened */
 	FILE *report_to;                 /* that file, open */

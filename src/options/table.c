@@ -130,7 +130,9 @@ static const char *set_workspace_mode(struct aj_options *o, const char *v)
 
 static const char *set_changes(struct aj_options *o, const char *v)
 {
-	o->request.changes = v;
+	o->changes_new = strcmp(v, "new") == 0;
+	o->request.changes_newest = strcmp(v, "continue") == 0;
+	o->request.changes = o->changes_new || o->request.changes_newest ? NULL : v;
 	return *v ? NULL : "empty";
 }
 
@@ -370,7 +372,8 @@ const struct aj_option aj_option_table[] = {
 	{ "--workspace", "DIR", AJ_FOR_JAIL | AJ_FOR_POLICY, set_workspace, NULL, "the folder that a policy with a workspace shows" },
 	{ "--workspace-mode", "ro|overlay|copy|rw", AJ_FOR_BOTH | AJ_FOR_POLICY, set_workspace_mode, NULL,
 	  "how the workspace is shown; changes of overlay and copy are kept apart, for `agentjail changes`" },
-	{ "--changes", "ID", AJ_FOR_BOTH, set_changes, NULL, "go on with the changes of an earlier run on the same workspace" },
+	{ "--changes", "continue|new|ID", AJ_FOR_BOTH, set_changes, NULL,
+	  "go on with the changes of an earlier run on the same workspace: of the newest with this policy (default of `run`), of none, or of run ID" },
 	{ "--workspace-at", "/workspace|same", AJ_FOR_JAIL, NULL, "filesystem.workspace_at",
 	  "its path in the jail: /workspace, or its own path on the host" },
 	{ "--home", "empty|kept", AJ_FOR_RUN, NULL, "filesystem.home",

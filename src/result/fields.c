@@ -190,6 +190,7 @@ const struct aj_field aj_fields[] = {
 	{ "changes.files", I, .help = "Files that were added, changed or deleted; `agentjail changes show` names them" },
 	{ "changes.more", B, .when = "not all of the changes were counted", .help = "true: there may be more" },
 	{ "changes.id", S, .when = "changes are kept", .help = "Their name for `agentjail changes`, and for `--changes`" },
+	{ "changes.continued", B, .when = "an earlier run had left changes", .help = "true: the run began with the changes that an earlier run had left under this id" },
 	{ "changes.unmapped", A, .when = "there are such files", .help = "The first files of the workspace that the jail could neither change nor remove, because of their owner or group" },
 	{ "changes.unmapped[]", S, .help = "A path" },
 	{ "changes.skipped", A, .when = "something was left out", .help = "The first files of the workspace that are not in the copy" },

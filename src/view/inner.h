@@ -5,6 +5,7 @@
 #include "plan/request.h"
 #include "view/copy.h"
 #include "view/look.h"
+#include "view/pending.h"
 #include "view/record.h"
 #include "view/view.h"
 
@@ -16,6 +17,7 @@ struct aj_view {
 	struct aj_view_record record;
 	int workspace, mapped, mapped_layers;
 	bool copy, resumed, ready, reported;
+	struct aj_pending pending; /* of the earlier run, where this one goes on with its changes */
 	struct aj_view_unmapped unmapped;
 	struct aj_copied copied;
 };
@@ -23,12 +25,15 @@ struct aj_view {
 /* The plan's row of the workspace. */
 struct aj_mount *aj_view_row(struct aj_view *a);
 int aj_view_fail(struct aj_error *err, int errnum, const char *what);
-/* The changes of a run that goes on with no earlier one count from here: they get later times of change than all that the files have at
- * `since_ns`. */
+/* The changes of a run count from here: they get later times of change than all that the files have at `since_ns`. */
 void aj_view_begin(struct aj_view *a, int64_t since_ns);
 
-/* Make the run's state folder, or take that of an earlier run, and hold its lock. -1 with err. */
+/* Make the run's state folder, or take that of an earlier run, as the request has it, and hold its lock. -1 with err. */
 int aj_view_state_open(struct aj_view *a, const struct aj_request *request, struct aj_error *err);
+/* The newest ended run of the same policy and mode on the workspace, in goes_on.c. False: there is none. */
+bool aj_view_state_find(const struct aj_view *a, char ret[AJ_CHANGES_ID]);
+/* Take the state folder of an earlier run. `newest`: where nothing in it waits it is removed, which is 1. -1 with err. */
+int aj_view_state_take(struct aj_view *a, const char *id, bool newest, struct aj_error *err);
 /* Remove it with everything in it, and the lock last. */
 void aj_view_state_remove(struct aj_view *a);
 /* Make the overlay's layers in the state folder, and name them in the plan's row. -1 with err. */

@@ -103,6 +103,7 @@ int aj_view_layers_make(struct aj_view *a, const struct aj_request *request, str
 	row->mapped = mapped ? a->mapped : 0;
 	row->mapped_layers = mapped ? a->mapped_layers : 0;
 	a->plan.changes = aj_printf(&a->arena, "%s/upper", path);
-	aj_view_begin(a, began);
+	if (!a->resumed) /* else it began before the trim */
+		aj_view_begin(a, began);
 	return 0;
 }

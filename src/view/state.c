@@ -1,5 +1,5 @@
-/* Makes the state folder of a run, or takes that of an earlier run whose changes this one goes on with.
- * It makes none where a jail could write it, and takes none that another program holds. */
+/* Makes the state folder of a run, or has that of an earlier run taken.
+ * It makes none where a jail could write it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +19,8 @@
 static void choose_id(struct aj_view *a, const char *id)
 {
 	char sum[AJ_SHA256_HEX];
-	if (id && aj_changes_id_valid(id)) {
+	bool word = id && (strcmp(id, "new") == 0 || strcmp(id, "continue") == 0); /* of the option --changes */
+	if (id && !word && aj_changes_id_valid(id)) {
 		memcpy(a->id, id, strlen(id) + 1);
 		return;
 	}
@@ -63,39 +64,6 @@ static int make_state(struct aj_view *a, struct aj_error *err)
 	return aj_view_fail(err, errno, "lock the folder for the changes of the run");
 }
 
-/* Go on with the changes of an earlier run, whose record begins the new one. */
-static int take_state(struct aj_view *a, const char *id, struct aj_error *err)
-{
-	struct aj_change_state s;
-	a->resumed = true;
-	if (aj_change_state_open(a->all, id, &s, err) == 0 && aj_change_state_lock(&s, err) == 0) {
-		const struct aj_change_record *r = &s.record;
-		struct stat st;
-		memcpy(a->id, s.id, sizeof a->id);
-		a->record.started_ns = r->started_ns;
-		if (fstat(a->workspace, &st) < 0 || strcmp(r->workspace, a->plan.apart) != 0 || r->device != st.st_dev ||
-		    r->inode != st.st_ino) {
-			aj_fail(err, AJ_EXIT_USAGE, "changes", 0,
-			        "the changes of run `%s` are changes of another workspace, `%s`", s.id, r->workspace);
-		} else if (r->copy != a->copy) {
-			aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` are those of another mode", s.id);
-			aj_advise(err, "use --workspace-mode %s", r->copy ? "copy" : "overlay");
-		} else if (s.interrupted) {
-			aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` are half applied", s.id);
-			aj_advise(err, "`agentjail changes apply %s` ends that, and `--abort` takes it back", s.id);
-		} else if (a->copy && faccessat(s.dir, "base", F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
-			aj_fail(err, AJ_EXIT_USAGE, "changes", 0,
-			        "the copy of run `%s` is not complete: that run was killed before its command began", s.id);
-			aj_advise(err, "`agentjail changes discard %s`, and begin anew", s.id);
-		} else {
-			a->dir = aj_steal(&s.dir);
-			a->lock = aj_steal(&s.lock);
-		}
-	}
-	aj_change_state_close(&s);
-	return err->exit_code ? -1 : 0;
-}
-
 int aj_view_state_open(struct aj_view *a, const struct aj_request *request, struct aj_error *err)
 {
 	a->all = aj_changes_folder(true);
@@ -109,7 +77,13 @@ int aj_view_state_open(struct aj_view *a, const struct aj_request *request, stru
 	if (check_place(a, err) < 0)
 		return -1;
 	if (request->changes)
-		return take_state(a, request->changes, err);
+		return aj_view_state_take(a, request->changes, false, err);
+	if (request->changes_newest) {
+		char id[AJ_CHANGES_ID];
+		int r = aj_view_state_find(a, id) ? aj_view_state_take(a, id, true, err) : 1;
+		if (r <= 0)
+			return r;
+	}
 	choose_id(a, request->id);
 	return make_state(a, err);
 }

@@ -52,8 +52,6 @@ static void pass_tick(int64_t since)
 
 void aj_view_begin(struct aj_view *a, int64_t since_ns)
 {
-	if (a->resumed)
-		return;
 	pass_tick(since_ns);
 	a->record.started_ns = since_ns + TICK_NS;
 }
@@ -96,7 +94,8 @@ static int make_tree(struct aj_view *a, const struct aj_request *request, struct
 	}
 	row->source = a->plan.changes = aj_printf(&a->arena, "%s/copy", path);
 	/* Every change of the jail's gets a later ctime than every file of the copy has now. */
-	aj_view_begin(a, aj_clock_ns(CLOCK_REALTIME));
+	if (!a->resumed)
+		aj_view_begin(a, aj_clock_ns(CLOCK_REALTIME));
 	return 0;
 }
 
@@ -105,13 +104,16 @@ static int make_tree(struct aj_view *a, const struct aj_request *request, struct
 static int prepare(struct aj_view *a, const struct aj_request *request, struct aj_error *err)
 {
 	struct stat st;
-	char text[AJ_VIEW_WAITING_TEXT];
+	char text[AJ_VIEW_WAITING_TEXT + 600];
 	a->workspace = aj_beneath_open(AT_FDCWD, a->plan.apart, O_RDONLY | O_DIRECTORY);
 	if (a->workspace < 0 || fstat(a->workspace, &st) < 0)
 		return aj_mount_fail_source(a->plan.apart, err);
 	if (aj_view_state_open(a, request, err) < 0)
 		return -1;
-	if (!a->resumed && request->notice && aj_view_waiting_text(a->all, a->id, &st, a->copy, text))
+	if (a->resumed)
+		aj_pending_text(&a->pending, a->id, text, sizeof text);
+	if (request->notice &&
+	    (a->resumed ? a->pending.files || a->pending.any : aj_view_waiting_text(a->all, a->id, &st, a->copy, text)))
 		request->notice(text);
 	if ((a->copy ? make_tree(a, request, err) : aj_view_layers_make(a, request, err)) < 0)
 		return -1;
@@ -223,6 +225,8 @@ json_t *aj_view_report(struct aj_view *a)
 		json_object_set_new(doc, "skipped", paths_json(a->copied.skipped.items, a->copied.skipped.count));
 	if (kept)
 		json_object_set_new(doc, "id", json_string(a->id));
+	if (kept && a->resumed)
+		json_object_set_new(doc, "continued", json_true());
 	return doc;
 }
 

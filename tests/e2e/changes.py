@@ -5,16 +5,18 @@ from client import AJ, FOLDER, ROOT, main, same, skip, test
 from overlays import CHANGES, ENV, Run, can_overlay, put, settle, tree
 
 EVERY = {"keep": "same\n", "mod": "old\n", "gone": "x\n", "mode": "m\n", "d/a": "1\n", "d/s/b": "2\n", "to-link": "f\n", "to-folder": "f\n",
-         "folder-to-file/x": "1\n", "opaque/x": "1\n", "opaque/y": "1\n", "link": "link:keep", "e/": "", "touched": "t\n", "deep/a/b/c": "c\n"}
+         "folder-to-file/x": "1\n", "opaque/x": "1\n", "opaque/y": "1\n", "link": "link:keep", "e/": "", "touched": "t\n", "deep/a/b/c": "c\n",
+         "replaced/deep/x": "1\n"}
 SCRIPT = """
 echo new >mod; rm gone; chmod 755 mode; rm -r d; mkdir d; echo n >d/n; rm to-link; ln -s keep to-link; rm to-folder; mkdir to-folder
 echo in >to-folder/in; rm -r folder-to-file; echo f >folder-to-file; rm -r opaque; mkdir opaque; echo 2 >opaque/x; ln -sf mod link
 rmdir e; touch touched; mkdir -p new/sub/empty; echo a >new/a; ln -s ../a new/sub/l; chmod 700 new/sub; echo q >deep/a/b/c; rm -f none
+rm -r replaced; mkdir -p replaced/deep; echo 2 >replaced/deep/y
 """
 KINDS = {"mod": "modified", "gone": "deleted", "mode": "mode", "d/a": "deleted", "d/s/b": "deleted", "d/s": "deleted", "d/n": "added",
          "to-link": "type", "to-folder": "type", "to-folder/in": "added", "folder-to-file/x": "deleted", "folder-to-file": "type",
          "opaque/x": "modified", "opaque/y": "deleted", "link": "modified", "e": "deleted", "new": "added", "new/a": "added", "new/sub": "added",
-         "new/sub/empty": "added", "new/sub/l": "added", "deep/a/b/c": "modified"}
+         "new/sub/empty": "added", "new/sub/l": "added", "deep/a/b/c": "modified", "replaced/deep/x": "deleted", "replaced/deep/y": "added"}
 
 
 def apply_every_kind(mode):

@@ -1,0 +1,88 @@
+#!/bin/sh
+# A later run goes on with the changes that an earlier one has left: what waits is there, what was applied or discarded is not, and what
+# the host has changed meanwhile is seen or named, never overwritten.
+. "$(dirname "$0")/../lib.sh"
+
+ws=$T/ws
+state=$T/state
+kept=$state/agentjail/changes
+export XDG_STATE_HOME="$state"
+mkdir -m 755 "$state"
+printf 'extends = "snippet"\n[python]\nlayer = false\n' >"$T/snippet.toml"
+
+fresh() {
+	rm -rf "$ws"
+	mkdir -p "$ws/sub/deep"
+	echo one >"$ws/one"
+	echo two >"$ws/sub/two"
+	echo three >"$ws/sub/deep/three"
+	ln "$ws/one" "$ws/twin"
+}
+run() { # NAME RC REGEX MODE COMMAND...
+	local name=$1 rc=$2 regex=$3 mode=$4
+	shift 4
+	text "$mode: $name" "$rc" "$regex" run --policy offline-build --workspace "$ws" --workspace-mode "$mode" "$@"
+}
+nothing_kept() { is "$1: no state folder" "" "$(ls -A "$kept" 2>/dev/null)"; }
+discard() {
+	rm -rf "$kept"
+}
+
+for mode in overlay copy; do
+	fresh
+	run "a first run" 0 '' $mode --id first -- sh -c 'echo more >>one; rm sub/two; mkdir d; echo a >d/a; echo b >d/b'
+	run "the next one has its changes" 0 '^one more a b$' $mode -- sh -c 'echo $(cat one d/a d/b); ! test -e sub/two; echo c >d/c'
+	says "and says so" 'this run continues the changes of run .first. \([45] files\)'
+	is "$mode: under one id" first "$(ls "$kept")"
+	json "$mode: the result says so" 0 changes.continued=true changes.id=first -- run --policy offline-build --workspace "$ws" --workspace-mode $mode -- true
+	json "$mode: afresh on demand" 0 'changes!"continued"' -- run --policy offline-build --workspace "$ws" --workspace-mode $mode --changes new -- sh -c '! test -e d'
+	json "$mode: and where the caller names the run" 0 changes.id=named 'changes!"continued"' -- run --policy offline-build --workspace "$ws" --workspace-mode $mode --id named -- sh -c '! test -e d && echo >x'
+	rm -rf "$kept/named"
+	text "$mode: another policy has its own" 0 '' run --policy command --workspace "$ws" --workspace-mode $mode -- sh -c '! test -e d'
+	json "$mode: a snippet begins afresh" 0 value=false -- exec --policy-file "$T/snippet.toml" --workspace "$ws" --workspace-mode $mode \
+		-c 'import os; os.path.exists("/workspace/d")'
+	text "$mode: all of it is applied" 0 '' changes apply first
+	run "and the next run is fresh" 0 '^one more$' $mode -- sh -c 'echo $(cat one)'
+	silent "$mode: without a word" 'continues|wait'
+	nothing_kept "$mode: what is settled"
+	run "locks of git alone are nothing to go on with" 0 '' $mode --id locks -- sh -c 'git init -q r && echo >r/.git/index.lock'
+	text "$mode: the rest is applied" 0 '' changes apply locks
+	run "nor are they" 0 '' $mode -- sh -c '! test -e r/.git/index.lock'
+	silent "$mode: really not" 'continues'
+	discard
+done
+fresh
+run "changes of every kind" 0 '' overlay --id kinds -- sh -c 'echo more >>one; echo more >>sub/two; rm -rf sub/deep; mkdir -p sub/deep/new new; echo a >new/a; echo b >new/b; echo f >sub/deep/new/f'
+text "overlay: some are applied" 0 '' changes apply kinds one new/a
+text "overlay: and some discarded" 0 '' changes discard kinds sub/deep/new/f
+echo host >"$ws/one"
+echo host >"$ws/sub/two"
+echo host >"$ws/host"
+echo host >"$ws/new/host"
+run "what was applied is the host's again, and so is what the host made" 0 '^host host host a b$' overlay -- sh -c 'echo $(cat one host new/host new/a new/b); echo mine >>host; echo mine >>one; cat sub/two'
+says "what both have changed is named" 'the jail goes on with its own: .sub/two.$'
+says "and is the jail's" '^more$'
+text "overlay: and it stays a conflict" 1 'conflict  sub/two' changes apply kinds
+says "alone" '1 change is in conflict'
+text "overlay: what the jail changed in the host's later version is none" 0 '' changes apply kinds one host new sub/deep
+is "overlay: all of it is there" "host mine host mine b" "$(cd "$ws" && echo $(cat one host new/b))"
+is "overlay: the host's change was not overwritten" host "$(cat "$ws/sub/two")"
+check "overlay: what was discarded is not" test ! -e "$ws/sub/deep/new/f" -a ! -e "$ws/sub/deep/three"
+run "what waits" 0 '^two more$' overlay -- sh -c 'echo $(cat sub/two)'
+is "overlay: is all that is in the layer" "sub sub/two" "$(cd "$kept/kinds/upper" && echo $(find . -mindepth 1 -printf '%P\n' | sort))"
+text "overlay: forced" 0 '' changes apply kinds --force
+run "nothing waits any more" 0 '^two more$' overlay -- sh -c 'echo $(cat sub/two)'
+nothing_kept "overlay: all is settled"
+run "a folder that was replaced" 0 '' overlay --id replaced -- sh -c 'rm -rf sub; mkdir -p sub/deep; echo 4 >sub/deep/four; echo 5 >sub/five'
+text "overlay: a part of it is applied" 0 '' changes apply replaced sub/five
+echo host >"$ws/sub/six"
+run "still hides what it hid" 0 '^sub/deep/four sub/five$' overlay -- sh -c 'echo $(find sub -type f | sort)'
+says "and names what the host has made there" 'the jail goes on with its own: .sub/six.$'
+discard
+rm "$ws/sub/six" "$ws/sub/five"
+run "a half applied run" 0 '' overlay --id half -- sh -c 'echo >half'
+: >"$kept/half/journal.1"
+run "is not gone on with" 2 'half applied' overlay -- true
+rm "$kept/half/journal.1"
+discard
+finish
