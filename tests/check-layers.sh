@@ -170,9 +170,9 @@ owner sys/uio.h         mediate/endpoint.c mediate/lockable.c
 owner sys/time.h        mediate/connector_process.c
 owner linux/sockios.h   mediate/socket_holders.c
 owner sys/utsname.h     host/host.c cli/cmd_doctor.c
-owner sys/random.h      audit/trail.c jail/host_ids.c pool/zygote.c channel/channel.c apply/journal.c ask/by_terminal.c
+owner sys/random.h      audit/trail.c jail/host_ids.c pool/zygote.c channel/channel.c apply/journal.c ask/by_terminal.c changescmd/ask.c
 owner search.h            cli/cmd_rootfs.c view/copy.c
-owner termios.h         pty/caller.h
+owner termios.h         pty/caller.h changescmd/ask.c
 owner sha2.h            base/sha256.c
 owner toml++/           toml/toml.cc
 owner pwd.h             host/home.c

@@ -110,7 +110,7 @@ _agentjail_options() # PLACE
 {
 	case $1 in
 	'exec') echo '-c --policy --policy-file --local-policy --config --json --report --allow-import --imports-checked --builtins --clock --sleep-max --layer --input --stdin --value-of --for-model --seed --file --output --rootfs --workspace --workspace-mode --changes --workspace-at --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
-	'run') echo '--policy --policy-file --local-policy --config --json --json-fd --report --rootfs --network --allow-host --network-ask --network-ask-command --network-ask-fd --network-ask-timeout --network-ask-save --publish --bind --connect --workspace --workspace-mode --changes --workspace-at --home --toolchain --chdir --mcp --proc --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
+	'run') echo '--policy --policy-file --local-policy --config --json --json-fd --report --rootfs --network --allow-host --network-ask --network-ask-command --network-ask-fd --network-ask-timeout --network-ask-save --publish --bind --connect --workspace --workspace-mode --changes --changes-end --workspace-at --home --toolchain --chdir --mcp --proc --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
 	'session') echo '--policy --policy-file --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --value-of --seed --rootfs --workspace --workspace-at --timeout --memory --pids --cpu-percent --limits --cgroup --help' ;;
 	'serve') echo '--config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --timeout --memory --pids --cpu-percent --limits --cgroup --policy --policy-file --socket --connection --metrics --shards --parked --jails-max --sessions-max --queue-max --clients-max --pools-max --idle --lifetime --grace --request-max --request-time --unread-max --help' ;;
 	'mcp') echo '--workspace --http --help' ;;
@@ -176,6 +176,7 @@ _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 	--publish) echo text ;;
 	--bind) echo files ;;
 	--connect) echo files ;;
+	--changes-end) echo 'words ask keep' ;;
 	--home) echo 'words empty kept' ;;
 	--toolchain) echo 'words auto none NAME' ;;
 	--chdir) echo folders ;;

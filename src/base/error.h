@@ -29,11 +29,12 @@ enum aj_reason {
 	AJ_REASON_POLICY, /* the policy does not load, or is not for what was asked */
 	AJ_REASON_CGROUP, /* the cgroup cannot be used */
 	AJ_REASON_DENIED, /* the policy lets no request ask for that */
-	/* From here on a reason selects advice and nothing else, so a jail's init may claim it (sandbox/handshake.h). */
+	/* From here on a reason selects advice, or a copy in an overlay's place, so a jail's init may claim it (sandbox/handshake.h). */
 	AJ_REASON_PROCESS,   /* clone or fork was refused */
 	AJ_REASON_NAMESPACE, /* a call that needs a right over the jail's namespaces was refused */
 	AJ_REASON_PROC,      /* mounting a new /proc was refused */
 	AJ_REASON_SOURCE,    /* the source of a bind cannot be opened */
+	AJ_REASON_OVERLAY,   /* no overlay can be made over the workspace; nothing has run */
 	AJ_REASONS,
 };
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/trail.h"
@@ -39,6 +40,29 @@ static bool do_without_cgroup(const struct aj_result *result, struct aj_host *ho
 	       aj_plan_build(plan, o->arena, &o->loaded.policy, &o->request, host, &err) == 0;
 }
 
+/* Plan again with a copy where the policy's own choice, an overlay, cannot be made: the folder stays untouched in both. An overlay that the
+ * caller asked for or that is locked is what the caller gets, or an error. Nothing has run yet. */
+static bool do_without_overlay(const struct aj_result *result, const struct aj_host *host, struct aj_plan *plan, struct aj_options *o)
+{
+	struct aj_error err = { 0 };
+	char why[600];
+	struct aj_policy *policy = &o->loaded.policy;
+	if (result->setup.reason != AJ_REASON_OVERLAY || policy->workspace != AJ_WORKSPACE_OVERLAY || o->request.changes)
+		return false;
+	for (size_t i = 0; i < o->ask.settings.count; i++)
+		if (strcmp(o->ask.settings.items[i].key, "filesystem.workspace") == 0)
+			return false;
+	if (o->loaded.locked[aj_key_index("filesystem.workspace")])
+		return false;
+	policy->workspace = AJ_WORKSPACE_COPY;
+	if (aj_plan_build(plan, o->arena, policy, &o->request, host, &err) < 0)
+		return false;
+	if (!o->json)
+		fprintf(stderr, "agentjail: the jail gets a copy of the folder, since no overlay can be made: %s\n",
+		        aj_line(o->arena, aj_error_cause(&result->setup, why, sizeof why)));
+	return true;
+}
+
 /* Warn of writable binds that contain places which the policy would protect in a workspace, but does not in a bind. */
 static void warn_unprotected(const struct aj_plan *plan, const struct aj_policy *policy, struct aj_arena *arena)
 {
@@ -68,6 +92,16 @@ static int choose_whom_to_ask(struct aj_options *o, struct aj_error *err)
 	whom->extends = aj_toml_quote(path ? path : o->loaded.policy.name, o->arena);
 	free(path);
 	return 0;
+}
+
+/* Is there a person to ask what becomes of the changes? A program behind a pipe could show the command's output over the question. */
+static const char *changes_to_ask_for(const struct aj_options *o, const struct aj_plan *plan, const struct aj_result *result)
+{
+	struct stat st;
+	bool terminals = (o->request.terminal & 5) == 5 && (o->request.terminal & 2 || (fstat(1, &st) == 0 && S_ISREG(st.st_mode)));
+	if (o->json || o->mcp || o->changes_keep || plan->snippet || !terminals || result->told || plan->escapes == AJ_ESCAPES_ALL)
+		return NULL;
+	return json_string_value(json_object_get(result->changes, "id"));
 }
 
 static void tell(const char *text)
@@ -147,6 +181,10 @@ int aj_jail_and_report(struct aj_options *o)
 		aj_result_free(&result);
 		aj_run_once(&plan, &o->loaded.policy, &o->request, &events, &result);
 	}
+	if (result.setup.exit_code && do_without_overlay(&result, &host, &plan, o)) {
+		aj_result_free(&result);
+		aj_run_once(&plan, &o->loaded.policy, &o->request, &events, &result);
+	}
 	if (result.setup.exit_code)
 		aj_host_advise(&result.setup);
 	if (!plan.snippet)
@@ -184,6 +222,11 @@ int aj_jail_and_report(struct aj_options *o)
 		code = aj_print_error(&err);
 	}
 	aj_show_close(&show);
+	const char *changes = changes_to_ask_for(o, &plan, &result);
+	if (changes) {
+		aj_close(&home); /* another run may have it meanwhile */
+		aj_changes_ask(changes, plan.apart);
+	}
 	aj_result_free(&result);
 	return code;
 }

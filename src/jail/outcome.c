@@ -131,6 +131,7 @@ void aj_run_on_exit(struct aj_run *run)
 	report_workspace(run, true);
 	aj_protect_close(run->protect);
 	run->protect = NULL;
+	run->result.told = run->told_us != 0;
 	run->result.changes = aj_view_report(run->view);
 	aj_view_close(run->view);
 	run->view = NULL;

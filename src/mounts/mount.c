@@ -163,6 +163,7 @@ static int layered_row(const struct aj_mount *m, const struct place *place, int 
 	int overlay = aj_overlay_layered(place->blanks, *source, m->layers_mount);
 	if (overlay < 0) {
 		fail(err, m, errno, "make an overlay over");
+		err->reason = AJ_REASON_OVERLAY;
 		aj_advise(err, "the file systems of the workspace and of the state directory ($XDG_STATE_HOME) cannot be layers of an overlay "
 		               "together: use --workspace-mode copy, or another state directory");
 		return -1;

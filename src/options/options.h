@@ -28,16 +28,16 @@ struct aj_options {
 	struct aj_site site; /* site and loaded: filled by aj_options_load() */
 	struct aj_loaded loaded;
 	struct aj_request request;
-	bool json, dry_run, changes_new; /* the last: --changes new */
-	FILE *json_to;                   /* run --json-fd: where the result goes; NULL: standard output */
-	const char *report;              /* --report: a file for what happened */
-	FILE *report_to;                 /* that file, open */
-	bool mcp;                        /* run --mcp: standard input and output carry an MCP server's messages */
-	const char *code;                /* exec -c */
-	const char *stdin_file;          /* exec --stdin; "-": our own standard input */
-	const char *output;              /* exec --output: a folder of the host */
-	AJ_LIST(const char *) inputs;    /* name=json */
-	struct aj_serve_options serving; /* initialized by aj_serve_options_defaults() */
+	bool json, dry_run, changes_new, changes_keep; /* the last two: --changes new, --changes-end keep */
+	FILE *json_to;                                 /* run --json-fd: where the result goes; NULL: standard output */
+	const char *report;                            /* --report: a file for what happened */
+	FILE *report_to;                               /* that file, open */
+	bool mcp;                                      /* run --mcp: standard input and output carry an MCP server's messages */
+	const char *code;                              /* exec -c */
+	const char *stdin_file;                        /* exec --stdin; "-": our own standard input */
+	const char *output;                            /* exec --output: a folder of the host */
+	AJ_LIST(const char *) inputs;                  /* name=json */
+	struct aj_serve_options serving;               /* initialized by aj_serve_options_defaults() */
 };
 
 /* Parse options of `command` (one of AJ_FOR_EXEC, _RUN, _SERVE, _SESSION). Returns the index of the first operand, or -1 with err set. */

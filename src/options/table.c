@@ -136,6 +136,12 @@ static const char *set_changes(struct aj_options *o, const char *v)
 	return *v ? NULL : "empty";
 }
 
+static const char *set_changes_end(struct aj_options *o, const char *v)
+{
+	o->changes_keep = strcmp(v, "keep") == 0;
+	return o->changes_keep || strcmp(v, "ask") == 0 ? NULL : "not one of ask, keep";
+}
+
 static const char *add_env(struct aj_options *o, const char *v)
 {
 	const char *eq = strchr(v, '=');
@@ -374,6 +380,8 @@ const struct aj_option aj_option_table[] = {
 	  "how the workspace is shown; changes of overlay and copy are kept apart, for `agentjail changes`" },
 	{ "--changes", "continue|new|ID", AJ_FOR_BOTH, set_changes, NULL,
 	  "go on with the changes of an earlier run on the same workspace: of the newest with this policy (default of `run`), of none, or of run ID" },
+	{ "--changes-end", "ask|keep", AJ_FOR_RUN, set_changes_end, NULL,
+	  "at the end of a run at a terminal: ask whether to apply its changes (the default), or keep them" },
 	{ "--workspace-at", "/workspace|same", AJ_FOR_JAIL, NULL, "filesystem.workspace_at",
 	  "its path in the jail: /workspace, or its own path on the host" },
 	{ "--home", "empty|kept", AJ_FOR_RUN, NULL, "filesystem.home",

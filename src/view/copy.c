@@ -55,8 +55,10 @@ static int fail(struct copy *c, int errnum, const char *what)
 
 static int refuse(struct copy *c, const char *why)
 {
-	aj_fail(c->err, AJ_EXIT_SETUP, "copy", 0, "the workspace is not copied: %s", why);
-	aj_advise(c->err, "use --workspace-mode overlay, which copies a file when it is changed, or a smaller folder");
+	aj_fail(c->err, AJ_EXIT_SETUP, "copy", 0, "the workspace is not copied: %s (%llu files and %llu MiB so far)", why,
+	        (unsigned long long)c->done->files, (unsigned long long)c->done->bytes >> 20);
+	aj_advise(c->err, "use --workspace-mode overlay, which copies a file when it is changed, --workspace-mode rw, which changes the folder "
+	                  "itself, or a smaller folder");
 	return -1;
 }
 

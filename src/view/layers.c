@@ -70,7 +70,7 @@ static int check_owners(struct aj_view *a, const struct stat *st, bool mapped, c
 	return 0;
 }
 
-int aj_view_layers_make(struct aj_view *a, const struct aj_request *request, struct aj_error *err)
+static int make(struct aj_view *a, const struct aj_request *request, struct aj_error *err)
 {
 	struct stat st, own;
 	char path[PATH_MAX];
@@ -106,4 +106,12 @@ int aj_view_layers_make(struct aj_view *a, const struct aj_request *request, str
 	if (!a->resumed) /* else it began before the trim */
 		aj_view_begin(a, began);
 	return 0;
+}
+
+int aj_view_layers_make(struct aj_view *a, const struct aj_request *request, struct aj_error *err)
+{
+	int r = make(a, request, err);
+	if (r < 0)
+		err->reason = AJ_REASON_OVERLAY;
+	return r;
 }

@@ -8,6 +8,7 @@ state=$T/state
 kept=$state/agentjail/changes
 export XDG_STATE_HOME="$state"
 mkdir -m 755 "$state"
+printf 'extends = "snippet"\n[filesystem]\nworkspace = "overlay"\n' >"$T/session.toml"
 printf 'extends = "snippet"\n[python]\nlayer = false\n' >"$T/snippet.toml"
 
 fresh() {
@@ -85,4 +86,34 @@ run "a half applied run" 0 '' overlay --id half -- sh -c 'echo >half'
 run "is not gone on with" 2 'half applied' overlay -- true
 rm "$kept/half/journal.1"
 discard
+
+# --- a policy's own overlay becomes a copy where none can be made; one that was asked for, or that is locked, does not ---
+printf 'extends = "offline-build"\n[filesystem]\nworkspace = "overlay"\n' >"$T/apart.toml"
+fresh
+text "an overlay by the policy" 0 '^one$' run --policy-file "$T/apart.toml" --workspace "$ws" -- cat one
+silent "is one" 'copy'
+json "rw in one word" 0 'result!"changes"' -- run --policy-file "$T/apart.toml" --workspace "$ws" --workspace-mode rw -- true
+if [ -n "$apart" ] && [ "$(id -u)" = 0 ]; then # mounts are made
+	mkdir "$ws/mounted"
+	mount -t tmpfs none "$ws/mounted"
+	text "a policy's overlay that cannot be made" 0 '^more$' run --policy-file "$T/apart.toml" --workspace "$ws" -- sh -c 'echo more >>one; tail -n 1 one'
+	says "becomes a copy, and says why" 'the jail gets a copy of the folder, since no overlay can be made: something is mounted at .*/mounted'
+	is "the folder is as it was" one "$(cat "$ws/one")"
+	json "the result says which" 0 changes.mode=copy changes.continued=true -- run --policy-file "$T/apart.toml" --workspace "$ws" -- true
+	discard
+	text "an overlay that was asked for is one or an error" 125 'is mounted at .*/mounted' run --policy-file "$T/apart.toml" --workspace "$ws" --workspace-mode overlay -- true
+	cp "$T/apart.toml" "$T/locked.toml"
+	sed -i '1i lock = ["filesystem.workspace"]' "$T/locked.toml"
+	text "so is one that is locked" 125 'is mounted at .*/mounted' run --policy-file "$T/locked.toml" --workspace "$ws" -- true
+	nothing_kept "an overlay that could not be made"
+	umount "$ws/mounted"
+	mkdir "$T/lower" "$T/upper" "$T/work" "$T/over"
+	mount -t overlay none -o "lowerdir=$T/lower,upperdir=$T/upper,workdir=$T/work" "$T/over"
+	XDG_STATE_HOME=$T/over text "a state directory that can be no layer" 0 '^one$' run --policy-file "$T/apart.toml" --workspace "$ws" -- cat one
+	says "becomes a copy, too" 'the jail gets a copy'
+	umount "$T/over"
+fi
+echo 1 >"$T/one"
+aj session --policy-file "$T/session.toml" --workspace "$ws" <"$T/one"
+says "a session has no overlay, and says what to do" 'filesystem.workspace = "read-only" or "read-write"'
 finish

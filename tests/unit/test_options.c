@@ -58,6 +58,7 @@ static const struct {
 	{ "--value-of", EXEC, { "expression", "statement" }, { "", "Statement", "all" } },
 	{ "--for-model", EXEC, { NULL }, { NULL } },
 	{ "--workspace-mode", EXEC | RUN, { "ro", "rw", "overlay", "copy" }, { "", "read-only", "none", "RW" } },
+	{ "--changes-end", RUN, { "ask", "keep" }, { "", "apply", "ASK" } },
 	{ "--changes", EXEC | RUN, { "1f", "new", "continue" }, { "" } },
 	{ "--policy", EXEC | RUN, { "snippet", "locked" }, { "", "../x", "snippet.toml", "/etc/passwd", "http://x/y", "a/b", "." } },
 	{ "--policy-file", EXEC | RUN, { "agentjail-unit-test.toml" }, { "", "/does/not/exist", "http://x/y", "/" } },
