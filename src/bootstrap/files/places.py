@@ -8,7 +8,7 @@ from posixpath import dirname, isdir, join, lexists, realpath, split
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 
-EACCES, EPERM, ENOENT, EEXIST, EROFS = 13, 1, 2, 17, 30
+EACCES, EPERM, ENOENT, EROFS = 13, 1, 2, 30
 REAL_TYPE = type
 OWN_FOLDERS = ("/output", "/tmp")
 DEVICES = ("/dev/null",)
@@ -37,7 +37,6 @@ class Places:
         self.writable = [realpath(f) for f in (*self.own, *folders, *DEVICES)]
         self.readable = [realpath(f) for f in files] + self.writable
         self.inputs = [realpath("/input")] if "/input" in files else []  # below /tmp
-        self.output = "/output" in self.own and realpath("/output")    # the folder, which is made when it is first written to
         self.opened = {}    # descriptor -> (device, inode, path) of the file
 
     def check(self, path, writes, follows=True, below=None):
@@ -52,10 +51,6 @@ class Places:
         full = join(below if below is not None else posix.getcwd(), text)
         head, tail = split(full.rstrip("/") or "/")
         found = realpath(full) if follows or tail in ("", ".", "..") else join(realpath(head), tail)
-        if writes and self.output and within(found, (self.output, "/output")):
-            self.make_output()
-            if found == "/output":
-                raise FileExistsError(EEXIST, "File exists", path)  # what mkdir() says of a folder that is there; makedirs() goes on then
         if within(found, self.readable):
             if not writes or within(found, self.writable) and not within(found, self.inputs):
                 return found
@@ -69,14 +64,6 @@ class Places:
         names = ", ".join([*self.shown, *[f for f in self.own if f not in self.shown]])
         raise PermissionError(EACCES, ("Only the files that the caller shows can be read here: " if len(self.shown) else
                                        "Only files of this code's own are allowed here, below ") + names, path)
-
-    def make_output(self):
-        """Once: what the code does to the folder afterwards stays so."""
-        folder, self.output = self.output, None
-        try:
-            posix.mkdir(folder, 0o755)
-        except OSError:
-            pass    # it is there, or the write says what is the matter
 
     def note(self, fd, path):
         """The code's own functions opened this descriptor."""

@@ -223,7 +223,7 @@ class Session:
                 if name not in made:    # the caller's own variable takes the name from a tool
                     self.tool_functions.pop(name, None)
             namespace.update(made)
-        if req["output"]:
+        if req["output"] or source and "/output" in source and self.policy and "/output" in self.policy[7]:
             from agentjail.values.files import make_output
             make_output()
         if req["put"]:
