@@ -88,8 +88,13 @@ mkfifo "$T/fifo.md"
 text "--report: nor into a FIFO" 2 'report: write .*fifo.md' run --report "$T/fifo.md" -- echo ran
 is "--report: which are errors before anything runs" "" "$(cat "$T/out")"
 # --- a jail in a jail ---
-text "nested: a jail in a jail is refused, with the reason" 125 'in a jail already, and jails do not nest' run --bind "$AJ:/tmp/aj" -- /tmp/aj run -- true
-text "nested: doctor says that it is in one" 125 'in a jail  *this process seems to be in a jail' run --bind "$AJ:/tmp/aj" -- /tmp/aj doctor
+case $AJ in
+*-san/*) skip "nested: a jail in a jail" "sanitizers need setrlimit(2) before main()" ;;
+*)
+	text "nested: a jail in a jail is refused, with the reason" 125 'in a jail already, and jails do not nest' run --bind "$AJ:/tmp/aj" -- /tmp/aj run -- true
+	text "nested: doctor says that it is in one" 125 'in a jail  *this process seems to be in a jail' run --bind "$AJ:/tmp/aj" -- /tmp/aj doctor
+	;;
+esac
 text "nested: a variable hints at it" 0 '^1$' run -- sh -c 'echo $AGENTJAIL'
 text "--json-fd without a descriptor" 2 'inherited descriptor' run --json-fd 99 -- true
 json "as JSON" 3 status=error exit_code=3 'stdout=o\n' 'stderr=e\n' policy.name=command signal=null 'enforced.seccomp~command' -- run -- sh -c 'echo o; echo e >&2; exit 3'
