@@ -243,12 +243,12 @@ $B/library-static: docs/examples/library.c $(DEST)/usr/lib/pkgconfig/agentjail.p
 
 # --- fuzzers: the rooms that read what others wrote, built once more by clang; a fuzzer takes from them what it calls ---
 
-# make fuzz     fuzz what reads policies, schemas of tools, requests, what a jail says and sends and git's configurations, for FUZZ_SECONDS=20 each (clang)
+# make fuzz     fuzz what reads policies, schemas of tools, requests, what a jail says and sends and git's configurations and indexes, for FUZZ_SECONDS=20 each (clang)
 fuzz: fuzzers
 	$Q sh tests/fuzz/run.sh build/fuzz
 
 CLANG      ?= $(firstword $(wildcard $(addsuffix /clang,$(subst :, ,$(PATH)))) $(lastword $(sort $(wildcard /usr/lib/llvm-*/bin/clang))))
-FUZZERS    := policy tools serve channel gitconfig inspect escapes changes
+FUZZERS    := policy tools serve channel gitconfig gitindex inspect escapes changes
 FUZZ_ROOMS := apply base changes changestate channel git held host inspect jail json jsonschema loop mediate metrics mounts plan policy policyload protocol pty result sandbox seccomp serve session sockets toml tools tree workspace
 FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_CC     = $(CPPFLAGS) $(LIBNL) -Wall -Wextra $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link

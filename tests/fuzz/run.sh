@@ -18,7 +18,7 @@ result() { # NAME STATUS
 	fi
 }
 
-if [ ! -x "$folder/policy" ] || [ ! -x "$folder/tools" ] || [ ! -x "$folder/serve" ] || [ ! -x "$folder/channel" ] || [ ! -x "$folder/gitconfig" ] || [ ! -x "$folder/inspect" ] || [ ! -x "$folder/escapes" ] || [ ! -x "$folder/changes" ]; then
+if [ ! -x "$folder/policy" ] || [ ! -x "$folder/tools" ] || [ ! -x "$folder/serve" ] || [ ! -x "$folder/channel" ] || [ ! -x "$folder/gitconfig" ] || [ ! -x "$folder/gitindex" ] || [ ! -x "$folder/inspect" ] || [ ! -x "$folder/escapes" ] || [ ! -x "$folder/changes" ]; then
 	echo "  SKIP  fuzz: no fuzzer was built: that takes clang with its libFuzzer (.ci/deps check)"
 	echo "0 passed, 0 failed, 1 skipped"
 	[ "${AGENTJAIL_MUST_WORK:-0}" != 1 ]
@@ -82,6 +82,10 @@ fuzz serve 4096 requests
 mkdir -p "$work/gitconfig"
 cp tests/fuzz/seeds/gitconfig/* "$work/gitconfig/"
 fuzz gitconfig 4096 "git's configurations"
+
+mkdir -p "$work/gitindex"
+cp tests/fuzz/seeds/gitindex/* "$work/gitindex/"
+fuzz gitindex 600 "git's indexes"
 
 mkdir -p "$work/inspect"
 cp tests/fuzz/seeds/inspect/* "$work/inspect/"
