@@ -29,6 +29,7 @@ cat >"$T/command.toml" <<'TOML'
 extends = "command"
 [filesystem]
 workspace = "read-write"
+worktree = true
 masks = ["/workspace/.env", "/workspace/keys"]
 [network]
 mode = "loopback"
