@@ -167,7 +167,7 @@ complete -c agentjail -n '__agentjail_in serve' -l policy-file -rF -d 'a policy 
 complete -c agentjail -n '__agentjail_in serve' -l socket -rF -d 'where to listen (default agentjail.sock below $XDG_RUNTIME_DIR; root: /run/agentjail)'
 complete -c agentjail -n '__agentjail_in serve' -l connection -x -d 'serve this inherited, connected socket alone; the service ends with it, and with the process that made it'
 complete -c agentjail -n '__agentjail_in serve' -l metrics -rF -d 'numbers for Prometheus, at an absolute path or 127.0.0.1:PORT'
-complete -c agentjail -n '__agentjail_in serve' -l shards -x -d 'processes that serve clients, each those of a part of the tenants, with its part of the limits below'
+complete -c agentjail -n '__agentjail_in serve' -l shards -x -d 'processes that serve clients, each those of a part of the tenants, with its part of most limits below'
 complete -c agentjail -n '__agentjail_in serve' -l parked -x -d 'jails that are kept ready, for each policy and tenant'
 complete -c agentjail -n '__agentjail_in serve' -l jails-max -x -d 'jails in use at a time, not counting parked jails'
 complete -c agentjail -n '__agentjail_in serve' -l sessions-max -x -d 'sessions that are open at a time'

@@ -21,7 +21,8 @@
 #include "serve/process.h"
 
 enum {
-	AGAIN_US = 1000000,    /* between two starts of one shard */
+	AGAIN_US = 1000000, /* between two starts of one shard */
+	KILL_US = 5000000,  /* from a second order to stop, which waits for no snippet, until shards that do not end are killed */
 	STOP_AGAIN_US = 10000, /* until an order is sent again that found the way to a shard full */
 };
 
@@ -41,7 +42,7 @@ struct front {
 	struct aj_listener clients;
 	struct aj_http *http;
 	struct aj_io signals;
-	struct aj_timer watchdog;
+	struct aj_timer watchdog, kill;
 	struct aj_board *board;
 	unsigned count;
 	bool stopping;
@@ -64,7 +65,6 @@ static void be_shard(void *arg, int socket, pid_t parent)
 {
 	const struct child *child = arg;
 	const struct front *f = child->front;
-	(void)parent; /* its end closes the socket, on which the shard then stops */
 	int listener = f->clients.fd;
 	const int keep[] = { socket, listener };
 	struct aj_error err = { 0 };
@@ -75,12 +75,14 @@ static void be_shard(void *arg, int socket, pid_t parent)
 	config.socket_given = false;
 	config.metrics = config.notify = NULL;
 	config.watchdog_us = 0;
-	uint64_t *const parts[] = { &config.jails_max, &config.sessions_max, &config.queue_max, &config.clients_max, &config.pools_max };
+	uint64_t *const parts[] = { &config.jails_max, &config.sessions_max, &config.queue_max, &config.pools_max };
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		*parts[i] = share(*parts[i], f->count);
-	if (aj_fd_close_others(3, keep, 2) < 0)
+	/* The front's end closes the socket too, but a shard that is stopped or hangs would not see that. */
+	bool tied = aj_helper_end_with(parent, &err) == 0;
+	if (tied && aj_fd_close_others(3, keep, 2) < 0)
 		aj_fail(&err, AJ_EXIT_SETUP, "shard", errno, "close the front's descriptors");
-	else if (aj_server_run(&config, &err) == 0)
+	else if (tied && aj_server_run(&config, &err) == 0)
 		_exit(0);
 	aj_helper_ready(socket, &err);
 }
@@ -187,12 +189,24 @@ static void on_signal(struct aj_io *io, uint32_t events)
 	(void)events;
 	if (!aj_service_stops(f->config, aj_service_signal(io->fd), f->stopping))
 		return;
+	if (f->stopping && !f->kill.place)
+		aj_loop_set(f->loop, &f->kill, aj_now_us() + KILL_US);
 	f->stopping = true;
 	aj_listen_end(&f->clients);
 	for (unsigned i = 0; i < f->count; i++) {
 		f->shards[i].stops++;
 		send_stops(&f->shards[i]);
 	}
+}
+
+static void on_kill(struct aj_timer *timer)
+{
+	struct front *f = timer->arg;
+	for (unsigned i = 0; i < f->count; i++)
+		if (f->shards[i].process.pidfd >= 0) {
+			aj_service_log(f->config, "shard %u does not end, and is killed", i);
+			aj_helper_kill(&f->shards[i].process);
+		}
 }
 
 static void on_watchdog(struct aj_timer *timer)
@@ -275,6 +289,7 @@ int aj_front_run(const struct aj_server_config *config, struct aj_error *err)
 		             .clients = AJ_NO_LISTENER,
 		             .signals = { .fn = on_signal, .arg = f, .fd = -1 },
 		             .watchdog = { .fn = on_watchdog, .arg = f },
+		             .kill = { .fn = on_kill, .arg = f },
 		             .count = (unsigned)config->shards,
 		             .board = aj_board_new((unsigned)config->shards) };
 	for (unsigned i = 0; i < f->count; i++)

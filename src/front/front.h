@@ -5,6 +5,6 @@
 
 enum { AJ_SHARDS_MAX = 64 };
 
-/* As aj_server_run(), with config->shards processes. Each shard has its part of the limits on jails, sessions, waiting requests, clients
- * and pools, rounded up. */
+/* As aj_server_run(), with config->shards processes. Each shard has its part of the limits on jails, sessions, waiting requests and pools,
+ * rounded up. The limit on clients is each shard's own: which shard a connection reaches first is chance. */
 int aj_front_run(const struct aj_server_config *config, struct aj_error *err);

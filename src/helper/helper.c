@@ -142,14 +142,19 @@ int aj_helper_limits(void)
 	         : 0;
 }
 
+int aj_helper_end_with(pid_t parent, struct aj_error *err)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
+		return aj_fail(err, AJ_EXIT_SETUP, "helper", errno, "tie a helper process to the supervisor");
+	return 0;
+}
+
 int aj_helper_tie(pid_t parent, struct aj_error *err)
 {
 	/* After the last change of ids, which would reset it: our memory is a copy of the supervisor's. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "helper", errno, "give up privileges");
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
-		return aj_fail(err, AJ_EXIT_SETUP, "helper", errno, "tie a helper process to the supervisor");
-	return 0;
+	return aj_helper_end_with(parent, err);
 }
 
 void aj_helper_ready(int socket, const struct aj_error *err)

@@ -33,6 +33,8 @@ int aj_helper_detach(void);
 /* Only these descriptors stay open (-1: none; others get new numbers), and 0 to 2 lead nowhere. */
 int aj_helper_keep(int *const own[], size_t count);
 int aj_helper_limits(void);
+/* The kernel kills it when its parent ends, also while it is stopped or hangs. A change of ids would undo that. */
+int aj_helper_end_with(pid_t parent, struct aj_error *err);
 /* After the last change of ids: undumpable, no new privileges, ends with its parent. */
 int aj_helper_tie(pid_t parent, struct aj_error *err);
 /* Tell the supervisor how it went; an error is the end. */

@@ -38,6 +38,11 @@ void aj_board_free(struct aj_board *board)
 		munmap(board, board->bytes);
 }
 
+void aj_board_keep_from_children(struct aj_board *board)
+{
+	madvise(board, board->bytes, MADV_DONTFORK);
+}
+
 void aj_board_publish(struct aj_board *board, unsigned at, const struct aj_metrics *metrics, const uint64_t gauges[AJ_GAUGES])
 {
 	struct page *page = &board->pages[at];

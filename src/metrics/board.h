@@ -8,6 +8,8 @@ struct aj_board;
 /* Before the processes are forked. NULL with errno. */
 struct aj_board *aj_board_new(unsigned pages);
 void aj_board_free(struct aj_board *board);
+/* Processes that the caller forks do not have the memory: those of jails have no part in it. */
+void aj_board_keep_from_children(struct aj_board *board);
 
 /* Write the page of the calling process. */
 void aj_board_publish(struct aj_board *board, unsigned page, const struct aj_metrics *metrics, const uint64_t gauges[AJ_GAUGES]);

@@ -413,7 +413,7 @@ const struct aj_option aj_option_table[] = {
 	  "serve this inherited, connected socket alone; the service ends with it, and with the process that made it" },
 	{ "--metrics", "WHERE", AJ_FOR_SERVE, NULL, NULL, "numbers for Prometheus, at an absolute path or 127.0.0.1:PORT" },
 	{ "--shards", "N", AJ_FOR_SERVE, NULL, NULL,
-	  "processes that serve clients, each those of a part of the tenants, with its part of the limits below" },
+	  "processes that serve clients, each those of a part of the tenants, with its part of most limits below" },
 	{ "--parked", "N", AJ_FOR_SERVE, NULL, NULL, "jails that are kept ready, for each policy and tenant" },
 	{ "--jails-max", "N", AJ_FOR_SERVE, NULL, NULL, "jails in use at a time, not counting parked jails" },
 	{ "--sessions-max", "N", AJ_FOR_SERVE, NULL, NULL, "sessions that are open at a time" },

@@ -49,7 +49,8 @@ bool aj_shard_give_away(struct aj_client *c, const char *tenant, const char *bod
 	const struct aj_shard *shard = c->server->config->shard;
 	bool first = !c->settled;
 	c->settled = true;
-	if (!shard || !first || !LIST_EMPTY(&c->slots) || !LIST_EMPTY(&c->requests) || aj_buffer_left(&c->out))
+	/* While the service stops any shard refuses: the way to another one might be closed already. */
+	if (!shard || !first || c->server->stopping || !LIST_EMPTY(&c->slots) || !LIST_EMPTY(&c->requests) || aj_buffer_left(&c->out))
 		return false;
 	struct aj_shard_message message = { .order = AJ_SHARD_CONNECTION,
 		                            .to = shard_of(tenant, shard->count),
@@ -64,16 +65,15 @@ bool aj_shard_give_away(struct aj_client *c, const char *tenant, const char *bod
 	return true;
 }
 
-/* A connection from another shard, with the bytes that came over it. */
+/* A connection from another shard, with the bytes that came over it. While the service stops its request is refused like any other. */
 static void take_connection(struct aj_server *s, const struct aj_shard_message *message, struct aj_passed *passed)
 {
 	size_t most = AJ_FRAME_LENGTH + s->config->request_bytes + AJ_READ_BYTES;
-	char *bytes = passed->count == 2 && message->bytes <= most && !s->stopping ? malloc(message->bytes) : NULL;
+	char *bytes = passed->count == 2 && message->bytes <= most ? malloc(message->bytes) : NULL;
 	if (bytes && lseek(passed->fds[1], 0, SEEK_SET) == 0 && aj_read_all(passed->fds[1], bytes, message->bytes) == 0)
 		aj_client_adopt(s, aj_steal(&passed->fds[0]), bytes, message->bytes);
 	else
-		aj_service_log(s->config, "a connection from another shard was dropped: %s",
-		               s->stopping ? "the service stops" : "its message is malformed");
+		aj_service_log(s->config, "a connection from another shard was dropped: its message is malformed");
 	free(bytes);
 }
 
@@ -110,6 +110,7 @@ int aj_shard_begin(struct aj_server *s, struct aj_error *err)
 	const struct aj_shard *shard = s->config->shard;
 	s->front = (struct aj_io){ .fn = on_front, .arg = s, .fd = -1 };
 	s->publish = (struct aj_timer){ .fn = on_publish, .arg = s };
+	aj_board_keep_from_children(shard->board);
 	if (fcntl(shard->front, F_SETFL, O_NONBLOCK) < 0 || aj_loop_watch(s->loop, &s->front, shard->front, EPOLLIN) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "shard", errno, "wait for the front's messages");
 	return 0;

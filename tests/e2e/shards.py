@@ -2,7 +2,7 @@
 takes no other's jails with it and comes back; the end leaves nothing. shards.sh runs it and counts."""
 import json, os, signal, socket, struct
 
-from client import FOLDER, LONG, Server, fails, main, same, test, until
+from client import FOLDER, LONG, ROOT, Server, ServiceError, fails, main, same, test, until
 from procfs import alive, below, children
 
 SHARDS = ("--shards", "3")
@@ -201,6 +201,79 @@ def all_end_with_the_front():
     s.process.wait()
     assert until(lambda: not any(alive(pid) for pid in inside)), "processes live on"
     os.unlink(s.path)  # it stays, and the next start replaces it
+
+
+@test
+def a_request_while_it_stops_is_refused():
+    """Wherever its connection is: no shard gives one away then, or drops one without a word."""
+    s = Server(*SHARDS, "--parked", "0")
+    busy = [open_in(s, shard) for shard in range(3)]
+    for c, session, _ in busy:
+        c.send(op="run", id=1, session=session, code="print('begun', flush=True)\nwhile True: pass", stream=True, timeout_ms=3600000)
+        same(c.receive()["data"], "begun\n")
+    clients = [(s.client(), tenant) for _ in range(3) for _, _, tenant in busy]
+    same([c.ask("ping") for c, _ in clients], [{}] * len(clients))
+    s.process.send_signal(signal.SIGTERM)
+    for c, session, _ in busy:  # each shard knows that it stops
+        def stops():
+            try:
+                c.ask("fork", session=session)
+            except ServiceError as e:
+                return e.code == "shutting_down"
+        assert until(stops)
+    for c, tenant in clients:
+        fails("shutting_down", lambda: c.ask("exec", tenant=tenant, code="1"))
+    s.process.send_signal(signal.SIGTERM)
+    same(s.process.wait(LONG), 0)
+
+
+@test
+def a_shard_that_hangs_ends_with_the_front():
+    s = Server(*SHARDS, "--parked", "1")
+    open_in(s, 1)
+    inside = below(s.pid)
+    os.kill(children(s.pid)[0], signal.SIGSTOP)
+    s.process.kill()
+    s.process.wait()
+    assert until(lambda: not any(alive(pid) for pid in inside)), "processes live on"
+    os.unlink(s.path)
+
+
+@test
+def a_shard_that_hangs_does_not_keep_the_second_signal():
+    s = Server(*SHARDS, "--parked", "0")
+    inside = below(s.pid)
+    os.kill(children(s.pid)[0], signal.SIGSTOP)
+    s.process.send_signal(signal.SIGTERM)
+    assert until(lambda: "stopping" in s.said())
+    s.process.send_signal(signal.SIGTERM)
+    same(s.process.wait(LONG), 0)
+    assert not any(alive(pid) for pid in inside), "processes stay"
+    assert "does not end" in s.said(), s.said()
+
+
+@test
+def connections_up_to_the_limit_are_served_whichever_shard_they_reach():
+    with Server("--shards", "4", "--clients-max", "8", "--parked", "0") as s:
+        clients = [s.client() for _ in range(8)]
+        same([c.ask("ping") for c in clients], [{}] * 8)
+
+
+@test
+def the_processes_of_jails_have_no_part_in_the_numbers():
+    """A holder and an init are no programs of their own: they begin as copies of a shard's memory."""
+    with Server(*SHARDS, "--parked", "1") as s:
+        c, session, _ = open_in(s, 1)
+        shards = children(s.pid)
+
+        def shared(pid):
+            try:
+                with open("/proc/%d/maps" % pid) as f:
+                    return [line for line in f if " rw-s" in line]
+            except OSError:  # it has ended, or is not dumpable and we are not root
+                return []
+        assert not ROOT or all(shared(pid) for pid in shards), "no shard has the board"
+        same([pid for pid in below(s.pid) if pid not in shards and shared(pid)], [])
 
 
 @test
