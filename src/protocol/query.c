@@ -59,7 +59,7 @@ static const struct {
 	[AJ_M_FOR_MODEL] = { "for_model", SWITCH, 0, "whether the result has `for_model`, a text for a model of at most 2000 bytes: what happened, where, what to do" },
 	[AJ_M_BRIEF] = { "brief", SWITCH, 0, "whether the result is brief: without the parts that each result of the policy repeats, and without members that say nothing. In `open`: of all results of the session, and the answer has those parts, `enforced` and `policy`" },
 	[AJ_M_FILES] = { "files", ARRAY, 0, "files to write first: `{\"name\": \"data.csv\", \"data\": BASE64}`, or `text` in place of `data`. A name is below /input, where a file cannot be opened for writing; or it is a path below /input, /output or /tmp. A file of that name is replaced; with `\"append\": true` the file gets longer, or is made" },
-	[AJ_M_OUTPUT] = { "output", OUTPUT, 0, "`list`: the result names the files of /output that the run has made or changed; `data`: with their bytes. /output is there from the first such request on" },
+	[AJ_M_OUTPUT] = { "output", OUTPUT, 0, "`list`: the result names the files of /output that the run has made or changed; `data`: with their bytes. /output is there from the first such request on, or from the first code on that names it" },
 	[AJ_M_PATH] = { "path", PATH, 1000, "a path of the jail: /tmp, /input or /output, or below one of them" },
 	[AJ_M_OFFSET] = { "offset", COUNT, INT64_MAX, "where in the file to begin; without it 0" },
 	[AJ_M_BYTES] = { "bytes", COUNT, INT64_MAX, "how many bytes at most; never more than 1,048,576" },
