@@ -105,18 +105,20 @@ static int make_addresses(bool *ret_v6, struct aj_error *err)
 }
 
 /* SO_REUSEADDR: a connection that a transparent listener accepts has the port that was meant, and the guest's own servers, which set that
- * option as servers do, must get the same port meanwhile. While it listens no other socket gets its address and port. */
+ * option as servers do, must get the same port meanwhile. While it listens no other socket gets its address and port; a
+ * socket for datagrams does not listen, and would have to share both. */
 static int make_socket(const struct family *f, enum aj_egress_socket which)
 {
 	const int on = 1;
+	const bool listens = rows[which].type == SOCK_STREAM;
 	uint8_t address[16];
 	union aj_sockaddr to;
 	inet_pton(f->family, f->address, address);
 	socklen_t bytes = aj_sockaddr_make(&to, f->family, address, rows[which].port);
 	cleanup_fd int fd = socket(f->family, rows[which].type | SOCK_CLOEXEC | SOCK_NONBLOCK, ANY);
 	if (fd < 0 || (f->family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) < 0) ||
-	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 || bind(fd, &to.any, bytes) < 0 ||
-	    (rows[which].type == SOCK_STREAM && listen(fd, BACKLOG) < 0))
+	    (listens && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0) || bind(fd, &to.any, bytes) < 0 ||
+	    (listens && listen(fd, BACKLOG) < 0))
 		return -1;
 	return aj_steal(&fd);
 }

@@ -85,6 +85,17 @@ static int own_server(const char *bound, const char *address)
 	return own_server_at(bound, address, 8080);
 }
 
+/* A socket of the guest's at an address and port; errno, or 0. */
+static int try_bind(int type, const char *address, uint16_t port)
+{
+	union address here;
+	socklen_t bytes = make_address(&here, address, port);
+	cleanup_fd int fd = socket(here.any.sa_family, type, 0);
+	const int on = 1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	return bind(fd, &here.any, bytes) < 0 || (type == SOCK_STREAM && listen(fd, 8) < 0) ? errno : 0;
+}
+
 /* A connection from the very port and address that it is to; errno, or 0. */
 static int try_itself(const char *address, uint16_t port)
 {
@@ -142,6 +153,9 @@ static int be_init_and_guest(int report, bool tproxy)
 	MUST(getsockname(kept, &here.any, &bytes) == 0 && make_address(&to, AJ_EGRESS_V4, 0) &&
 	     here.v4.sin_addr.s_addr == to.v4.sin_addr.s_addr);
 	close(kept);
+	/* The relay's own addresses and ports are no other socket's. */
+	MUST(try_bind(SOCK_DGRAM, AJ_EGRESS_V4, 53) == EADDRINUSE && try_bind(SOCK_DGRAM, AJ_EGRESS_V6, 53) == EADDRINUSE);
+	MUST(try_bind(SOCK_STREAM, AJ_EGRESS_V4, 53) == EADDRINUSE && try_bind(SOCK_STREAM, AJ_EGRESS_V4, AJ_EGRESS_PORT) == EADDRINUSE);
 	/* UDP but DNS: refused at once. */
 	MUST(try_connect(SOCK_DGRAM, "203.0.113.7", 443) == ECONNREFUSED && try_connect(SOCK_DGRAM, "2001:db8::7", 53) == ECONNREFUSED);
 	MUST(try_connect(SOCK_STREAM, AJ_EGRESS_V4, 53) == 0 && try_connect(SOCK_STREAM, AJ_EGRESS_V6, 53) == 0);
