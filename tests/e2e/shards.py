@@ -206,7 +206,7 @@ def all_end_with_the_front():
 @test
 def a_request_while_it_stops_is_refused():
     """Wherever its connection is: no shard gives one away then, or drops one without a word."""
-    s = Server(*SHARDS, "--parked", "0")
+    s = Server(*SHARDS, "--parked", "0", "--grace", "1h")
     busy = [open_in(s, shard) for shard in range(3)]
     for c, session, _ in busy:
         c.send(op="run", id=1, session=session, code="print('begun', flush=True)\nwhile True: pass", stream=True, timeout_ms=3600000)
