@@ -38,7 +38,7 @@ in_rooms    = $(foreach room,$1,$(patsubst %,$2/%.o,$(basename $(wildcard src/$(
 NOT_LINKED := src/cli/main.c src/seccomp/compile.c $(wildcard src/gen/*.c src/guest/*.c src/scope/*.c)
 LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/src/toml/toml.o $B/gen/filters.o $B/gen/builtins.o
 # The library is what is below cli/, and exports agentjail_* alone: neither ours nor the C++ runtime's names meet a program's own.
-LIBRARY_OBJS := $(filter-out $(foreach room,cli options policycmd changescmd apply shell serve protocol sockets metrics terminal,$B/src/$(room)/%),$(LIB_OBJS))
+LIBRARY_OBJS := $(filter-out $(foreach room,cli options policycmd changescmd apply shell front serve protocol sockets metrics terminal,$B/src/$(room)/%),$(LIB_OBJS))
 SO         := $B/libagentjail.so.0
 A          := $B/libagentjail.a
 POLICIES   := $(sort $(wildcard policies/*.toml)) agentjail.toml
