@@ -91,10 +91,17 @@ static int use_own_device(int fd)
 	static const char *const paths[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom" };
 	struct stat given, own;
 	int flags = fcntl(fd, F_GETFL);
-	if (flags < 0 || fstat(fd, &given) < 0 || !S_ISCHR(given.st_mode))
-		return 0;
-	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-		if (stat(paths[i], &own) < 0 || !S_ISCHR(own.st_mode) || own.st_rdev != given.st_rdev)
+	if (flags < 0)
+		return errno == EBADF ? 0 : -1; /* the caller may have closed it */
+	if (fstat(fd, &given) < 0)
+		return -1;
+	for (size_t i = 0; S_ISCHR(given.st_mode) && i < sizeof paths / sizeof *paths; i++) {
+		if (stat(paths[i], &own) < 0) {
+			if (errno != ENOENT)
+				return -1;
+			continue;
+		}
+		if (!S_ISCHR(own.st_mode) || own.st_rdev != given.st_rdev)
 			continue;
 		cleanup_fd int device = open(paths[i], (flags & (O_ACCMODE | O_APPEND | O_NONBLOCK)) | O_NOCTTY | O_CLOEXEC);
 		return device < 0 ? -1 : dup2(device, fd);
