@@ -2,6 +2,7 @@
 Each is given a prompt: its model has it write a file, then fetch a host that is not allowed, and the agent must say what came of it."""
 
 import os
+import re
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -27,9 +28,14 @@ def prompt(program, *options, env, words=(), text=PROMPT):
     os.makedirs(workspace, exist_ok=True)
     os.chmod(workspace, 0o777)  # the jail's user is not root
     variables = [word for pair in env.items() for word in ("--env", "%s=%s" % pair)]
+    before = sorted(os.listdir(workspace))
     W.forget()
     done = W.agent("run", "--policy", program, "--workspace", workspace, "--bind", AGENTS + ":/opt/agents", *variables, "--",
                    *(words or ["/opt/agents/node_modules/.bin/" + program]), *options, text.replace("%s", os.path.join(workspace, MADE)))
+    check("its folder is as it was", sorted(os.listdir(workspace)) == before, os.listdir(workspace))
+    for kept in re.findall(r"agentjail changes show (\S+)", done.stderr)[:1]:
+        applied = W.agent("changes", "apply", kept)
+        check("its changes are applied", applied.returncode == 0, "%r %r" % (applied.stdout, applied.stderr))
     try:
         with open(os.path.join(workspace, MADE), encoding="utf-8") as f:
             made = f.read()

@@ -49,11 +49,12 @@ def both(program, steps, env, files):
     home, workspace, state = (os.path.join(FOLDER, program + "-" + name) for name in ("home", "workspace", "state"))
     for folder in (home, workspace, state):
         os.mkdir(folder)
+    os.mkdir(workspace + "/.codex")  # codex asks whether it may trust a folder that configures it
     os.chmod(workspace, 0o777)  # the jail's user is not root
     env = {"HOME": home, "SHELL": "/bin/bash", "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", **env}
     given = [word for name in env if name not in ("HOME", "LANG", "PATH") for word in ("--env", "%s=%s" % (name, env[name]))]
     there = ["sh", "-c", 'cd "$0"; unset TMUX TMUX_PANE TERM_PROGRAM TERM_PROGRAM_VERSION; exec "$@"', workspace]
-    jail = W.words("run", "--policy", program, "--workspace", workspace, "--bind", MODULES, *given, "--")
+    jail = W.words("run", "--policy", program, "--changes-end", "keep", "--workspace", workspace, "--bind", MODULES, *given, "--")
     env["XDG_STATE_HOME"] = state  # the kept homes
     for path, text in files:
         for before in ([], jail):

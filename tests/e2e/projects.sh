@@ -8,7 +8,7 @@ real_home=${HOME:-/nonexistent} # the tests have one of their own
 H=$T/home
 mkdir -p "$H/code"
 export HOME="$H"
-agents=${PACKAGES:+coding-agent claude} # besides the policy of a language: each knows its registries
+agents=${PACKAGES:+coding-agent} # besides the policy of a language: each knows its registries
 project() { # NAME: an empty folder, which the jail of root may write
 	mkdir -p "$H/code/$1" && cd "$H/code/$1" || exit 1
 }
