@@ -41,7 +41,7 @@ struct aj_msg {
 };
 
 int aj_msg_send(int fd, const struct aj_msg *msg);
-/* The error that a FAILED message describes. Of its reasons only those count that select advice: the sender is inside the jail. */
+/* The error that a FAILED message describes. Of its reasons only those count that select advice, or a copy in the place of an overlay: the sender is inside the jail. */
 void aj_msg_error(const struct aj_msg *msg, struct aj_error *err);
 /* 1: a message; 0: the peer has closed; -1: error (EAGAIN when nonblocking and no message is queued, EPROTO for a malformed one). */
 int aj_msg_recv(int fd, struct aj_msg *msg, int flags);

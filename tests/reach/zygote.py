@@ -105,7 +105,7 @@ else:
         ends = channels()
         def ask():
             while True:
-                os.write(ends[0][1], struct.pack("<I16xi", 0x616a0004, 7) + bytes(752))
+                os.write(ends[0][1], struct.pack("<I16xi", 0x616a0004, 7) + bytes(760))
         answer(sleeper(PARENT | NEWUSER | NEWPID, ask), [own for own, _ in ends])
     elif MODE == "armed":  # with the filters of a runner, and the runner's end of the channel, but in no jail
         ends = channels()
