@@ -28,9 +28,10 @@ ALONE='fault/soak fault/warm reach/descriptors'
 # there is a jail, and what a warm one answers to it e2e/serve and e2e/library ask: its warm run is for WHOLE alone.
 WARM_WALLS='escape/kernel escape/resources escape/syscalls escape/violations escape/killtree'
 # Scripts of which root's run alone says what they say: the owner of a jail makes no difference to how a command line or a terminal is
-# read, what a policy's text decides, how snippets' results are printed, how a service takes turns, what a package manager says to the relay,
-# or which question reaches a person. The jails that a user makes are looked at by the other scripts.
-ROOT_ALONE='e2e/measures e2e/exec e2e/policy_texts e2e/session egress/ask egress/tools reach/service'
+# read, what a policy's text decides, how snippets' results are printed, how a service takes turns or shares out its tenants, how packets are
+# led where there is no tproxy, what a package manager says to the relay, or which question reaches a person. The jails that a user makes are
+# looked at by the other scripts.
+ROOT_ALONE='e2e/measures e2e/exec e2e/policy_texts e2e/session e2e/shards egress/ask egress/nat egress/tools reach/service'
 WARM_LAYER='e2e/language escape/python escape/extra'
 WARM_COMMAND='e2e/exec'
 
