@@ -12,7 +12,7 @@ picture() { (cd "$ws" && find . -printf '%p %y %m %s %i %C@ %l\n' | LC_ALL=C sor
 
 # each NAME BEGIN STEP...: BEGIN makes the workspace on the host; each STEP is a run of its own, which goes on with the changes of the last.
 each() {
-	local name=$1 begin=$2 mode ws id
+	local name=$1 begin=$2 mode ws id link
 	shift 2
 	for mode in rw overlay copy; do
 		ws=$T/$name.$mode
@@ -32,7 +32,9 @@ each() {
 			check "$name, $mode: before that the host has none of it" cmp "$T/before" "$T/after"
 			text "$name, $mode: the changes are applied" 0 '' changes apply "$id"
 			# A link out of the workspace is applied where a path names it, unless only root writes there.
-			[ $name != pytest ] || [ -L "$ws/v/bin/python3" ] || text "$name, $mode: and the link to the interpreter" 0 '' changes apply "$id" v/bin/python3
+			for link in $([ $name != pytest ] || (cd "$T/$name.rw" && echo v/bin/python*)); do
+				[ -L "$ws/$link" ] || text "$name, $mode: and the link $link" 0 '' changes apply "$id" "$link"
+			done
 			text "$name, $mode: and are forgotten" 0 '' changes discard "$id"
 		fi
 		(cd "$ws" && find . ! -name '*.pyc' ! -path './.git/*' ! -name '.pytest_cache' ! -path '*/CACHEDIR.TAG' -printf '%p %y %l\n' | LC_ALL=C sort) >"$T/$name.$mode.names"
