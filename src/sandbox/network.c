@@ -49,7 +49,7 @@ static int network_maker(void *arg)
 
 bool aj_network_beside(const struct aj_plan *plan)
 {
-	/* A zygote's jails have namespaces of their own. What serves published ports takes the namespace before init does anything. */
+	/* A zygote's jails have namespaces of their own. The process that serves published ports takes the namespace before init does anything. */
 	return plan->namespaces & CLONE_NEWNET && !plan->zygote && !plan->publish.count && !refused;
 }
 

@@ -43,7 +43,7 @@ struct aj_server_config {
 	void *log_arg;
 };
 
-/* What front and shards say to each other; with AJ_SHARD_CONNECTION come two descriptors: the connection, and a file with the `bytes` that
+/* The messages between the front and its shards; with AJ_SHARD_CONNECTION come two descriptors: the connection, and a file with the `bytes` that
  * were read from it. */
 enum aj_shard_order {
 	AJ_SHARD_NONE,       /* a malformed message */

@@ -1,4 +1,4 @@
-/* What a shard does beside serving its clients: it obeys the front, gives a connection away to the shard of its tenant, takes those that
+/* The duties of a shard beside its clients: the shard obeys the front, gives a connection away to the shard of its tenant, takes those that
  * others give away, and publishes its numbers.
  * It gives away no connection that has a jail or a request, and serves one itself when the way to the front is full. */
 #include <errno.h>
