@@ -23,7 +23,9 @@ void aj_egress_advice(const struct aj_egress_event *event, char *out, size_t out
 {
 	char place[PLACE_BYTES];
 	write_place(place, event);
-	if (!event->unlisted)
+	if (!event->unlisted && !*event->name) /* the address may be one of the relay's own, which stands for no name */
+		snprintf(out, out_bytes, "Connect to %s as the reason asks for, or work without it.", place);
+	else if (!event->unlisted)
 		snprintf(out, out_bytes, "%s is on the list: connect as the reason asks for, or work without it.", place);
 	else if (event->port)
 		snprintf(out, out_bytes, "Ask for %s to be allowed (agentjail --allow-host %s), or work without it.", place, place);

@@ -18,6 +18,7 @@ Test(sentence, of_each_kind)
 		  "Ask for [2001:db8::1]:80 to be allowed (agentjail --allow-host [2001:db8::1]:80), or work without it." },
 		{ { .port = 443, .name = "a.test", .address = "10.0.0.1" },
 		  "a.test:443 is on the list: connect as the reason asks for, or work without it." },
+		{ { .port = 443, .address = "198.18.0.1" }, "Connect to 198.18.0.1:443 as the reason asks for, or work without it." },
 	};
 	char text[AJ_EGRESS_ADVICE_BYTES], whole[1024], want[1024];
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
