@@ -141,7 +141,7 @@ owner sys/mount.h       mounts/mount.c mounts/mask.c mounts/overlay.c mounts/sou
 owner sys/statvfs.h     mounts/mask.c mounts/overlay.c jail/usage.c
 owner sys/vfs.h         sandbox/init.c base/beneath.c
 owner linux/magic.h     base/beneath.c
-owner sys/epoll.h       loop/loop.c lib/handle.c front/front.c serve/shard.c serve/server.c serve/client.c metrics/http.c sockets/accept.c pty/relay.c jail/events.c jail/once.c fork/group.c pool/zygote.c
+owner sys/epoll.h       loop/loop.c lib/handle.c front/front.c front/children.c serve/shard.c serve/server.c serve/client.c metrics/http.c sockets/accept.c pty/relay.c jail/events.c jail/once.c fork/group.c pool/zygote.c
 owner sys/sysmacros.h   mounts/mount.c mediate/lockable.c view/trim.c
 owner linux/openat2.h   toml/source.c fork/copy_tree.c base/beneath.c mounts/named_sockets.c mounts/sources.c
 owner sys/xattr.h       view/layers.c

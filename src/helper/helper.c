@@ -24,10 +24,9 @@ enum {
 	KEPT_MAX = 64,
 };
 
-int aj_helper_start(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what, struct aj_error *err)
+int aj_helper_begin(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what, struct aj_error *err)
 {
 	int ends[2];
-	struct aj_error failed = { 0 };
 	*helper = AJ_NO_HELPER;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, step, errno, "make a socket pair");
@@ -50,18 +49,38 @@ int aj_helper_start(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const
 		kill(pid, SIGKILL); /* a child that was not reaped: the pid is its own */
 		waitpid(pid, NULL, 0);
 	}
-	ssize_t n = -1;
-	while (helper->pidfd >= 0 && (n = recv(helper->socket, &failed, sizeof failed, 0)) < 0 && errno == EINTR)
-		;
-	if (n == (ssize_t)sizeof failed && failed.exit_code == 0)
+	if (helper->pidfd >= 0)
+		return 0;
+	aj_helper_end(helper);
+	return aj_fail(err, AJ_EXIT_SETUP, step, error, "%s", what);
+}
+
+int aj_helper_answer(const struct aj_helper *helper, const char *step, const char *what, struct aj_error *err)
+{
+	struct aj_error failed = { 0 };
+	ssize_t n;
+	do
+		n = recv(helper->socket, &failed, sizeof failed, 0);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == EAGAIN)
+		return 1;
+	if (n != (ssize_t)sizeof failed)
+		return aj_fail(err, AJ_EXIT_SETUP, step, n < 0 ? errno : 0, "%s", what);
+	if (failed.exit_code == 0)
+		return 0;
+	*err = err->exit_code ? *err : failed;
+	return -1;
+}
+
+int aj_helper_start(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what, struct aj_error *err)
+{
+	if (aj_helper_begin(helper, fn, arg, step, what, err) < 0)
+		return -1;
+	if (aj_helper_answer(helper, step, what, err) == 0)
 		return 0;
 	aj_helper_kill(helper);
 	aj_helper_end(helper);
-	if (n == (ssize_t)sizeof failed) {
-		*err = err->exit_code ? *err : failed;
-		return -1;
-	}
-	return aj_fail(err, AJ_EXIT_SETUP, step, pid < 0 || n < 0 ? error : 0, "%s", what);
+	return -1;
 }
 
 void aj_helper_kill(struct aj_helper *helper)

@@ -22,6 +22,10 @@ typedef void aj_helper_fn(void *arg, int socket, pid_t parent);
 
 /* Start one, and wait until it is ready, or has failed. `what`: for the error: "start the process that ...". Thread-safe as fork(). */
 int aj_helper_start(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what, struct aj_error *err);
+/* The same in two parts, for a caller with an event loop: start it; then read its answer, when its socket is readable. 0: it is ready. 1: the
+ * socket does not block, and the answer is not there. -1: it has failed or ended, and remains to be ended. */
+int aj_helper_begin(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what, struct aj_error *err);
+int aj_helper_answer(const struct aj_helper *helper, const char *step, const char *what, struct aj_error *err);
 void aj_helper_kill(struct aj_helper *helper);
 /* Reap it, after killing it where it does not end by itself, and close the handle. Harmless without a helper. */
 void aj_helper_end(struct aj_helper *helper);

@@ -9,6 +9,7 @@
 enum { LOOKS = 1000 };
 
 struct page {
+	_Atomic uint32_t beats;
 	_Atomic uint32_t changes; /* odd: a change is under way, or was when the process ended */
 	struct aj_metrics metrics;
 	uint64_t gauges[AJ_GAUGES];
@@ -50,6 +51,16 @@ void aj_board_publish(struct aj_board *board, unsigned at, const struct aj_metri
 	page->metrics = *metrics;
 	memcpy(page->gauges, gauges, sizeof page->gauges);
 	atomic_fetch_add(&page->changes, 1);
+}
+
+void aj_board_beat(struct aj_board *board, unsigned at)
+{
+	atomic_fetch_add(&board->pages[at].beats, 1);
+}
+
+uint32_t aj_board_beats(const struct aj_board *board, unsigned at)
+{
+	return atomic_load(&board->pages[at].beats);
 }
 
 static void add_page(const struct page *page, struct aj_metrics *metrics, uint64_t gauges[AJ_GAUGES])

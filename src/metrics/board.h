@@ -13,6 +13,9 @@ void aj_board_keep_from_children(struct aj_board *board);
 
 /* Write the page of the calling process. */
 void aj_board_publish(struct aj_board *board, unsigned page, const struct aj_metrics *metrics, const uint64_t gauges[AJ_GAUGES]);
+/* The calling process, whose page it is, goes round its loop; and how often it has said so, which a reader compares with an earlier look. */
+void aj_board_beat(struct aj_board *board, unsigned page);
+uint32_t aj_board_beats(const struct aj_board *board, unsigned page);
 /* Add up all pages but `except` (-1: all), into zeroed memory. `ret_metrics` may be NULL. */
 void aj_board_sum(const struct aj_board *board, int except, struct aj_metrics *ret_metrics, uint64_t ret_gauges[AJ_GAUGES]);
 /* The process of the page has ended: what it counted stays in the sum, and its current values leave it. One process calls this. */

@@ -114,7 +114,10 @@ static void on_watchdog(struct aj_timer *timer)
 	struct aj_server *s = timer->arg;
 	uint64_t gauges[AJ_GAUGES];
 	aj_server_gauges(s, gauges);
-	aj_service_alive(s->config, gauges);
+	if (s->config->shard)
+		aj_shard_beat(s);
+	else
+		aj_service_alive(s->config, gauges);
 	aj_loop_set(s->loop, timer, aj_now_us() + s->config->watchdog_us);
 }
 

@@ -23,7 +23,7 @@ struct aj_server_config {
 	const char *metrics;      /* path or loopback address; NULL: none */
 	struct aj_listen_fds fds; /* inherited sockets (socket activation) */
 	const char *notify;       /* NOTIFY_SOCKET; NULL: none */
-	int64_t watchdog_us;      /* interval of watchdog notifications; 0: none */
+	int64_t watchdog_us;      /* interval of watchdog notifications, of a shard to the front; 0: none */
 
 	const struct aj_ask *policies; /* the first one is the default */
 	size_t policy_count;

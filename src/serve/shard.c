@@ -130,6 +130,11 @@ void aj_shard_publish_soon(struct aj_server *s)
 		aj_loop_set(s->loop, &s->publish, aj_now_us() + PUBLISH_US);
 }
 
+void aj_shard_beat(const struct aj_server *s)
+{
+	aj_board_beat(s->config->shard->board, s->config->shard->index);
+}
+
 void aj_shard_add_others(const struct aj_server *s, uint64_t gauges[AJ_GAUGES], uint64_t *runs)
 {
 	const struct aj_shard *shard = s->config->shard;

@@ -141,6 +141,8 @@ bool aj_shard_give_away(struct aj_client *client, const char *tenant, const char
 int aj_shard_begin(struct aj_server *server, struct aj_error *err);
 /* After a turn of the loop, in which numbers may have changed. No effect where there are no shards. */
 void aj_shard_publish_soon(struct aj_server *server);
+/* Let the front see that the loop turns. */
+void aj_shard_beat(const struct aj_server *server);
 /* Add what the other shards have published. */
 void aj_shard_add_others(const struct aj_server *server, uint64_t gauges[AJ_GAUGES], uint64_t *runs);
 

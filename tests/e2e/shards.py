@@ -1,8 +1,8 @@
 """A service of several processes (`serve --shards`): a tenant's jails are in one of them, whichever connection asks; a shard that falls
 takes no other's jails with it and comes back; the end leaves nothing. shards.sh runs it and counts."""
-import json, os, signal, socket, struct
+import ctypes, json, os, signal, socket, struct
 
-from client import FOLDER, LONG, ROOT, Server, ServiceError, fails, main, same, test, until
+from client import FOLDER, LONG, ROOT, Server, ServiceError, fails, main, same, skip, test, until
 from procfs import alive, below, children
 
 SHARDS = ("--shards", "3")
@@ -250,6 +250,108 @@ def a_shard_that_hangs_does_not_keep_the_second_signal():
     same(s.process.wait(LONG), 0)
     assert not any(alive(pid) for pid in inside), "processes stay"
     assert "does not end" in s.said(), s.said()
+
+
+class Watched(Server):
+    """A service whose manager wants a sign of life within four seconds; the front looks at the shards once in the half of that."""
+
+    def __init__(self, *options):
+        path = FOLDER + "/manager%d" % Server.count
+        self.manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.manager.bind(path)
+        super().__init__(*options, env={"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "4000000"})
+
+    def __exit__(self, *error):
+        super().__exit__(*error)
+        os.unlink(self.manager.getsockname())
+        self.manager.close()
+
+
+def is_replaced(s, pid):
+    return until(lambda: not alive(pid) and len(children(s.pid)) == 3)
+
+
+@test
+def a_shard_that_hangs_is_killed_and_started_again():
+    with Watched(*SHARDS, "--parked", "0") as s:
+        kept, session, _ = open_in(s, 1)
+        lost, _, tenant = open_in(s, 2)
+        hung = owner_of(lost, s)
+        inside = below(hung)
+        os.kill(hung, signal.SIGSTOP)
+        assert is_replaced(s, hung), "it hangs on: " + s.said()
+        assert until(lambda: not any(alive(pid) for pid in inside)), "its jails live on"
+        assert "shard 2 hangs, and is killed" in s.said(), s.said()
+        same(kept.ask("run", session=session, code="7")["value"], 7)
+
+        def again():
+            try:
+                return s.client().ask("exec", tenant=tenant, code="7")["value"] == 7
+            except (EOFError, OSError):
+                return False
+        assert until(again), "its tenants are not served again"
+
+
+@test
+def a_shard_that_works_is_not_killed():
+    with Watched(*SHARDS, "--parked", "0") as s:
+        c, session, _ = open_in(s, 1)
+        shards = children(s.pid)
+        for _ in range(4):  # as many looks of the front's, and more
+            while b"WATCHDOG=1" not in s.manager.recv(300):
+                pass
+        same(children(s.pid), shards)
+        same(c.ask("run", session=session, code="7")["value"], 7)
+
+
+def stop_next_child(pid, cause):
+    """The process `pid` makes a child after cause(); that child is stopped before it executes anything. None: we may trace nothing."""
+    SEIZE, DETACH, TRACEFORK, ANY = 0x4206, 17, 2, 0x40000000
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def ptrace(request, process, data):
+        return libc.ptrace(ctypes.c_long(request), process, None, ctypes.c_void_p(data))
+    before = set(children(pid))
+    if ptrace(SEIZE, pid, TRACEFORK) < 0:
+        return None
+    cause()
+    while os.waitpid(pid, ANY)[1] >> 16 != 1:  # PTRACE_EVENT_FORK
+        libc.ptrace(ctypes.c_long(7), pid, None, None)  # PTRACE_CONT
+    child = (set(children(pid)) - before).pop()
+    os.waitpid(child, ANY)
+    os.kill(child, signal.SIGSTOP)
+    ptrace(DETACH, child, 0)
+    ptrace(DETACH, pid, 0)
+    return child
+
+
+@test
+def a_shard_that_hangs_at_its_start_holds_up_nothing():
+    with Watched(*SHARDS, "--parked", "0", "--metrics", FOLDER + "/while") as s:
+        kept, session, _ = open_in(s, 1)
+        lost, _, _ = open_in(s, 2)
+        fallen = owner_of(lost, s)
+        hung = stop_next_child(s.pid, lambda: os.kill(fallen, signal.SIGKILL))
+        if hung is None:
+            return skip("hangs at its start", "no process may be traced here")
+        assert counted(FOLDER + "/while", "agentjail_runs_total") >= 0
+        same(kept.ask("run", session=session, code="7")["value"], 7)
+        assert is_replaced(s, hung), "it hangs on: " + s.said()
+        assert "shard 2 hangs at its start, and is killed" in s.said(), s.said()
+
+
+@test
+def a_service_whose_shard_hangs_at_its_start_ends_by_signals():
+    s = Server(*SHARDS, "--parked", "0")
+    hung = stop_next_child(s.pid, lambda: os.kill(children(s.pid)[0], signal.SIGKILL))
+    if hung is None:
+        s.stop()
+        return skip("ends while a shard starts", "no process may be traced here")
+    s.process.send_signal(signal.SIGTERM)
+    assert until(lambda: "stopping" in s.said())
+    s.process.send_signal(signal.SIGTERM)
+    same(s.process.wait(LONG), 0)
+    assert not alive(hung)
 
 
 @test
