@@ -26,41 +26,68 @@ static void print_text(const char *text, size_t bytes)
 	putchar('"');
 }
 
-/* Children first, as the parent refers to them by name. Returns the number of the array, 0 for none. */
-static int print_nodes(const char *name, int *last, const struct aj_toml *nodes, size_t count)
+static struct {
+	struct aj_toml_row *rows;
+	size_t count;
+	char *strings;
+	size_t bytes;
+} tree;
+
+static unsigned add_string(const char *text, size_t bytes)
 {
-	if (count == 0)
-		return 0;
-	int *below = calloc(count, sizeof *below);
-	if (!below)
+	size_t at = tree.bytes;
+	tree.strings = realloc(tree.strings, at + bytes + 1);
+	if (!tree.strings)
 		abort();
-	for (size_t i = 0; i < count; i++)
-		below[i] = print_nodes(name, last, nodes[i].children, nodes[i].count);
-	int number = ++*last;
-	printf("static const struct aj_toml %s_%d[] = {\n", name, number);
+	memcpy(tree.strings + at, text, bytes);
+	tree.strings[at + bytes] = '\0';
+	tree.bytes += bytes + 1;
+	return (unsigned)at;
+}
+
+/* Returns the number of the first row. */
+static unsigned add_rows(const struct aj_toml *nodes, size_t count)
+{
+	size_t first = tree.count;
+	tree.count += count;
+	tree.rows = realloc(tree.rows, tree.count * sizeof *tree.rows);
+	if (!tree.rows)
+		abort();
 	for (size_t i = 0; i < count; i++) {
 		const struct aj_toml *n = &nodes[i];
-		printf("\t{ .kind = %d, .line = %d, .column = %d", n->kind, n->line, n->column);
-		if (n->key) {
-			printf(", .key = ");
-			print_text(n->key, strlen(n->key));
-		}
+		struct aj_toml_row row = { .kind = (uint8_t)n->kind, .line = n->line, .column = n->column, .count = (unsigned)n->count };
+		if (n->key)
+			row.key = add_string(n->key, strlen(n->key));
 		if (n->kind == AJ_TOML_STRING) {
-			printf(", .text = ");
-			print_text(n->text, n->text_bytes);
-			printf(", .text_bytes = %zu", n->text_bytes);
+			row.text = add_string(n->text, n->text_bytes);
+			row.text_bytes = (unsigned)n->text_bytes;
 		}
 		if (n->kind == AJ_TOML_INTEGER)
-			printf(", .integer = %ldL", n->integer);
+			row.integer = n->integer;
 		if (n->kind == AJ_TOML_BOOL)
-			printf(", .boolean = %d", n->boolean);
-		if (below[i])
-			printf(", .children = (struct aj_toml *)%s_%d, .count = %zu", name, below[i], n->count);
-		printf(" },\n");
+			row.boolean = n->boolean;
+		if (n->count)
+			row.children = add_rows(n->children, n->count);
+		tree.rows[first + i] = row;
 	}
-	printf("};\n");
-	free(below);
-	return number;
+	return (unsigned)first;
+}
+
+static void print_tree(int number, const struct aj_toml *root)
+{
+	tree.count = tree.bytes = 0;
+	add_string("", 0); /* no string begins at 0 */
+	add_rows(root, 1);
+	printf("static const struct aj_toml_row rows_%d[] = {\n", number);
+	for (size_t i = 0; i < tree.count; i++) {
+		const struct aj_toml_row *r = &tree.rows[i];
+		printf("\t{ .kind = %d, .line = %d, .column = %d, .key = %u, .text = %u, .text_bytes = %u, .integer = %ldL, .boolean = %d, "
+		       ".children = %u, .count = %u },\n",
+		       r->kind, r->line, r->column, r->key, r->text, r->text_bytes, r->integer, r->boolean, r->children, r->count);
+	}
+	printf("};\nstatic const char strings_%d[] =\n\t", number);
+	print_text(tree.strings, tree.bytes);
+	printf(";\n");
 }
 
 static const char *base_name(const char *path)
@@ -77,8 +104,7 @@ int main(int argc, char **argv)
 		struct aj_arena arena = { 0 };
 		struct aj_toml root;
 		struct aj_toml_error err;
-		char hex[AJ_SHA256_HEX], name[32];
-		int last = 0;
+		char hex[AJ_SHA256_HEX];
 		ssize_t bytes = aj_read_text(argv[i], text, sizeof text);
 		if (bytes < 0) {
 			fprintf(stderr, "%s: %s\n", argv[i], strerror(errno));
@@ -89,12 +115,8 @@ int main(int argc, char **argv)
 			return 1;
 		}
 		aj_sha256(text, (size_t)bytes, hex);
-		snprintf(name, sizeof name, "nodes_%d", i);
-		int top = print_nodes(name, &last, root.children, root.count);
-		printf("static const struct aj_toml root_%d = { .kind = %d", i, AJ_TOML_TABLE);
-		if (top)
-			printf(", .children = (struct aj_toml *)%s_%d, .count = %zu", name, top, root.count);
-		printf(" };\nstatic const char sha256_%d[] = \"%s\";\nstatic const char text_%d[] =\n\t", i, hex, i);
+		print_tree(i, &root);
+		printf("static const char sha256_%d[] = \"%s\";\nstatic const char text_%d[] =\n\t", i, hex, i);
 		print_text(text, (size_t)bytes);
 		printf(";\n\n");
 		aj_arena_free(&arena);
@@ -103,7 +125,7 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		const char *name = base_name(argv[i]);
 		int shown = strcmp(name, AJ_BUILTIN_SITE) == 0 ? (int)strlen(name) : (int)strcspn(name, ".");
-		printf("\t{ \"%.*s\", sha256_%d, text_%d, &root_%d },\n", shown, name, i, i, i);
+		printf("\t{ \"%.*s\", sha256_%d, text_%d, rows_%d, strings_%d },\n", shown, name, i, i, i, i);
 	}
 	printf("\t{ 0 },\n};\n");
 	return 0;

@@ -23,7 +23,7 @@ static int syscall_row(const struct aj_syscall *row, void *data)
 	for (int i = 0; i < AJ_SYSCALL_ARGS; i++)
 		if (row->arg[i].mask)
 			printf(" argument %d & %#lx is %#lx", row->arg[i].index + 1, row->arg[i].mask, row->arg[i].value);
-	printf(" | %s |", row->why ? row->why : "");
+	printf(" | %s |", row->why);
 	if (refused)
 		printf(" %s |", row->instead);
 	printf("\n");

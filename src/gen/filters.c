@@ -29,8 +29,8 @@ static int print_filter(const char *kind, int a, int b, int count, const struct 
 
 static void print_names(void)
 {
-	char name[64];
-	printf("\nconst char *const aj_syscall_names[AJ_SYSCALL_NUMBERS] = {\n");
+	char name[sizeof aj_syscall_names[0]];
+	printf("\nconst char aj_syscall_names[AJ_SYSCALL_NUMBERS][24] = {\n");
 	for (int nr = 0; nr < AJ_SYSCALL_NUMBERS; nr++)
 		if (aj_syscall_name(nr, name, sizeof name) == 0)
 			printf("\t[%d] = \"%s\",\n", nr, name);

@@ -101,8 +101,8 @@ void aj_violations_listen(struct aj_violations *v, int *listener_fd, pid_t proce
 
 int aj_violations_refuse(struct aj_violations *v, const struct aj_plan *plan, int listener_fd, const struct aj_notification *call)
 {
-	const char *name = call->nr >= 0 && call->nr < AJ_SYSCALL_NUMBERS ? aj_syscall_names[call->nr] : NULL;
-	const struct aj_syscall *row = name ? aj_syscalls_refusal(plan->profile, plan->network, plan->deny, name, call->args) : NULL;
+	const char *name = call->nr >= 0 && call->nr < AJ_SYSCALL_NUMBERS ? aj_syscall_names[call->nr] : "";
+	const struct aj_syscall *row = *name ? aj_syscalls_refusal(plan->profile, plan->network, plan->deny, name, call->args) : NULL;
 	if (v) {
 		v->total++;
 		if (row)

@@ -174,7 +174,7 @@ static const char *condition_text(const struct aj_syscall *row, struct aj_arena 
 		if (row->arg[i].mask)
 			text = aj_printf(arena, "%s%sargument %d & %#lx is %#lx", text, *text ? " and " : "",
 			                 row->arg[i].index + 1, row->arg[i].mask, row->arg[i].value);
-	return row->why && *row->why ? aj_printf(arena, "%s (%s)", text, row->why) : text;
+	return *row->why ? aj_printf(arena, "%s (%s)", text, row->why) : text;
 }
 
 static int add_row(const struct aj_syscall *row, void *data)

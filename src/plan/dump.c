@@ -45,7 +45,7 @@ static int dump_row(const struct aj_syscall *row, void *data)
 	for (int i = 0; i < AJ_SYSCALL_ARGS; i++)
 		if (row->arg[i].mask)
 			fprintf(out, " arg%d&%#lx==%#lx", row->arg[i].index, row->arg[i].mask, row->arg[i].value);
-	fprintf(out, row->why ? "  # %s\n" : "\n", row->why);
+	fprintf(out, *row->why ? "  # %s\n" : "\n", row->why);
 	return 0;
 }
 

@@ -46,13 +46,13 @@ static const char *ask_import(struct aj_policy_args *args, const char *v)
 static const char *call_at(size_t i, const void *arg)
 {
 	(void)arg;
-	return aj_syscall_names[i] ? aj_syscall_names[i] : "";
+	return aj_syscall_names[i];
 }
 
 static const char *ask_syscall(struct aj_policy_args *args, const char *v)
 {
 	for (size_t i = 0; i < AJ_SYSCALL_NUMBERS; i++)
-		if (aj_syscall_names[i] && strcmp(aj_syscall_names[i], v) == 0)
+		if (*v && strcmp(aj_syscall_names[i], v) == 0)
 			return add_question(args, AJ_ASK_SYSCALL, v);
 	const char *meant = aj_suggest(v, call_at, NULL, AJ_SYSCALL_NUMBERS);
 	return meant && *meant ? aj_printf(args->arena, "not a system call of this architecture; did you mean `%s`?", meant)

@@ -19,12 +19,13 @@ enum { AJ_ERRNO_NONE = -1 };
 
 enum { AJ_SYSCALL_ARGS = 3 }; /* conditions per row */
 
+/* The texts are in the row itself: pointers to them would be relocated at each start of the program, in 15 pages that no run reads. */
 struct aj_syscall {
-	const char *name;
+	char name[24];
 	int errnum; /* 0: allowed; else the call's errno. Unlisted calls get ENOSYS. */
 	struct aj_arg arg[AJ_SYSCALL_ARGS];
-	const char *why;
-	const char *instead; /* of a refused row: advice for the model */
+	char why[96];
+	char instead[120]; /* of a refused row: advice for the model; "": none */
 };
 
 /* A nonzero result ends the walk over a table, which returns it. */
@@ -74,6 +75,6 @@ const char *aj_profile_name(enum aj_profile profile);
 int aj_syscalls_denied_each(uint64_t group, aj_syscall_fn *each, void *data);
 const char *aj_deny_name(uint64_t group);
 
-/* The names of this architecture's system calls by number, from the libseccomp of the build; NULL for an unknown number. */
+/* The names of this architecture's system calls by number, from the libseccomp of the build; "" for an unknown number. */
 enum { AJ_SYSCALL_NUMBERS = 512 };
-extern const char *const aj_syscall_names[AJ_SYSCALL_NUMBERS];
+extern const char aj_syscall_names[AJ_SYSCALL_NUMBERS][24];

@@ -138,6 +138,25 @@ int aj_source_read(struct aj_source *source, const char *path, bool optional, co
 	return aj_source_parse(source, file, aj_path_folder(path, diags->arena), text, have, diags);
 }
 
+static struct aj_toml *unpack(const struct aj_builtin *b, unsigned first, unsigned count, struct aj_arena *arena)
+{
+	struct aj_toml *nodes = aj_alloc(arena, count * sizeof *nodes);
+	for (unsigned i = 0; i < count; i++) {
+		const struct aj_toml_row *row = &b->rows[first + i];
+		nodes[i] = (struct aj_toml){ .kind = row->kind,
+			                     .line = row->line,
+			                     .column = row->column,
+			                     .key = row->key ? b->strings + row->key : NULL,
+			                     .text = row->text ? b->strings + row->text : NULL,
+			                     .text_bytes = row->text_bytes,
+			                     .integer = row->integer,
+			                     .boolean = row->boolean,
+			                     .children = row->count ? unpack(b, row->children, row->count, arena) : NULL,
+			                     .count = row->count };
+	}
+	return nodes;
+}
+
 int aj_source_builtin(struct aj_source *source, const char *name, struct aj_arena *arena)
 {
 	for (const struct aj_builtin *b = aj_builtins; b->name; b++) {
@@ -148,7 +167,7 @@ int aj_source_builtin(struct aj_source *source, const char *name, struct aj_aren
 			.built_in = true,
 			.text = b->text,
 			.bytes = strlen(b->text),
-			.root = *b->tree,
+			.root = *unpack(b, 0, 1, arena),
 		};
 		memcpy(source->sha256, b->sha256, AJ_SHA256_HEX);
 		return 0;

@@ -14,12 +14,24 @@ struct aj_source {
 	bool built_in;
 };
 
+/* A node of a parsed text, by numbers: pointers in it would be relocated at each start of the program, for policies that the run does not use. */
+struct aj_toml_row {
+	int line, column;
+	unsigned key, text; /* where they begin in `strings`; 0: none */
+	unsigned text_bytes;
+	unsigned children, count; /* rows from that one on */
+	uint8_t kind;             /* enum aj_toml_kind */
+	bool boolean;
+	int64_t integer;
+};
+
 /* Policies and the site's default configuration, compiled in from policies/ and agentjail.toml. Ends with a NULL name. */
 struct aj_builtin {
 	const char *name;
 	const char *sha256; /* of the file's bytes */
 	const char *text;
-	const struct aj_toml *tree; /* the parsed text, made at build time */
+	const struct aj_toml_row *rows; /* the parsed text, made at build time; the first is the root */
+	const char *strings;
 };
 extern const struct aj_builtin aj_builtins[];
 #define AJ_BUILTIN_SITE "agentjail.toml"

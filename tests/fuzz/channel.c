@@ -69,7 +69,7 @@ static void send_answer(void *arg, const char *text, size_t bytes)
 }
 
 /* Symbols that the fuzzed code links with and never reaches. */
-const char *const aj_syscall_names[AJ_SYSCALL_NUMBERS];
+const char aj_syscall_names[AJ_SYSCALL_NUMBERS][24];
 
 const struct aj_syscall *aj_syscalls_refusal(enum aj_profile profile, enum aj_network network, uint64_t deny, const char *name,
                                              const uint64_t args[6])

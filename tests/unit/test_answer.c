@@ -168,7 +168,7 @@ Test(answer, names_of_system_calls)
 {
 	size_t count = 0;
 	for (int i = 0; i < AJ_SYSCALL_NUMBERS; i++)
-		count += aj_syscall_names[i] != NULL;
+		count += aj_syscall_names[i][0] != '\0';
 	cr_expect_gt(count, 250);
 }
 

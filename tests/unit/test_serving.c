@@ -196,11 +196,11 @@ Test(serving, page)
 	static struct aj_metrics m;
 	struct aj_buffer page = { 0 };
 	struct aj_metrics_now now = { .gauges = { [AJ_GAUGE_JAILS] = 7 }, .codes = { [5] = "busy" } };
-	char name[100], policy[100];
+	char policy[100];
 	for (int i = 0; i < 200; i++) {
-		snprintf(name, sizeof name, "call_%d", i);
+		struct aj_syscall row = { 0 };
+		snprintf(row.name, sizeof row.name, "call_%d", i);
 		snprintf(policy, sizeof policy, "policy-%d", i);
-		struct aj_syscall row = { .name = name };
 		static struct aj_result result;
 		result.status = i % 2 ? AJ_STATUS_OK : AJ_STATUS_TIMEOUT;
 		result.violations.items[0] = (struct aj_violation){ .row = &row, .count = (unsigned long)i };

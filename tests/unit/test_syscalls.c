@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <seccomp.h>
 #include <string.h>
+#include <sys/syscall.h>
 
+#include "seccomp/compile.h"
 #include "seccomp/syscalls.h"
 
 enum { ROWS = 1024, NETWORKS = AJ_NET_HOST + 1 };
@@ -41,6 +43,33 @@ static bool allows(const struct rows *rows, const char *name)
 #define EACH_TABLE(p, n)                           \
 	for (int p = 0; p < AJ_PROFILE_COUNT; p++) \
 		for (int n = 0; n < NETWORKS; n++)
+
+/* A text that fills its array leaves no room for the NUL, and the compiler says nothing. */
+static int ends(const struct aj_syscall *row, void *data)
+{
+	*(size_t *)data += 1;
+	cr_expect(memchr(row->name, '\0', sizeof row->name) && memchr(row->why, '\0', sizeof row->why) &&
+	              memchr(row->instead, '\0', sizeof row->instead),
+	          "%.20s", row->name);
+	return 0;
+}
+
+Test(syscalls, the_texts_end)
+{
+	size_t rows = 0;
+	EACH_TABLE(p, n)
+		aj_syscalls_each((enum aj_profile)p, (enum aj_network)n, ends, &rows);
+	for (int bit = 0; bit < AJ_FILTER_GROUPS; bit++)
+		aj_syscalls_denied_each(1ULL << bit, ends, &rows);
+	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
+		aj_syscalls_zygote_each((enum aj_profile)p, ends, &rows);
+	aj_syscalls_startup_each(ends, &rows);
+	aj_syscalls_relay_each(ends, &rows);
+	cr_expect_gt(rows, 500);
+	for (int i = 0; i < AJ_SYSCALL_NUMBERS; i++)
+		cr_expect(memchr(aj_syscall_names[i], '\0', sizeof aj_syscall_names[i]), "%d", i);
+	cr_expect_str_eq(aj_syscall_names[SYS_set_mempolicy_home_node], "set_mempolicy_home_node");
+}
 
 Test(syscalls, the_snippet_stays_small)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "toml/toml.h"
+#include "toml/source.h"
 
 static struct aj_arena arena;
 
@@ -424,6 +424,32 @@ Test(toml, long_message)
 	cr_expect(strlen(err.message) < sizeof err.message - 1);
 	free(twice);
 	free(text);
+	aj_arena_free(&arena);
+}
+
+static void expect_same(const struct aj_toml *packed, const struct aj_toml *parsed, const char *name)
+{
+	cr_assert(packed->kind == parsed->kind && packed->line == parsed->line && packed->column == parsed->column &&
+	              packed->integer == parsed->integer && packed->boolean == parsed->boolean && packed->count == parsed->count,
+	          "%s:%d:%d", name, parsed->line, parsed->column);
+	cr_assert(!packed->key == !parsed->key && (!packed->key || strcmp(packed->key, parsed->key) == 0), "%s:%d", name, parsed->line);
+	cr_assert(packed->text_bytes == parsed->text_bytes && !packed->text == !parsed->text &&
+	              (!packed->text || memcmp(packed->text, parsed->text, parsed->text_bytes + 1) == 0),
+	          "%s:%d", name, parsed->line);
+	for (size_t i = 0; i < parsed->count; i++)
+		expect_same(&packed->children[i], &parsed->children[i], name);
+}
+
+Test(toml, what_is_compiled_in_is_what_the_text_parses_to)
+{
+	size_t nodes = 0;
+	for (const struct aj_builtin *b = aj_builtins; b->name; b++, nodes++) {
+		struct aj_source source;
+		struct aj_toml root = tree(b->text);
+		cr_assert_eq(aj_source_builtin(&source, b->name, &arena), 0);
+		expect_same(&source.root, &root, b->name);
+	}
+	cr_expect_gt(nodes, 5);
 	aj_arena_free(&arena);
 }
 
