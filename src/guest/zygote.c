@@ -63,6 +63,7 @@ static int step_drop_own_caps(struct aj_steps *w, struct aj_error *err)
 
 /* Rows that only builders, or programs that exec starts, walk. */
 #define step_tie_early NULL
+#define step_tie_again NULL
 #define step_close_parent NULL
 #define step_await_maps NULL
 #define step_attributes NULL

@@ -207,6 +207,8 @@ static int step_exec(struct aj_steps *w, struct aj_error *err)
 	return -1;
 }
 
+#define step_tie_again step_tie_early
+
 /* Rows that only jails born from a zygote walk, which do so in guest/zygote.c. */
 #define step_write_maps NULL
 #define step_cgroup_ns NULL

@@ -29,13 +29,13 @@ enum {
 	X(lock_limits,   AJ_BY_INIT | AJ_BY_JAIL, "sets per-namespace counts in /proc/sys/user, while the host's /proc is still in reach") \
 	X(attributes,    AJ_BY_BUILDERS, "resets the caller's privileges that fork and exec preserve: while the host's /proc is in reach, and before any exec") \
 	X(sources,       AJ_BY_BUILDERS, "opens the sources of binds with the caller's own rights, which the next step may give up") \
-	X(network,       AJ_BY_INIT,     "enters the jail's own network namespace: before the change of ids, which would clear the parent-death signal, and before " \
-	                                 "anything is built that a guest could use")                                      \
 	X(identity,      AJ_BY_OWNERS,   "the jail's only id; files made from here on belong to that id")                   \
+	X(tie_again,     AJ_BY_INIT,     "the change of ids clears the parent-death signal, and init is in the host's network namespace until the step `network`") \
 	X(mounts,        AJ_BY_BUILDERS, "needs CAP_SYS_ADMIN in the jail's user namespace")                                  \
 	X(own_mounts,    AJ_BY_JAIL,     "mounts the jail's own scratch space over the zygote's")                                \
 	X(pivot,         AJ_BY_BUILDERS, "after every bind; the host tree is gone below this line")                    \
 	X(hostname,      AJ_BY_OWNERS,   "needs CAP_SYS_ADMIN too")                                                    \
+	X(network,       AJ_BY_INIT,     "enters the jail's own network namespace: as late as its first user below allows, because the kernel is still making it while init mounts") \
 	X(loopback,      AJ_BY_INIT,     "needs CAP_NET_ADMIN over the jail's network namespace")                               \
 	X(egress,        AJ_BY_INIT,     "makes the sockets behind every address of a network by allow-list, and waits for the relay that serves them: needs CAP_NET_ADMIN too") \
 	X(drop_caps,     AJ_BY_BUILDERS, "the last user of capabilities is above")                                     \

@@ -20,8 +20,8 @@ nothing_left() { # ROLE:CALL:N
 	grep -q '^failed' "$T/trace" && ! grep -E '^(hang|left|began)' "$T/trace"
 }
 # From the step `tie_early` on: closing the parent's end, waiting for the id maps, and the steps until the namespace is entered.
-for at in init:close:1 init:fcntl:1 init:recvmsg:1 init:personality:1 init:open_tree:1 init:recvmsg:2 init:setns:1 \
-	network:setns:1 network:unshare:1 network:openat:1; do
+for at in init:close:1 init:fcntl:1 init:recvmsg:1 init:personality:1 init:open_tree:1 init:umask:1 init:mount:1 init:fsopen:1 \
+	init:move_mount:2 init:pivot_root:1 init:umount2:1 init:recvmsg:2 init:setns:1 network:setns:1 network:unshare:1 network:openat:1; do
 	check "stopped at $at" nothing_left "$at"
 done
 finish
