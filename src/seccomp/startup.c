@@ -26,8 +26,8 @@ static const struct aj_syscall startup[] = {
 	{ .name = "getgid", .why = "whether the environment may be trusted" },
 	{ .name = "getegid", .why = "the same" },
 	{ .name = "prlimit64", .arg = { { .index = 2, .mask = UINT64_MAX, .value = 0 } }, .why = "reading any limit: the size of stacks" },
-	{ .name = "seccomp", .arg = { { .index = 0, .mask = 0xffffffff, .value = 1 }, { .index = 1, .mask = 8, .value = 0 } },
-	  .why = "SECCOMP_SET_MODE_FILTER, without a listener: what is above this list" },
+	{ .name = "seccomp", .arg = { { .index = 0, .mask = 0xffffffff, .value = 1 }, { .index = 1, .mask = 8 | 2, .value = 0 } },
+	  .why = "SECCOMP_SET_MODE_FILTER, without a listener or records: what is above this list" },
 };
 /* clang-format on */
 

@@ -173,8 +173,9 @@ static const struct aj_syscall command[] = {
 	ALLOW("restart_syscall"), ALLOW("getrlimit"), ALLOW("getrusage"),
 	ALLOW("times"), ALLOW("sysinfo"), ALLOW("uname"), ALLOW("capget"), ALLOW("landlock_create_ruleset"),
 	ALLOW("landlock_add_rule"), ALLOW("landlock_restrict_self"),
-	/* Without a listener (SECCOMP_FILTER_FLAG_NEW_LISTENER, 8): what our filter reports, a newer one would report to the jail. */
-	{ "seccomp", .arg = { ARG(1, 8, 0) }, .why = "filters of its own, without a listener" },
+	/* Without a listener (SECCOMP_FILTER_FLAG_NEW_LISTENER, 8): what our filter reports, a newer one would report to the jail. Without
+	 * records (SECCOMP_FILTER_FLAG_LOG, 2): the kernel writes them into the host's audit log. */
+	{ "seccomp", .arg = { ARG(1, 8 | 2, 0) }, .why = "filters of its own, without a listener or records for the host's audit log" },
 	/* Any limit except RLIMIT_CORE (4): at 1 the kernel starts no core handler on the host, at 0 it does. The masks express "not 4"
 	 * bit by bit. */
 #define NOT_CORE(mask, value) { "prlimit64", .arg = { IS(0, 0), ARG(1, mask, value) }, .why = "its own, not RLIMIT_CORE" }

@@ -59,6 +59,31 @@ says "devices-log: nor as a device" '^kmsg False$'
 says "devices-log: a fault is a line there" '^fault 11$'
 says "devices-socket-buffers: a socket holds what is not read" '^held [0-9]{5,}$'
 
+# --- filters of a jail's own, by which the kernel keeps records ---
+cat >"$T/records.py" <<'X'
+import ctypes, errno, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+def install(name, flags, action):
+    """A filter by which getppid has that end, in a child."""
+    if os.fork():
+        return os.wait()
+    rows = (0x20, 0, 0, 0), (0x15, 0, 1, 110), (6, 0, 0, action), (6, 0, 0, 0x7fff0000)
+    code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *row) for row in rows))
+    program = struct.pack("<HxxxxxxQ", len(rows), ctypes.addressof(code))
+    r = libc.syscall(317, 1, flags, program)
+    print(name, errno.errorcode[ctypes.get_errno()] if r < 0 else "OK", libc.syscall(110) < 0, flush=True)
+    os._exit(0)
+install("plain", 0, 0x50001)
+install("recorded", 2, 0x50001)
+install("recorded-threads", 3, 0x50001)
+install("log", 0, 0x7ffc0000)
+X
+aj run --bind "$T/records.py:/opt/records.py" -- "$PY" -I -S -B /opt/records.py
+says "devices-audit: control: a filter of its own" '^plain OK True$'
+says "devices-audit: none whose refusals are recorded" '^recorded ENOSYS False$'
+says "devices-audit: nor for all threads" '^recorded-threads ENOSYS False$'
+says "devices-audit: one that has calls recorded is accepted" '^log OK False$'
+
 # --- watched ---
 cat >"$T/watch.py" <<'X'
 import ctypes, errno, os
