@@ -204,6 +204,8 @@ copy_for_user() {
 	cp "$tests/../README.md" "$copy/README.md"
 	mkdir "$copy/src"
 	cp -R --no-preserve=ownership "$tests/../src/sdk" "$copy/src/sdk"
+	# What was downloaded, for the scripts that are root's alone without WHOLE.
+	[ -z "$WHOLE" ] || [ ! -e "$tests/../build/cache/pypi" ] || { mkdir -p "$copy/build/cache" && cp -R "$tests/../build/cache/pypi" "$copy/build/cache/"; }
 	chmod -R a+rX "$copy"
 }
 
