@@ -375,3 +375,14 @@ Test(trees, a_deep_tree_is_refused_and_removed)
 	cr_expect(refused && strlen(refused + 2) == 2 * (AJ_CHANGES_DEPTH + 1)); /* one line for all that is deeper */
 	cr_assert_eq(chmod("upper/d/d", 0), 0);
 }
+
+Test(protect, other_places_of_programs_that_are_known)
+{
+	static const char *const items[] = { AJ_PROTECT_DEFAULT }, *const paths[] = {
+		"mise/config.toml", ".config/mise.toml", ".config/mise/config.toml", "a/.config/mise/conf.d/x.toml",
+		".config/lefthook.yml", ".Renviron", ".kilocode/mcp.json",
+	};
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		cr_expect_gt(aj_protect_obeyed(items, 1, paths[i]), 0, "%s", paths[i]);
+	cr_expect_eq(aj_protect_obeyed(items, 1, ".config/other.toml"), 0);
+}
