@@ -37,6 +37,12 @@ class TestFrames(unittest.TestCase):
         for piece in (1, 3, 7, 1000, None):
             self.assertEqual(feed(Frames(), data, piece), messages)
 
+    def test_the_text_is_that_of_json(self):
+        for message in ({}, {"a": 1, "é": 'x"\n\0', "f": [1.5, 1e300, -0.0, 1 << 70, True, None, {}, []]}, {"code": "\ud800"}, {1: (2, 3)}):
+            self.assertEqual(frame(message)[4:].decode(), json.dumps(message, separators=(",", ":")))
+        for wrong in (float("nan"), float("-inf"), object(), b""):
+            self.assertRaises((TypeError, ValueError), frame, {"a": [wrong]})
+
     def test_a_long_frame_between_short_ones(self):
         messages = [{"a": 1}, {"a": "x" * (5 * READ_BYTES)}, {"a": 2}]
         frames = Frames()

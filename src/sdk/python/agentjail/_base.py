@@ -229,6 +229,13 @@ class Pauses:
         self._own_ms = min(self._own_ms * 1.5, 500.0)
         return min(max(error.retry_ms or 0, self._own_ms) * random.uniform(0.5, 1.5) / 1000, left)
 
+    def take(self, error: errors.Busy) -> float:
+        """Seconds. When there was enough waiting, the error is raised."""
+        pause = self.next(error)
+        if pause is None:
+            raise error
+        return pause
+
 
 def died(process: Process, reason: str) -> errors.ServiceDied:
     try:

@@ -51,19 +51,28 @@ class Link(BaseLink):
 
     def ask(self, request: Request[T]) -> T:
         """Send a request and wait for its answer. An exception while waiting, as Ctrl-C raises, ends the request."""
-        arrived = threading.Semaphore(0) if request.on_output else threading.Lock()
-        if not request.on_output:
-            arrived.acquire()
+        if request.on_output is not None:
+            return self._ask_with_output(request, request.on_output)
+        arrived = threading.Lock()
+        arrived.acquire()
         pending = self.start(request, arrived.release)
         try:
-            while True:
+            while not pending.over:
+                arrived.acquire()
+        except BaseException:
+            self.forget(pending)
+            raise
+        return self.answer(pending)
+
+    def _ask_with_output(self, request: Request[T], hand: Callable[[str, str], Any]) -> T:
+        arrived = threading.Semaphore(0)
+        pending, over = self.start(request, arrived.release), False
+        try:
+            while not over:
                 arrived.acquire()
                 over = pending.over
-                if request.on_output:
-                    for stream, text in self.pieces(pending):
-                        request.on_output(stream, text)
-                if over:
-                    break
+                for stream, text in self.pieces(pending):
+                    hand(stream, text)
         except BaseException:
             self.forget(pending)
             raise

@@ -96,6 +96,8 @@ def members(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
 
 def run_members(timeout: float | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """A run's members. The text for a model is asked for, unless the caller says otherwise: it costs less than a line of output."""
+    if timeout is None and not options:
+        return {"for_model": True}
     return members({"timeout": timeout, "for_model": True, **options}, RUN_OPTIONS)
 
 

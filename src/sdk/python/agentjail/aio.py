@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from . import _requests as rq
 from . import errors
 from ._alink import AsyncLink
+from ._base import Pauses
 from ._core import Request
 from ._map import default_workers
 from ._options import NO_DEFAULT, Entry, Output, Variable, entries, variables
@@ -286,7 +287,12 @@ class AsyncSession:
         link = self._link if self._state == "open" else None
         if link is None or link.gone is not None:
             link = await self._need()
-        try:
-            return await self.service.ask(make(self.name), link)
-        except errors.NoSuchSession as e:
-            raise rq.why_ended(e, self.name, link.ended) from None
+        pauses: Pauses | None = None
+        while True:
+            try:
+                return await link.ask(make(self.name))
+            except errors.Busy as e:
+                pauses = pauses or Pauses(self.service.busy_timeout)
+                await asyncio.sleep(pauses.take(e))
+            except errors.NoSuchSession as e:
+                raise rq.why_ended(e, self.name, link.ended) from None

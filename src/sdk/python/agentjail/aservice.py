@@ -79,10 +79,7 @@ class AsyncService(BaseService):
                 return await (link or await self.link()).ask(request)
             except errors.Busy as e:
                 pauses = pauses or Pauses(self.busy_timeout)
-                pause = pauses.next(e)
-                if pause is None:
-                    raise
-            await asyncio.sleep(pause)
+                await asyncio.sleep(pauses.take(e))
 
     async def link(self) -> AsyncLink:
         """The connection, made anew where the last one has ended. SetupError: the service does not start."""

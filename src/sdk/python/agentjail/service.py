@@ -89,10 +89,7 @@ class Service(BaseService):
                 return (link or self.link()).ask(request)
             except errors.Busy as e:
                 pauses = pauses or Pauses(self.busy_timeout)
-                pause = pauses.next(e)
-                if pause is None:
-                    raise
-            time.sleep(pause)
+                time.sleep(pauses.take(e))
 
     def link(self) -> Link:
         """The connection, made anew where the last one has ended. SetupError: the service does not start."""
