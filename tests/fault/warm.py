@@ -1,5 +1,5 @@
 """Pool hits and sessions, many, with kills of whatever takes part at random instants; and nothing is left of them.
-HITS and SESSIONS say how many; about one in twenty is killed: the jail's guest, its init, or the zygote."""
+HITS and SESSIONS say how many; about one in twenty is killed: the jail's guest, its init, or the zygote. BIRTHS says how many are killed at their birth."""
 
 import ctypes
 import os
@@ -10,7 +10,7 @@ import time
 from client import BUILD, Sessions, check, done
 from procfs import children, numbers, read, state, status
 
-hits, sessions = int(os.environ["HITS"]), int(os.environ["SESSIONS"])
+hits, sessions, births = (int(os.environ[name]) for name in ("HITS", "SESSIONS", "BIRTHS"))
 seed = int(os.environ.get("SEED") or random.SystemRandom().getrandbits(32))
 random.seed(seed)
 SLABS = "net_namespace", "user_namespace", "pid_namespace", "uts_namespace", "mnt_cache", "nsproxy", "signal_cache"
@@ -218,11 +218,11 @@ def left():
 
 
 # An init that is killed before it has made a guest is our child all the same; its zygote goes on.
-ended = kill_new("early", 40, False)
+ended = kill_new("early", births, False)
 check("no zygote ends because an init is killed at its birth", ended is None, ended)
 check("no init that was killed at its birth is left as a zombie", not left(), left())
 # The process that makes a zygote and the holder of its namespace is one too, and so are those two before anybody knows of them.
-kill_new("parted", 12, True)
+kill_new("parted", max(births * 3 // 10, 3), True)
 check("nobody is left of a zygote whose start was killed", not left(), left())
 check("the service ends after that", service.stop() == 0)
 done()
