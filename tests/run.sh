@@ -231,8 +231,9 @@ for turn in beside alone; do
 	warm "$tests" "$build" "$WARM_WALLS$([ -n "$both" ] || echo " $WARM_COMMAND $WARM_LAYER")"
 	if [ -n "$both" ]; then
 		as_user=yes
+		# The layer's scripts take longest of these, and the short parts at the end fill up what processors are left.
+		warm "$copy/tests" "$copied" "$WARM_LAYER $WARM_COMMAND $WARM_WALLS"
 		scripts "$copy/tests" "$copied"
-		warm "$copy/tests" "$copied" "$WARM_WALLS $WARM_COMMAND $WARM_LAYER"
 		as_user=''
 	fi
 	for unit; do
