@@ -99,7 +99,7 @@ faults: all $B/probe $B/inject
 # make soak     the loops of make check at their full size: kills at random instants, floods, leaks (half an hour); FUZZ_SECONDS=20 make fuzz
 .PHONY: soak
 soak: all $(PROGRAMS)
-	$Q KILLS=1000 FLOOD=25000 RUNS=20000 HITS=5000 SESSIONS=500 PART_LIMIT=3600 SUITES='fault/soak fault/warm fault/kills e2e/lifecycle escape/violations' $(JAILS) sh tests/run.sh
+	$Q KILLS=1000 FLOOD=25000 RUNS=20000 HITS=5000 SESSIONS=500 BIRTHS=40 PART_LIMIT=3600 SUITES='fault/soak fault/warm fault/kills e2e/lifecycle escape/violations' $(JAILS) sh tests/run.sh
 
 # make check-projects projects of several languages in place, with packages from their registries (minutes)
 .PHONY: check-projects
