@@ -1050,6 +1050,23 @@ from unittest import mock
 with mock.patch('builtins.__build_' + 'class__', lambda *a: 5):
     class X: pass
 PWN = X + 0"""),
+    ("mock-configure", ["unittest.mock"], """
+from unittest import mock
+m = mock.Mock(a=print)
+m.configure_mock(**{'a.__self' + '__.pwned': 7})
+PWN = m.a"""),
+    ("mock-configure-defaults", ["unittest.mock", "json"], """
+import json
+from unittest import mock
+mock.Mock(a=json.loads).configure_mock(**{'a.__kwdefaults' + '__': {'x': 1}})
+PWN = json.loads"""),
+    ("mock-autospec-code", ["unittest.mock"], """
+from unittest import mock
+class S(str):
+    def __getitem__(self, i): return 'x'
+def f(): pass
+f.__dict__[S('__co' + 'de__')] = 1
+PWN = list(mock.create_autospec(f).mock._mock_children.values())[0].spec.replace"""),
     ("mock-eval", ["unittest.mock"], "from unittest import mock\nPWN = mock.Mock(side_effect=eval)('sys').modules"),
     ("mock-exec-globals", ["unittest.mock"], """
 from unittest import mock
@@ -1098,6 +1115,23 @@ f._fields = ('__glo' + 'bals__',)
 PWN = [v for k, v in ast.iter_fields(f)][0]['__name__']"""),
     ("ast-compile", ["ast"], "import ast\nPWN = eval(compile(ast.parse('print.__self' + '__', mode='eval'), 'f', 'eval'))"),
     ("inspect-members-function", ["inspect"], "import inspect\ndef f(): pass\nPWN = dict(inspect.getmembers(f))['__globals__']"),
+    ("inspect-members-predicate", ["inspect"], """
+import inspect
+got = []
+class P:
+    def __eq__(self, other): return True
+    def __call__(self, value):
+        if callable(value): got.append(value)
+inspect.getmembers('{0.__self' + '__}', P())
+for f in got:
+    try: text = f(print)
+    except Exception: continue
+    if type(text) is str and 'module' in text: PWN = text
+PWN = PWN"""),
+    ("inspect-signature-text", ["inspect"], """
+import inspect
+A = type('A', (), {'__doc__': 'A(x=zlib.ZLIB_VERSION, y=sys.executable)\\n--\\n\\n'})
+PWN = inspect.signature(A).parameters['y'].default"""),
     ("logging-file", ["logging"], "import logging\nlogging.basicConfig(filename='/dev/shm/agentjail-test-log')\nlogging.error('x')\nPWN = 1"),
     ("logging-handler", ["logging"], "import logging\nPWN = logging.FileHandler('/dev/shm/agentjail-test-log')"),
     ("warnings-line", ["warnings"], "import warnings\nPWN = warnings.formatwarning('m', UserWarning, '/etc/hostname', 1).split('\\n')[1][0]"),

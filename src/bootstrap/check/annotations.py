@@ -16,6 +16,14 @@ TYPES = {name: value for name, value in builtins.__dict__.items() if isinstance(
 CodeType = type((lambda: 0).__code__)
 
 
+class OfSys:
+    """What the signatures of built-in functions name of sys."""
+    maxsize = sys.maxsize
+
+
+OF_SIGNATURES = {"sys": OfSys}
+
+
 def every_node(tree):
     """The nodes of a syntax tree, each once; without recursion."""
     todo = [tree]
@@ -84,6 +92,8 @@ def eval_annotation(source, globals=None, locals=None, /):
     code = source if isinstance(source, CodeType) else compile_annotation(source)
     if code.co_filename != CHECKED:
         raise TypeError("the string annotation of a library is not allowed: it is not a plain type expression")
+    if globals is not None and globals.get("sys") is sys:
+        globals = OF_SIGNATURES     # inspect looks for the default of a signature, as a documentation string writes it, in sys.modules
     names = {} if globals is None or is_of_library(globals) else dict(globals)
     names["__builtins__"] = TYPES
     return eval(code, names, names if locals is None or is_of_library(locals) else locals)

@@ -46,8 +46,9 @@ def getmembers(guards, real):
             if type(name) is str and forbidden_by(name) is None:
                 try:
                     value = read(object, name)
-                    # inspect's own predicates look at the object that a guard stands for, and hand it to nobody.
-                    seen = REAL_GETATTR(object, name) if predicate in of_inspect and name in GUARDED else value
+                    # inspect's own predicates look at the object that a guard stands for, and hand it to nobody. By identity: another
+                    # predicate may say that it is equal to one of them.
+                    seen = REAL_GETATTR(object, name) if name in GUARDED and any([predicate is f for f in of_inspect]) else value
                 except AttributeError:
                     continue
                 if predicate is None or predicate(seen):

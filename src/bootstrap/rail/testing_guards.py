@@ -5,13 +5,14 @@ They refuse modules that the policy does not allow, names that code may not read
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.check.name_rules import forbidden_by
+from agentjail.check.name_rules import OWN_SETTABLE, forbidden_by
 from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, ModuleType, attribute_error, exact_name
+from agentjail.rail.own_objects import may_set
 from agentjail.rail.patches import LIBRARY_DENIED
 from agentjail.rail.shown import PASSED_ON, SysProxy
 
-# mock itself reads these of functions and classes, by fixed names.
-READ_BY_MOCK = frozenset("__bases__ __class__ __code__ __func__ __mro__ __self__".split())
+# mock itself asks for these of functions and methods, by fixed names, to know a coroutine function.
+ASKED_BY_MOCK = ("__code__", "__func__")
 
 
 def checked_exec(guards):
@@ -19,8 +20,13 @@ def checked_exec(guards):
 
 
 def mock_getattr(o, name, *default):
-    name = exact_name(name)
-    if name in LIBRARY_DENIED and name not in READ_BY_MOCK or name[:1] == "_" and isinstance(o, ModuleType):
+    """Names come from the code too: configure_mock() reads along dotted ones, and create_autospec() those that an object lists."""
+    plain, name = type(name) is str, exact_name(name)
+    if plain and name in ASKED_BY_MOCK:
+        # Whether there is one, and no way to it: inspect itself looks behind a method.
+        found = REAL_GETATTR(o, name, *default)
+        return o if name == "__func__" else bool(found)
+    if name in LIBRARY_DENIED and name != "__class__" or name[:1] == "_" and isinstance(o, ModuleType) or not plain and name[:2] == "__":
         if default:
             return default[0]
         raise attribute_error(name)
@@ -29,7 +35,8 @@ def mock_getattr(o, name, *default):
 
 def mock_setattr(o, name, value):
     name = exact_name(name)
-    if name in LIBRARY_DENIED or name[:1] == "_" and isinstance(o, ModuleType):
+    if (name in OWN_SETTABLE and not may_set(o, name, value) or name in LIBRARY_DENIED and name != "__class__"
+            or name[:1] == "_" and isinstance(o, ModuleType)):
         raise attribute_error(name, "set")
     REAL_SETATTR(o, name, value)
 
