@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "apply/order.h"
 #include "apply/select.h"
 #include "apply/steps.h"
 #include "base/beneath.h"
@@ -37,21 +38,6 @@ static void tell_caller(struct plan *p, enum aj_apply_told told, const struct aj
 static void leave_change(struct plan *p, const struct aj_change *c)
 {
 	memcpy(p->left, c->path, strlen(c->path) + 1);
-}
-
-/* Objects come first, and what names them last. */
-static unsigned pass_of(const struct aj_change *c)
-{
-	static const char *const heads[] = { "refs", "HEAD", "packed-refs", "index", "logs", "ORIG_HEAD" };
-	if (c->kind == AJ_CHANGE_DELETED || S_ISDIR(c->was.st_mode))
-		return AJ_PASS_LATE;
-	if (!c->unit_bytes || !c->path[c->unit_bytes])
-		return AJ_PASS_FILES;
-	const char *below = c->path + c->unit_bytes + 1;
-	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-		if (aj_path_within(below, heads[i]))
-			return AJ_PASS_GIT_HEADS;
-	return aj_path_within(below, "objects") ? AJ_PASS_GIT_OBJECTS : AJ_PASS_GIT;
 }
 
 static char op_of(const struct aj_change *c)
@@ -83,7 +69,7 @@ static void add_lock(struct plan *p, const struct aj_change *c)
 
 static void add_step(struct plan *p, const struct aj_change *c)
 {
-	struct aj_step step = { .op = op_of(c), .pass = pass_of(c), .mode = c->is.st_mode, .path = c->path };
+	struct aj_step step = { .op = op_of(c), .pass = aj_apply_pass(c), .mode = c->is.st_mode, .path = c->path };
 	if (c->was.st_mode) {
 		step.was_mode = c->was.st_mode;
 		step.dev = c->was.st_dev;

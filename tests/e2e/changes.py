@@ -536,6 +536,29 @@ ln -s x .common; ln -s ../x top/.github; ln -s ../x deep/.common""")
 
 
 @test
+def commits_in_a_submodule():
+    def make(top):
+        repository = "git -c init.defaultBranch=main init -q %s; cd %s; echo 1 >f; git add f; " + GIT + "git commit -qm one; "
+        subprocess.run(["sh", "-ec", repository % ("lib", "lib")], cwd=top, check=True)
+        subprocess.run(["sh", "-ec", "git -c init.defaultBranch=main init -q; git -c protocol.file.allow=always submodule --quiet add ./lib sub; echo lib >.git/info/exclude; "
+                        + GIT + "git commit -qm one"], cwd=top, check=True)
+    commit = GIT + "cd sub; echo 2 >>f; git commit -qam two; git branch side; cd ..; git add sub; git commit -qm two"
+    run = Run(make, commit)
+    rows = run.rows()
+    same({r["repository"] for p, r in rows.items() if p.startswith(".git/")}, {".git"})
+    assert ".git/modules/sub/refs/heads/side" in rows and not any(r["held"] for r in rows.values())
+    run.ask("apply", ".git/modules/sub", rc=2)
+    run.ask("apply")
+    same((git(run, "log", "--format=%s").split(), git(run, "-C", "sub", "log", "--format=%s", "side").split()), (["two", "one"], ["two", "one"]))
+    same((git(run, "status", "--short"), git(run, "-C", "sub", "fsck", "--strict")), ("", ""))
+    # What the host's git has moved in the submodule since keeps all of the repository.
+    run = Run(make, commit)
+    git(run, "-C", "sub", "-c", "user.name=x", "-c", "user.email=x", "commit", "-q", "--allow-empty", "-m", "host")
+    run.ask("apply", rc=1)
+    same((git(run, "log", "--format=%s").split(), git(run, "-C", "sub", "log", "--format=%s").split()), (["one"], ["host", "one"]))
+
+
+@test
 def links_to_held_places():
     def make(top):
         put({".git/HEAD": "x", ".git/hooks/x": "1", "in": "link:.git", "away": "link:/etc", "bare/HEAD": "x", "bare/refs/x": "1", "d/f": "1", "fine": "link:d/f"})(top)

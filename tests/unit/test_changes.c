@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "apply/journal.h"
+#include "apply/order.h"
 #include "apply/select.h"
 #include "base/fd.h"
 #include "changes/walk.h"
@@ -385,4 +386,34 @@ Test(protect, other_places_of_programs_that_are_known)
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		cr_expect_gt(aj_protect_obeyed(items, 1, paths[i]), 0, "%s", paths[i]);
 	cr_expect_eq(aj_protect_obeyed(items, 1, ".config/other.toml"), 0);
+}
+
+Test(changes, objects_take_effect_before_what_names_them)
+{
+	static const struct {
+		const char *path;
+		enum aj_step_pass pass;
+	} rows[] = { { "objects/ab/cd", AJ_PASS_GIT_OBJECTS },
+		     { "refs/heads/objects", AJ_PASS_GIT_HEADS },
+		     { "index", AJ_PASS_GIT_HEADS },
+		     { "COMMIT_EDITMSG", AJ_PASS_GIT },
+		     { "modules/sub/objects/ab/cd", AJ_PASS_GIT_OBJECTS },
+		     { "modules/sub/refs/heads/main", AJ_PASS_GIT_HEADS },
+		     { "modules/sub/index", AJ_PASS_GIT_HEADS },
+		     { "modules/deep/er/objects/ab/cd", AJ_PASS_GIT_OBJECTS },
+		     { "modules/deep/modules/er/logs/HEAD", AJ_PASS_GIT_HEADS },
+		     { "modules/objects", AJ_PASS_GIT_OBJECTS },
+		     { "modules/sub/config", AJ_PASS_GIT },
+		     { "worktrees/x/HEAD", AJ_PASS_GIT_HEADS },
+		     { "worktrees/x/gitdir", AJ_PASS_GIT } };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char path[100];
+		snprintf(path, sizeof path, "a/.git/%s", rows[i].path);
+		struct aj_change c = { .path = path, .kind = AJ_CHANGE_MODIFIED, .unit_bytes = strlen("a/.git") };
+		cr_expect_eq(aj_apply_pass(&c), rows[i].pass, "%s", path);
+		c.unit_bytes = 0;
+		cr_expect_eq(aj_apply_pass(&c), AJ_PASS_FILES, "%s in no repository", path);
+		c.kind = AJ_CHANGE_DELETED;
+		cr_expect_eq(aj_apply_pass(&c), AJ_PASS_LATE, "%s deleted", path);
+	}
 }
