@@ -77,6 +77,15 @@ static void warn_unprotected(const struct aj_plan *plan, const struct aj_policy 
 	}
 }
 
+/* Git works in a linked worktree by its main repository, which no layer covers: what reads works, and a commit fails in the middle of a run. */
+static void warn_main_repository(const struct aj_policy *policy, const struct aj_request *request, struct aj_arena *arena)
+{
+	const char *path = request->main_repository;
+	if (path && (policy->workspace == AJ_WORKSPACE_OVERLAY || policy->workspace == AJ_WORKSPACE_COPY))
+		fprintf(stderr, "agentjail: the workspace is a linked worktree, whose main repository `%s` is read-only for this run: git can read it, and a commit, a branch or a stash fails; `--workspace-mode rw` lets git write there\n",
+		        aj_line(arena, path));
+}
+
 /* A file that --network-ask-save makes extends the policy of this run. */
 static int choose_whom_to_ask(struct aj_options *o, struct aj_error *err)
 {
@@ -165,8 +174,10 @@ int aj_jail_and_report(struct aj_options *o)
 	for (size_t i = 0; i < o->request.import_links.count && !o->json; i++)
 		fprintf(stderr, "agentjail: home: `~/%s` is behind a symlink, and is not copied: an earlier run may have chosen where that leads\n",
 		        aj_line(o->arena, o->request.import_links.items[i]));
-	if (!o->json)
+	if (!o->json) {
 		warn_unprotected(&plan, &o->loaded.policy, o->arena);
+		warn_main_repository(&o->loaded.policy, &o->request, o->arena);
+	}
 	o->request.notice = o->json ? NULL : tell;
 	struct aj_terminal saved;
 	if (!plan.snippet)

@@ -30,7 +30,7 @@ run() { # NAME RC REGEX MODE COMMAND...
 	text "$mode: $name" "$rc" "$regex" run --policy offline-build --workspace "$ws" --workspace-mode "$mode" "$@"
 }
 nothing_kept() { is "$1: no state folder" "" "$(ls -A "$kept" 2>/dev/null)"; }
-id() { ls "$kept" 2>/dev/null | head -n 1; }
+newest() { ls "$kept" 2>/dev/null | head -n 1; }
 discard() { # as the owner of what a jail has closed
 	chmod -R u+rwx "$kept" 2>/dev/null
 	rm -rf "$kept"
@@ -51,18 +51,18 @@ for mode in overlay copy; do
 	picture >"$T/after"
 	check "$mode: the host's folder is as it was, protected places included" cmp "$T/before" "$T/after"
 	check "$mode: one state folder, closed to others" test "$(ls "$kept" | wc -l) $(stat -c %a "$kept")" = "1 700"
-	check "$mode: its record says which run" grep -q "\"mode\":\"$mode\",\"workspace\":\"$ws\".*\"ended_ns\":[0-9]" "$kept/$(id)/record.json"
-	run "an earlier run's changes are the beginning of the next" 0 '^more again$' $mode --changes "$(id)" -- sh -c 'echo $(cat new sub/deep/other); echo >later'
+	check "$mode: its record says which run" grep -q "\"mode\":\"$mode\",\"workspace\":\"$ws\".*\"ended_ns\":[0-9]" "$kept/$(newest)/record.json"
+	run "an earlier run's changes are the beginning of the next" 0 '^more again$' $mode --changes "$(newest)" -- sh -c 'echo $(cat new sub/deep/other); echo >later'
 	check "$mode: and are the only ones" test "$(ls "$kept" | wc -l)" = 1
-	run "which sees its own and theirs" 0 '^new$' $mode --changes "$(id)" -- sh -c 'ls later >/dev/null && ls new'
+	run "which sees its own and theirs" 0 '^new$' $mode --changes "$(newest)" -- sh -c 'ls later >/dev/null && ls new'
 	run "changes of no run" 2 'changes list' $mode --changes 0000 -- true
 	run "a name that is none" 2 'no id of a run' $mode --changes ../x -- true
 	mkdir "$T/elsewhere"
-	text "$mode: changes of another workspace" 2 'of another workspace' run --policy offline-build --workspace "$T/elsewhere" --workspace-mode $mode --changes "$(id)" -- true
+	text "$mode: changes of another workspace" 2 'of another workspace' run --policy offline-build --workspace "$T/elsewhere" --workspace-mode $mode --changes "$(newest)" -- true
 	rmdir "$T/elsewhere"
 	[ $mode = copy ] && other=overlay || other=copy
-	run "changes of another mode" 2 "use --workspace-mode $mode" $other --changes "$(id)" -- true
-	run "a writable workspace goes on with no changes" 2 'for a workspace that is an overlay or a copy' rw --changes "$(id)" -- true
+	run "changes of another mode" 2 "use --workspace-mode $mode" $other --changes "$(newest)" -- true
+	run "a writable workspace goes on with no changes" 2 'for a workspace that is an overlay or a copy' rw --changes "$(newest)" -- true
 	discard
 
 	run "a command that is not found leaves nothing" 127 '' $mode -- /no/such/program
@@ -76,7 +76,7 @@ for mode in overlay copy; do
 	discard
 	json "$mode: no changes, no id" 0 changes.files=0 'changes!"id"' -- run --policy offline-build --workspace "$ws" --workspace-mode $mode -- true
 	run "files that the jail closes to its owner" 0 '' $mode -- sh -c 'mkdir -p d/e && echo >d/e/f && chmod 0 d/e d'
-	check "$mode: are kept" test -e "$kept/$(id)/record.json"
+	check "$mode: are kept" test -e "$kept/$(newest)/record.json"
 	discard
 	json "$mode: growth is limited" 122 status=limit 'limits_hit~workspace' -- run --policy-file "$T/small.toml" --workspace "$ws" --workspace-mode $mode -- \
 		sh -c 'i=0; while [ $i -lt 3000 ]; do head -c 2000 /dev/zero >f$i; i=$((i + 1)); done; sleep 60'
@@ -125,8 +125,8 @@ echo data >>"$ws/sparse"
 picture >"$T/before"
 run "what is no file is left out, and named" 0 '^2 1$' copy -- sh -c 'echo $(stat -c %h one) $(ls fifo 2>/dev/null | wc -l | tr 0 1); cmp one twin && echo more >>one && cmp one twin'
 says "before the run" '`fifo`: not in the copy'
-check "copy: holes stay holes" test "$(du -k "$kept/$(id)/copy/sparse" | cut -f1)" -lt 1024
-check "copy: every file of the workspace is in the list, with its inode" grep -q "^f 640 4 [0-9]* [0-9]* $(stat -c %i "$ws/one") one$" "$kept/$(id)/base"
+check "copy: holes stay holes" test "$(du -k "$kept/$(newest)/copy/sparse" | cut -f1)" -lt 1024
+check "copy: every file of the workspace is in the list, with its inode" grep -q "^f 640 4 [0-9]* [0-9]* $(stat -c %i "$ws/one") one$" "$kept/$(newest)/base"
 discard
 json "copy: the result names what was left out" 0 'changes.skipped.0=fifo' -- run --policy offline-build --workspace "$ws" --workspace-mode copy -- true
 run "a FIFO of the host's folder is the jail's own" 0 '^0$' overlay -- sh -c 'timeout 1 cat fifo 2>/dev/null | wc -c'
@@ -151,7 +151,7 @@ if [ "$(id -u)" = 0 ]; then
 	fresh
 	echo theirs >"$ws/theirs"
 	chown 4242 "$ws/theirs"
-	run "a file of another owner is named, with the remedy" 1 'Value too large' overlay -- sh -c 'echo x >>theirs'
+	run "a file of another owner is named, with the remedy" 2 'Permission denied' overlay -- sh -c 'echo x >>theirs'
 	says "before the run" '`theirs`: of another user or group.*chown 0:0.*--workspace-mode copy'
 	json "overlay: and in the result" 0 'changes.unmapped.0=theirs' -- run --policy offline-build --workspace "$ws" --workspace-mode overlay -- cat theirs
 	nothing_kept "overlay: a change that failed"
@@ -159,7 +159,7 @@ if [ "$(id -u)" = 0 ]; then
 	discard
 	chown -R 4242:4242 "$ws"
 	run "root over the folder of another user" 0 '^more$' overlay -- sh -c 'echo more >>one && tail -n 1 one && rm sub/two'
-	is "overlay: changed files belong to the folder's owner" "4242 4242" "$(stat -c '%u %g' "$kept/$(id)/upper/one")"
+	is "overlay: changed files belong to the folder's owner" "4242 4242" "$(stat -c '%u %g' "$kept/$(newest)/upper/one")"
 	discard
 fi
 if [ -n "$apart" ] && [ "$(id -u)" = 0 ]; then # mounts are made
@@ -184,6 +184,28 @@ if [ -n "$apart" ] && [ "$(id -u)" = 0 ]; then # mounts are made
 	is "overlay: nothing is left in it" "" "$(ls -A "$T/over/agentjail/changes")"
 	umount "$T/over"
 fi
+
+# --- a linked worktree: no layer covers the main repository, which the run is told before a commit fails ---
+rm -rf "$ws"
+printf 'extends = "offline-build"\n[filesystem]\nworktree = true\n' >"$T/worktree.toml"
+git -c init.defaultBranch=main init -q "$T/main"
+git -C "$T/main" -c user.name=x -c user.email=x@x commit -q --allow-empty -m one
+git -C "$T/main" worktree add -q -b topic "$ws"
+find "$T/main" -type f -exec sha256sum {} + | sort >"$T/before"
+for mode in overlay copy; do
+	text "$mode: git reads in a linked worktree, and a commit fails" 0 'Read-only file system' run --policy-file "$T/worktree.toml" --workspace "$ws" --workspace-mode $mode -- \
+		sh -c 'echo >f; export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0="*"; git log --format=%s; git -c user.name=x -c user.email=x@x commit -q --allow-empty -m two 2>&1 && exit 9; git status --short >/dev/null'
+	says "which a line before the run says" 'whose main repository .*/main/.git. is read-only for this run: .*--workspace-mode rw'
+	discard
+done
+find "$T/main" -type f -exec sha256sum {} + | sort >"$T/after"
+check "the main repository is as it was" cmp "$T/before" "$T/after"
+if [ "$(id -u)" != 0 ]; then # root's files are another user's for the jail
+	text "rw: a commit in a linked worktree" 0 '^two$' run --policy-file "$T/worktree.toml" --workspace "$ws" --workspace-mode rw -- \
+		sh -c 'git -c user.name=x -c user.email=x@x commit -q --allow-empty -m two && git log -1 --format=%s'
+	silent "without that line" 'is read-only for this run'
+fi
+rm -rf "$ws" "$T/main"
 
 # --- killed at any instant: at most a state folder that can be listed, and nothing else ---
 fresh
