@@ -197,6 +197,16 @@ class TestValues(unittest.TestCase):
         self.assertIs(values.decode(claim), claim)
         self.assertIsInstance(values.decode({"__type__": "dict_with_complex_keys", "data": [[n, 1] for n in many]})["data"], list)
 
+    def test_tuples_with_chosen_hashes(self):
+        same = lambda n: {"__type__": "int", "data": hex((2**61 - 1) * n)}  # noqa: E731
+        tuples = [{"__type__": "tuple", "data": [same(i), 1]} for i in range(1, 6000)]
+        sets = [{"__type__": "frozenset", "data": [same(i), 1]} for i in range(1, 6000)]
+        for many in (tuples, sets):
+            claim = {"__type__": "set", "data": many}
+            self.assertIs(values.decode(claim), claim)
+            self.assertIsInstance(values.decode({"__type__": "dict_with_complex_keys", "data": [[n, 1] for n in many]})["data"], list)
+        self.assertEqual(len(values.decode({"__type__": "set", "data": [{"__type__": "int", "data": hex(2**60 + i)} for i in range(6000)]})), 6000)
+
     def test_a_class_is_never_looked_up(self):
         claim = {"__type__": "Enum", "class_name": "Color", "module": __name__, "name": "RED", "value": 1}
         self.assertEqual(values.decode(claim), EnumMember("Color", __name__, "RED", 1))

@@ -206,6 +206,8 @@ class TestPackages(unittest.TestCase):
         for claim in (
             {"dtype": "U1000000000", "data": ["a"] * 10}, {"dtype": "O", "data": [1]}, {"dtype": "f8,f8", "data": [1]}, {"dtype": "(9999,9999)f8", "data": [1]},
             {"dtype": "f8", "data": [1], "shape": [10**12]}, {"dtype": "nonsense", "data": []}, {"dtype": 5, "data": []}, {"dtype": "V9", "data": []},
+            {"dtype": "U", "data": ["a" * 10**6] + [""] * 200}, {"dtype": "S", "data": [{"__type__": "bytes", "data": "YWFh" * 10**6}] + [""] * 200},
+            {"dtype": "<U9999", "data": [{"x": "a" * 9999}, 1]},
         ):  # fmt: skip
             claim["__type__"] = "ndarray"
             back = values.decode(claim)
@@ -226,7 +228,7 @@ class TestPackages(unittest.TestCase):
 
     @unittest.skipUnless(pandas, "pandas is not installed for the tests")
     def test_hostile_tables(self):
-        for dtype in ("datetime64[ns, dateutil//etc/passwd]", "datetime64[ns, dateutil/../x]", "object; import os", 5, "datetime64[ns, ../../../etc/passwd]"):
+        for dtype in ("datetime64[ns, dateutil//etc/passwd]", "datetime64[ns, dateutil/../x]", "object; import os", 5, "datetime64[ns, ../../../etc/passwd]", "S999"):
             claim = {"__type__": "Series", "data": [], "dtype": dtype, "name": None, "index": None}
             self.assertIs(values.decode(claim), claim)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 Convert = Callable[[Any], Any]
 
+TEXT_BYTES_MAX = 256 << 20  # of an array of texts, in which each item takes the room of the longest
 PLAIN_KINDS = "biufcmMUS"  # of dtypes: those whose items are values, and whose text makes the dtype again
 NUMPY_DTYPE = re.compile(r"[<>=|]?[A-Za-z_]{1,16}[0-9]{0,10}(\[[0-9]{0,6}[a-zA-Z]{1,2}\])?")
 # A time zone is a name: pandas would open a file for one that begins with `dateutil/`.
@@ -117,6 +118,7 @@ def _read_array(numpy: Any, x: dict[str, Any], decode: Convert) -> Any:
     if dtype.kind not in PLAIN_KINDS:
         raise ValueError("dtype")
     if dtype.kind in "US":  # the width is a claim too
+        _check_texts(data, str if dtype.kind == "U" else bytes)
         found = numpy.array(data, dtype=dtype.kind)
         if dtype.itemsize > max(found.itemsize, 4) * 4:
             dtype = found.dtype
@@ -124,8 +126,25 @@ def _read_array(numpy: Any, x: dict[str, Any], decode: Convert) -> Any:
     return out if shape is None else out.reshape([int(n) for n in shape])
 
 
+def _check_texts(data: Any, kind: type[str] | type[bytes]) -> None:
+    """Texts alone, since numpy would take the repr of anything else; and no long one among many, which would all become as long."""
+    longest, items, todo = 1, 0, [data]
+    while todo:
+        x = todo.pop()
+        if type(x) is list:
+            todo += x
+        elif type(x) is kind:
+            longest, items = max(longest, len(x)), items + 1
+        else:
+            raise TypeError("an item that is no text")
+    if longest * items * (4 if kind is str else 1) > TEXT_BYTES_MAX:
+        raise ValueError("texts that would take too much memory as an array")
+
+
 def _series(pandas: Any, values: list[Any], dtype: Any) -> Any:
     dtype = _matching(PANDAS_DTYPE, dtype)
+    if dtype[:1] in "SUV" and dtype[1:].isdecimal():  # no column of pandas' has a type of numpy's texts
+        raise ValueError("dtype")
     return pandas.Series(values).astype("category") if dtype == "category" else pandas.Series(values, dtype=dtype)
 
 

@@ -19,8 +19,8 @@ from .errors import ValueNotSent
 
 SAFE_INT = 1 << 53  # beyond it an int goes as a tag: a reader that holds numbers as doubles would change it
 LEVELS_MAX = 120
-# Keys and members whose hash is that of their number: the jail could choose thousands with the same hash.
-NUMBERS_HASHED_MAX = 4000
+# Keys and members with one hash: of numbers, and of tuples and sets of numbers, the jail could choose any number of them.
+SAME_HASH_MAX = 4000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,9 +217,8 @@ def _items(x: dict[str, Any]) -> list[Any]:
 
 
 def _hashed(items: list[Any]) -> list[Any]:
-    chosen = sum(type(v) in (Decimal, complex) or (type(v) is int and abs(v) > SAFE_INT) for v in items)
-    if chosen > NUMBERS_HASHED_MAX:
-        raise ValueError("too many numbers whose hashes the jail could choose")
+    if len(items) - len(set(map(hash, items))) > SAME_HASH_MAX:  # a set of hashes is quick, whichever they are
+        raise ValueError("too many keys or members with the same hash")
     return items
 
 
