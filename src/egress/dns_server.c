@@ -75,6 +75,8 @@ static size_t answer(struct aj_dns_server *s, const uint8_t *message, size_t byt
 	int rcode = aj_dns_parse(message, bytes, &q);
 	if (rcode < 0 || !aj_rate_take(&s->queries, QUERIES_PER_S, QUERIES_PER_S, now_us))
 		return 0;
+	if (rcode == AJ_DNS_OK && !*q.name) /* the root: no host has that name, so there is none to report or to ask for */
+		rcode = AJ_DNS_NO_NAME;
 	bool listed = rcode == AJ_DNS_OK && aj_rules_name(&relay->rules, q.name, 0);
 	if (listed)
 		name = listed_name(s, &q, now_us, &rcode);

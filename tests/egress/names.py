@@ -46,6 +46,14 @@ def names_that_do_not_exist():
 
 
 @test
+def the_root():
+    """A resolver that looks for its servers asks for `.`, and so may a program that was given an empty name."""
+    run = jail('said(dns(query("")), dns(query("", 2)), dns(query("evil.test")))')
+    check("has no address", [line[0] for line in run.lines[0]] == [3, 3, 0], run)
+    check("and is no violation without a name", [v["host"] for v in run.result["violations"]] == ["evil.test"], run)
+
+
+@test
 def why_a_name_is_blocked():
     """An Extended DNS Error (RFC 8914), for a question with EDNS."""
     code = """
