@@ -8,9 +8,11 @@ import io
 import json
 import pathlib
 import pickle
+import re
 import unittest
 from base64 import b64decode
 from dataclasses import dataclass
+from html import unescape
 
 from agentjail import EnumMember, Handle, Instance, Opaque, Result, SnippetError, _core, _requests, _toml, errors, values
 from agentjail._process import words
@@ -242,6 +244,9 @@ class TestResult(unittest.TestCase):
         html = show(results=[{"text/plain": "t", "text/html": "<b onclick='x'>\"</b><script>alert(1)</script>", "application/javascript": "alert(1)"}])
         self.assertEqual(set(html), {"text/plain", "text/html"})
         self.assertTrue(html["text/html"].startswith('<iframe sandbox srcdoc="') and "<script" not in html["text/html"])
+        evil = "<p>1 < 2</p><LINK rel=dns-prefetch href=//data.test><link\nrel=preconnect><iframe srcdoc='&lt;link>'><Meta http-equiv=refresh><embed><b>x</b>"
+        page = unescape(show(results=[{"text/plain": "t", "text/html": evil}])["text/html"])
+        self.assertEqual(re.findall(r"<(?=[a-z/])[^\s>]*", page.partition('content="off">')[2], re.IGNORECASE), ["<p", "</p", "<b", "</b", "</iframe"])
         self.assertNotIn("<svg", show(results=[{"text/plain": "t", "image/svg+xml": "<svg onload='x'/>"}])["text/html"])
 
     def test_no_escape_sequences_on_a_terminal(self):

@@ -4,6 +4,7 @@ A Result holds data alone: it can be pickled, and reading it asks the service no
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -265,7 +266,7 @@ class Result:
             data = b64encode(bundle["image/svg+xml"].encode("utf-8", "replace")).decode()
             shown["text/html"] = f'<img src="data:image/svg+xml;base64,{data}">'  # as an image it runs nothing and loads nothing
         elif isinstance(bundle.get("text/html"), str):
-            shown["text/html"] = FRAME % escape(PAGE_POLICY + bundle["text/html"], quote=True)
+            shown["text/html"] = FRAME % escape(PAGE_POLICY + UNASKED.sub("&lt;", bundle["text/html"]), quote=True)
         return {**shown, "text/plain": harmless("\n".join(line for line in lines if line))}
 
 
@@ -273,4 +274,10 @@ SHOWN = frozenset(("image/png", "image/jpeg", "text/latex", "application/json"))
 # HTML of a snippet would run in the notebook's page, with the user's rights. The frame has no scripts, and loads nothing from
 # anywhere: a request for an image could carry data of the snippet to another machine.
 FRAME = '<iframe sandbox srcdoc="%s" style="width:100%%;height:24em;border:0"></iframe>'
-PAGE_POLICY = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
+PAGE_POLICY = (
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
+    '<meta http-equiv="x-dns-prefetch-control" content="off">'
+)
+# No policy of a page keeps a browser from looking up the host of a `dns-prefetch` or connecting to that of a `preconnect`, which carries data
+# too: a tag that asks for such things, or holds another page, becomes text. Its name follows `<` at once in every page that has it.
+UNASKED = re.compile(r"<(?=link|meta|base|iframe|frame|object|embed|portal)", re.IGNORECASE)
