@@ -380,8 +380,8 @@ Test(trees, a_deep_tree_is_refused_and_removed)
 Test(protect, other_places_of_programs_that_are_known)
 {
 	static const char *const items[] = { AJ_PROTECT_DEFAULT }, *const paths[] = {
-		"mise/config.toml", ".config/mise.toml", ".config/mise/config.toml", "a/.config/mise/conf.d/x.toml",
-		".config/lefthook.yml", ".Renviron", ".kilocode/mcp.json",
+		"mise/config.toml",     ".config/mise.toml", ".config/mise/config.toml", "a/.config/mise/conf.d/x.toml",
+		".config/lefthook.yml", ".Renviron",         ".kilocode/mcp.json",
 	};
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		cr_expect_gt(aj_protect_obeyed(items, 1, paths[i]), 0, "%s", paths[i]);
