@@ -10,6 +10,7 @@
 
 #include "audit/trail.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "cli/command.h"
 #include "cli/host_program.h"
 #include "cli/refuse.h"
@@ -77,10 +78,18 @@ static void warn_unprotected(const struct aj_plan *plan, const struct aj_policy 
 	}
 }
 
-/* Git works in a linked worktree by its main repository, which no layer covers: what reads works, and a commit fails in the middle of a run. */
-static void warn_main_repository(const struct aj_policy *policy, const struct aj_request *request, struct aj_arena *arena)
+/* Git works in a linked worktree by its main repository. Without it git finds no repository; and no layer covers it, so that under one what
+ * reads works, and a commit fails in the middle of a run. */
+static void warn_main_repository(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
+                                 struct aj_arena *arena)
 {
-	const char *path = request->main_repository;
+	const char *path = request->main_repository, *unseen = aj_worktree_unseen(request, policy, arena);
+	for (size_t i = 0; unseen && i < plan->mounts.count; i++)
+		if (plan->mounts.items[i].kind == AJ_MOUNT_BIND && aj_path_within(unseen, plan->mounts.items[i].target))
+			unseen = NULL;
+	if (unseen)
+		fprintf(stderr, "agentjail: the workspace is a linked worktree, whose main repository `%s` is not in the jail: git finds no repository there; a policy with `filesystem.worktree = true` shows it\n",
+		        aj_line(arena, unseen));
 	if (path && (policy->workspace == AJ_WORKSPACE_OVERLAY || policy->workspace == AJ_WORKSPACE_COPY))
 		fprintf(stderr, "agentjail: the workspace is a linked worktree, whose main repository `%s` is read-only for this run: git can read it, and a commit, a branch or a stash fails; `--workspace-mode rw` lets git write there\n",
 		        aj_line(arena, path));
@@ -176,7 +185,7 @@ int aj_jail_and_report(struct aj_options *o)
 		        aj_line(o->arena, o->request.import_links.items[i]));
 	if (!o->json) {
 		warn_unprotected(&plan, &o->loaded.policy, o->arena);
-		warn_main_repository(&o->loaded.policy, &o->request, o->arena);
+		warn_main_repository(&plan, &o->loaded.policy, &o->request, o->arena);
 	}
 	o->request.notice = o->json ? NULL : tell;
 	struct aj_terminal saved;

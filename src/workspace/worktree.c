@@ -61,6 +61,28 @@ static int refuse_unread(const struct aj_request *request, const char *below, st
 	return -1;
 }
 
+/* The main repository's folder in the path that a worktree's `.git` file has: all before /worktrees/NAME. NULL: the file is a submodule's, or
+ * that of a repository with a separate git dir. */
+static const char *main_repository(const char *path, struct aj_arena *arena)
+{
+	const char *name = strrchr(path, '/');
+	size_t bytes = (size_t)(name - path), middle_bytes = sizeof middle - 2; /* without its last slash, which is the name's */
+	if (bytes <= middle_bytes || strncmp(name - middle_bytes, middle, sizeof middle - 1) != 0)
+		return NULL;
+	return aj_strndup(arena, path, bytes - middle_bytes);
+}
+
+const char *aj_worktree_unseen(const struct aj_request *request, const struct aj_policy *policy, struct aj_arena *arena)
+{
+	if (!request->workspace || request->snippet || policy->worktree)
+		return NULL;
+	cleanup_fd int workspace = aj_beneath_open(AT_FDCWD, request->workspace, O_PATH | O_DIRECTORY);
+	const char *line = workspace < 0 ? NULL : line_of(workspace, ".git", arena);
+	if (!line || strncmp(line, prefix, sizeof prefix - 1) != 0 || !aj_jail_path_valid(line + sizeof prefix - 1))
+		return NULL;
+	return main_repository(line + sizeof prefix - 1, arena);
+}
+
 int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded, const struct aj_site *site,
                      struct aj_arena *arena, struct aj_error *err)
 {
@@ -78,16 +100,16 @@ int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded,
 	const char *line = line_of(workspace, ".git", arena);
 	if (!line || strncmp(line, prefix, sizeof prefix - 1) != 0)
 		return refuse(request, "the file names no repository", err);
-	const char *path = line + sizeof prefix - 1, *name = strrchr(path, '/');
+	const char *path = line + sizeof prefix - 1;
 	if (!aj_jail_path_valid(path))
 		return refuse(request, "the file does not name its repository by a plain absolute path", err);
-	size_t bytes = (size_t)(name - path);
-	if (bytes <= sizeof middle - 2 || strncmp(name - (sizeof middle - 2), middle, sizeof middle - 1) != 0)
-		return 0; /* the `.git` file of a submodule, or of a repository with a separate git dir */
+	const char *repository = main_repository(path, arena);
+	if (!repository)
+		return 0;
 	cleanup_fd int own = aj_beneath_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
 	if (own < 0 || !points_back(own, workspace, arena))
 		return refuse(request, "that repository has no record of this worktree", err);
-	struct aj_request probe = { .workspace = aj_strndup(arena, path, bytes - (sizeof middle - 2)), .inspect = request->inspect };
+	struct aj_request probe = { .workspace = repository, .inspect = request->inspect };
 	if (aj_places_check(&probe, loaded, site, arena, err) < 0)
 		return -1;
 	request->main_repository = probe.workspace;

@@ -11,3 +11,7 @@ struct aj_error;
  * -1 with err. */
 int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded, const struct aj_site *site,
                      struct aj_arena *arena, struct aj_error *err);
+
+/* The main repository that the `.git` file of request->workspace names, where the policy does not show it and git therefore finds no
+ * repository in the jail. A claim of that file, for a message alone. NULL: there is none. */
+const char *aj_worktree_unseen(const struct aj_request *request, const struct aj_policy *policy, struct aj_arena *arena);

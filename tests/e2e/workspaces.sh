@@ -205,6 +205,10 @@ if [ "$(id -u)" != 0 ]; then # root's files are another user's for the jail
 		sh -c 'git -c user.name=x -c user.email=x@x commit -q --allow-empty -m two && git log -1 --format=%s'
 	silent "without that line" 'is read-only for this run'
 fi
+text "a policy that does not show it" 0 '' run --policy offline-build --workspace "$ws" --workspace-mode overlay -- sh -c 'git status 2>/dev/null && exit 9; exit 0'
+says "a line before the run names it, and the key" 'whose main repository .*/main/.git. is not in the jail: git finds no repository there; .*filesystem.worktree = true'
+text "a policy that does not show it, and a bind that does" 0 '' run --policy offline-build --workspace "$ws" --bind "$T/main" -- true
+silent "without that line" 'is not in the jail: git'
 rm -rf "$ws" "$T/main"
 
 # --- killed at any instant: at most a state folder that can be listed, and nothing else ---
