@@ -97,26 +97,28 @@ static int open_target(int parent, const char *name, bool folder, bool create)
 	return aj_steal(&fd);
 }
 
+static bool has_overlay(const struct place *place, const struct stat *folder)
+{
+	return place->overlay && place->folder.st_dev == folder->st_dev && place->folder.st_ino == folder->st_ino;
+}
+
 /* The file from an overlay of its folder; -1, and the row records the errno. */
 static int overlay_file(struct aj_mount *m, struct place *place)
 {
 	struct stat folder;
-	if (fstat(m->folder, &folder) < 0) {
+	int overlay = 0;
+	if (fstat(m->folder, &folder) < 0 ||
+	    (!has_overlay(place, &folder) && (overlay = aj_overlay_attached(place->blanks, m->folder)) < 0)) {
 		m->file_refused = errno;
 		return -1;
 	}
-	if (!place->overlay || place->folder.st_dev != folder.st_dev || place->folder.st_ino != folder.st_ino) {
-		int overlay = aj_overlay_attached(place->blanks, m->folder);
-		if (overlay < 0) {
-			m->file_refused = errno;
-			return -1;
-		}
+	if (overlay) {
 		if (place->overlay)
 			close(place->overlay);
 		place->overlay = overlay;
 		place->folder = folder;
 	}
-	int file = aj_overlay_file(place->overlay, m->name);
+	int file = aj_overlay_entry(place->overlay, m->name, S_IFREG);
 	m->file_refused = file < 0 ? errno : 0;
 	return file;
 }
@@ -132,6 +134,21 @@ static int overlay_file_row(struct aj_mount *m, struct place *place, int *source
 	return 0;
 }
 
+/* Replace `*source`, a folder that is not cloned yet, by itself from the overlay that the file before it has of their parent, and else by
+ * its clone. Returns whether it is in an overlay now, or -1 with err. */
+static int shared_row(struct aj_mount *m, const struct place *place, int *source, struct aj_error *err)
+{
+	struct stat parent;
+	int shared = fstat(m->folder, &parent) == 0 && has_overlay(place, &parent) ? aj_overlay_entry(place->overlay, m->name, S_IFDIR)
+	                                                                           : -1;
+	int tree = shared < 0 ? aj_mount_clone_tree(*source, m) : shared;
+	if (tree < 0)
+		return aj_mount_fail_source(m->source, err);
+	close(*source);
+	*source = tree;
+	return shared >= 0;
+}
+
 /* Replace `*source` by an overlay of it; if the kernel makes none, the row records the errno and the source is bound directly. */
 static int overlay_row(struct aj_mount *m, struct place *place, int *source, struct aj_error *err)
 {
@@ -145,6 +162,9 @@ static int overlay_row(struct aj_mount *m, struct place *place, int *source, str
 	}
 	if (S_ISREG(st.st_mode) && m->name)
 		return overlay_file_row(m, place, source, err);
+	int shared = S_ISDIR(st.st_mode) && m->name ? shared_row(m, place, source, err) : 0;
+	if (shared)
+		return shared < 0 ? -1 : 0;
 	if (!S_ISDIR(st.st_mode) || m->refused)
 		return 0;
 	int overlay = aj_overlay(place->blanks, *source);
@@ -223,23 +243,6 @@ static int fs_row(const struct aj_mount *m, int parent, const char *name, struct
 	return 0;
 }
 
-/* A copy in a kept home (a row with a mode) replaces that of an earlier run; a run that shares the home may do the same at this moment. */
-static int text_row(const struct aj_mount *m, int parent, const char *name, struct aj_error *err)
-{
-	enum { TRIES = 20 };
-	int fd = -1;
-	for (int i = 0; i < TRIES && fd < 0 && (i == 0 || errno == EEXIST); i++) {
-		if (m->mode)
-			unlinkat(parent, name, 0);
-		fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
-	}
-	cleanup_fd int file = fd;
-	if (file < 0 || aj_write_all(file, m->source, m->mode ? m->size_bytes : strlen(m->source)) < 0 ||
-	    (m->mode && fchmod(file, m->mode) < 0))
-		return fail(err, m, errno, "write");
-	return 0;
-}
-
 static int apply_row(struct aj_mount *m, struct place *place, int source, struct aj_error *err)
 {
 	if (m->kind == AJ_MOUNT_BIND && source < 0)
@@ -263,7 +266,7 @@ static int apply_row(struct aj_mount *m, struct place *place, int source, struct
 	case AJ_MOUNT_DEVPTS:
 		return fs_row(m, place->dir, name, err);
 	case AJ_MOUNT_FILE:
-		return text_row(m, place->dir, name, err);
+		return aj_mount_text(m, place->dir, name) < 0 ? fail(err, m, errno, "write") : 0;
 	case AJ_MOUNT_SYMLINK:
 		return symlinkat(m->source, place->dir, name) < 0 ? fail(err, m, errno, "link") : 0;
 	case AJ_MOUNT_MASK:

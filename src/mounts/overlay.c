@@ -92,12 +92,12 @@ int aj_overlay_attached(int blanks, int source)
 	return overlay < 0 || attach(blanks, name, overlay) < 0 ? -1 : aj_steal(&overlay);
 }
 
-int aj_overlay_file(int overlay, const char *name)
+int aj_overlay_entry(int overlay, const char *name, mode_t type)
 {
 	struct stat st;
 	cleanup_fd int file = open_tree(overlay, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
 	if (file < 0 || fstat(file, &st) < 0)
 		return -1;
 	errno = ESTALE; /* another file has taken its place */
-	return S_ISREG(st.st_mode) ? aj_steal(&file) : -1;
+	return (st.st_mode & S_IFMT) == type ? aj_steal(&file) : -1;
 }

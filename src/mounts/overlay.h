@@ -1,16 +1,18 @@
 /* A folder of the host shown through overlayfs: the same files, below inodes of the jail's own, read-only or with an upper layer.
  * So a connect to a socket, an open of a FIFO or a lock in this mount has no effect on the host's files. */
 #pragma once
+#include <sys/types.h>
+
 /* The lowerdir option as /proc/self/mountinfo shows it: it distinguishes these overlays from overlays of the host. */
 #define AJ_OVERLAY_LAYERS ".:../none"
 
 /* A detached mount that shows `source`, a detached mount with nothing mounted below it; -1 with errno where the kernel makes none.
  * `blanks` is the descriptor from aj_mask_blanks(). Changes the working directory. */
 int aj_overlay(int blanks, int source);
-/* The same, attached to the mount tree, so that single files of the overlay can be cloned. */
+/* The same, attached to the mount tree, so that single files and folders of the overlay can be cloned. */
 int aj_overlay_attached(int blanks, int source);
 /* A detached mount that shows `source` below an upper layer, which takes all changes: `layers`, a detached mount of a folder, has the
  * folders `upper` and `work`. */
 int aj_overlay_layered(int blanks, int source, int layers);
-/* A detached mount of one regular file of such an overlay; -1 with errno. */
-int aj_overlay_file(int overlay, const char *name);
+/* A detached mount of one entry of such an overlay: `type` S_IFREG or S_IFDIR; -1 with errno. */
+int aj_overlay_entry(int overlay, const char *name, mode_t type);

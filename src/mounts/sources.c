@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -29,9 +30,7 @@ int aj_mount_clone_file(int path)
 	return open_tree(path, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 }
 
-/* All mounts of this namespace were copied from one with more privileges, so the kernel clones no mount without the mounts below it
- * (they are locked). An overlay would show what those cover. */
-static int clone_tree(int path, struct aj_mount *m)
+int aj_mount_clone_tree(int path, struct aj_mount *m)
 {
 	unsigned clone = AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
 	if (m->flags & AJ_LAYERED) /* without the mounts below it, or not at all */
@@ -43,9 +42,42 @@ static int clone_tree(int path, struct aj_mount *m)
 	return open_tree(path, "", clone | AT_RECURSIVE);
 }
 
+/* What rows have in common with the rows before them. */
+struct common {
+	int folder; /* a detached mount of the last file's folder; -1: none */
+	struct statx of;
+};
+
+static bool same_folder(const struct statx *a, const struct statx *b)
+{
+	/* Where a filter forbids statx, libc emulates it without mount ids. */
+	return (a->stx_mask & b->stx_mask & STATX_MNT_ID) && a->stx_mnt_id == b->stx_mnt_id && a->stx_ino == b->stx_ino &&
+	       a->stx_dev_major == b->stx_dev_major && a->stx_dev_minor == b->stx_dev_minor;
+}
+
+/* A folder beside the last file, in the same mount: the overlay of their parent will show it, too. That parent could be cloned without
+ * the mounts below it, so none of those is locked; what is mounted on the folder itself, or in another mount, has an overlay of its own. */
+static void share_parent(int path, struct aj_mount *m, const struct common *common)
+{
+	char real[PATH_MAX];
+	struct statx folder, parent;
+	unsigned want = STATX_BASIC_STATS | STATX_MNT_ID;
+	if (common->folder < 0 || (m->flags & AJ_LAYERED) || statx(path, "", AT_EMPTY_PATH, want, &folder) < 0 ||
+	    !(folder.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) || (folder.stx_attributes & STATX_ATTR_MOUNT_ROOT) ||
+	    statx(path, "..", AT_SYMLINK_NOFOLLOW, want, &parent) < 0 || folder.stx_mnt_id != parent.stx_mnt_id ||
+	    !same_folder(&parent, &common->of))
+		return;
+	aj_fd_path(path, real, sizeof real);
+	const char *name = strrchr(real, '/');
+	if (!name || !name[1])
+		return;
+	m->folder = common->folder;
+	m->name = strdup(name + 1);
+}
+
 /* An overlay consists of folders: for a file, of its parent. A process that renames entries there meanwhile can only have another file
  * of that folder shown. */
-static void clone_parent(int path, struct aj_mount *m)
+static void clone_parent(int path, struct aj_mount *m, struct common *common)
 {
 	char real[PATH_MAX];
 	struct stat file, there;
@@ -56,6 +88,8 @@ static void clone_parent(int path, struct aj_mount *m)
 		m->file_refused = errno;
 		return;
 	}
+	if (S_ISDIR(file.st_mode))
+		share_parent(path, m, common);
 	if (!S_ISREG(file.st_mode))
 		return;
 	aj_fd_path(path, real, sizeof real);
@@ -71,6 +105,8 @@ static void clone_parent(int path, struct aj_mount *m)
 	m->file_refused = EBUSY;
 	m->folder = open_tree(folder, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	m->name = m->folder < 0 ? NULL : strdup(name);
+	common->folder = m->name && statx(folder, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_MNT_ID, &common->of) == 0 ? m->folder
+	                                                                                                                 : -1;
 }
 
 /* The state folder of an overlay, by a path that the supervisor has found for its descriptor: the same folder, or none. */
@@ -88,7 +124,7 @@ static int open_layers(struct aj_mount *m, struct aj_error *err)
 	return m->layers_mount < 0 ? aj_mount_fail_source(m->layers, err) : 0;
 }
 
-static int open_source(struct aj_mount *m, struct aj_error *err)
+static int open_source(struct aj_mount *m, struct common *common, struct aj_error *err)
 {
 	if (m->mapped) {
 		m->layers_mount = m->mapped_layers;
@@ -98,11 +134,11 @@ static int open_source(struct aj_mount *m, struct aj_error *err)
 		                .resolve = m->flags & AJ_FOLLOW ? 0 : RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 	cleanup_fd int path = (int)syscall(SYS_openat2, AT_FDCWD, m->source, &how, sizeof how);
 	if (path >= 0)
-		clone_parent(path, m);
-	/* The overlay of its parent will show the file. A clone that is closed unused makes the kernel wait for all processors. */
+		clone_parent(path, m, common);
+	/* The overlay of its parent will show it. A clone that is closed unused makes the kernel wait for all processors. */
 	if (m->name)
 		return aj_steal(&path);
-	int tree = path < 0 ? -1 : clone_tree(path, m);
+	int tree = path < 0 ? -1 : aj_mount_clone_tree(path, m);
 	if (tree >= 0 && (m->flags & AJ_LAYERED) && open_layers(m, err) < 0) {
 		close(tree);
 		return -1;
@@ -135,10 +171,11 @@ static int check_socket(const struct aj_plan *plan, const struct aj_mount *m, in
 
 int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
 {
+	struct common common = { .folder = -1 };
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		struct aj_mount *m = &plan->mounts.items[i];
 		fds[i] = -1;
-		if (m->kind == AJ_MOUNT_BIND && (fds[i] = open_source(m, err)) < 0 && err->exit_code)
+		if (m->kind == AJ_MOUNT_BIND && (fds[i] = open_source(m, &common, err)) < 0 && err->exit_code)
 			return -1;
 		if (fds[i] >= 0 && check_socket(plan, m, fds[i], err) < 0)
 			return -1;

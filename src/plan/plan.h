@@ -54,7 +54,7 @@ struct aj_mount {
 	ino_t layers_ino;
 	int mapped, mapped_layers; /* detached mounts of the source and of `layers` with mapped ids, by the supervisor; 0: opened by their paths */
 	int layers_mount; /* set by the builder: a detached mount of `layers` */
-	char *name;       /* of a file: its name in `folder`, the mount that it is cloned from; NULL: not available */
+	char *name; /* of a file, or of a folder beside one: its name in `folder`, the mount that it is cloned from; NULL: not available */
 	int folder;
 };
 

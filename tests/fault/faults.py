@@ -51,6 +51,7 @@ CANNOT = set("getpid gettid getppid getpgrp getuid geteuid getgid getegid umask 
 #   unconnected  a connect of the jail fails, and nothing else is different
 #   held         a place that an empty folder of ours covers elsewhere is covered by itself, read-only, and nothing else is different
 #   bound  a read-only folder is a bind and no overlay, `enforced` says so, and nothing else is different
+#   own    a folder that an overlay shows beside a file has an overlay of its own, and nothing else is different
 #   skipped  a file of /output has no copy, `files_skipped` names it, and nothing else is different
 #   lost     the same, but the result does not name it
 #   ended  the guest's program had begun; the run ends with a status that is not `ok`, or the launcher's own exit code
@@ -131,6 +132,7 @@ ALLOWED += [
     ("supervisor", "newfstatat|getdents64", "^fd:$|^$", "held", "whether a folder is an empty placeholder of ours cannot be told, so the folder is shown read-only, as it is"),
     ("init", "open_tree|openat|mkdirat|fstatfs|fchdir|fsopen|fsconfig|fsmount|move_mount", "", "bound", "no overlay can be made: the folder is a "
      "read-only bind, `enforced` names it, and connects are mediated"),
+    ("init", "open_tree|readlink|statx|newfstatat|fstat", "", "own", "a folder is not shown out of the overlay of the file beside it: it has one of its own"),
     ("init", "readlink|openat2|newfstatat|fstat", "^fd:|^/", "bound", "no overlay can be made for a single file: the file is a read-only bind, and `enforced` names it"),
     ("init", "openat|read|keyctl|ioprio_get", "", "same told", "what the caller has handed on stays, and the result has a note; the class of disk access is not known then"),
     ("init", "recvfrom|setitimer|capset", "", "same", "the process that connects ends, waits for longer, or keeps rights in the jail's user namespace for longer"),
@@ -287,6 +289,9 @@ def judge(base, run, started):
             return "unconnected", "; ".join(diff)
     if rest and all(re.match(r"-mount .* - overlay none |\+mount \S+ \S+ ro,|enforced: ", d) for d in rest) and "no overlay" in run.doc["enforced"]["filesystem"]:
         return "bound", "; ".join(diff)
+    alike = [re.sub(r"^(-mount /\S+|\+mount /) (?=\S+ ro,.* - overlay none )", d[0], d) for d in rest]
+    if alike and sorted(d[1:] for d in alike if d[0] == "-") == sorted(d[1:] for d in alike if d[0] != "-"):
+        return "own", "; ".join(diff)
     gone = sorted(re.sub(r"-mount /folder (\S+) ro,.*", r"\1", d) for d in rest if d[0] == "-")
     if gone and gone == sorted(re.sub(r"\+mount \S+ (\S+) ro,.*", r"\1", d) for d in rest if d[0] != "-"):
         return "held", "; ".join(diff)

@@ -20,6 +20,7 @@ injects a sample. A run must end in one of these ways:
 | same | no consequence: the guest has exactly the walls of an undisturbed run, as the kernel reports them and as the guest's own probes find them |
 | told | a wall or limit that depends on the host is missing, and the result says so |
 | bound | no overlay could be made: the folder or file is a read-only bind mount, which `enforced` names |
+| own | a folder that an overlay shows beside a file has an overlay of its own |
 | held | a protected place is covered by itself, read-only, where an empty folder of ours would have covered the place |
 | skipped | a file of /output has no copy, and the result says so; nothing else is different |
 | lost | the same, and the result does not say so |

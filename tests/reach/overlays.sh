@@ -192,6 +192,43 @@ is "overlay-inotify: the jail's own events, and none of the host's" "watching Tr
 watched :rw
 is "overlay-inotify: control: a writable bind shows the host's" "host True" "$(grep host "$T/watched")"
 
+# --- a folder beside a file that is shown, too: both out of one overlay of their parent ---
+mkdir "$T/both" "$T/both/folder" "$T/both/other"
+chmod -R a+rX "$T/both"
+echo file >"$T/both/file"
+echo inner >"$T/both/folder/inner"
+echo covered >"$T/both/other/covered"
+LOOK='sed -n "s|^[0-9]* [0-9]* \([0-9:]*\) .* /mnt/\([a-z]*\) \(r[ow]\),.* - \([a-z0-9]*\) .*|\2 \4 \3 \1|p" /proc/self/mountinfo'
+aj run --bind "$T/both/file:/mnt/file" --bind "$T/both/folder:/mnt/folder" -- sh -c "cat /mnt/file /mnt/folder/inner; ls /mnt/folder /mnt/folder/..; $LOOK"
+is "overlay-beside: both show the host's files, and of their parent nothing else" "file inner inner file folder" \
+	"$(grep -v : "$T/out" | sed 's|/.*||' | tr '\n' ' ' | tr -s ' ' | sed 's/ $//')"
+is "overlay-beside: they are read-only mounts of one overlay" "2 1" \
+	"$(grep -Ec '^(file|folder) overlay ro ' "$T/out") $(sed -n 's/^\(file\|folder\) overlay ro //p' "$T/out" | sort -u | wc -l)"
+aj run --bind "$T/both/folder:/mnt/before" --bind "$T/both/file:/mnt/file" --bind "$ws:/mnt/ws" --bind "$T/both/other:/mnt/other:rw" -- sh -c "$LOOK"
+is "overlay-beside: control: before the file, elsewhere, or writable it is another mount" "3 4" \
+	"$(grep -c 'overlay ro' "$T/out") $(sed -n 's/.* //p' "$T/out" | sort -u | wc -l)"
+aj run --bind "$T/both/file:/mnt/file" --bind "$ws:/mnt/both" --bind "$T/lock.py:/opt/lock.py" -- python3 -I -S -c '
+import os
+try:
+    os.open("/mnt/both/fifo", os.O_WRONLY | os.O_NONBLOCK)
+    print("OPENED")
+except OSError as e:
+    print("refused", e.strerror)'
+says "overlay-beside: a FIFO of the host below such a folder has no reader" '^refused'
+# In a mount namespace of its own: what is mounted on the folder, or below it, is what a jail sees.
+if unshare -m mount -t tmpfs x "$T/both/other" 2>/dev/null; then
+	for place in other other/deep; do
+		mkdir -p "$T/both/other/deep"
+		chmod 755 "$T/both/other/deep"
+		unshare -m sh -c 'mount -t tmpfs -o mode=755 x "$1/both/$2" && echo mounted >"$1/both/$2/mounted" && exec timeout 60 "$3" run \
+			--bind "$1/both/file:/mnt/file" --bind "$1/both/other:/mnt/other" -- find /mnt/other -type f' sh "$T" "$place" "$AJ" >"$T/out" 2>"$T/err"
+		is "overlay-beside: what is mounted at $place is shown" "/mnt/$place/mounted" "$(grep mounted "$T/out")"
+	done
+	silent "overlay-beside: and not what it covers" 'deep/covered'
+else
+	skip "overlay-beside: what is mounted at other is shown" "this user mounts nothing"
+fi
+
 # --- where the kernel makes no overlay ---
 if below /dev; then
 	json "overlay-none: the result says so" 0 \
