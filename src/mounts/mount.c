@@ -82,15 +82,14 @@ static const char *enter_parent(struct place *place, const char *target, bool cr
 	return name;
 }
 
-/* Open or create the mount point, of the same type as the mount. */
-static int open_target(int parent, const char *name, bool folder, bool create)
+/* Open a mount point that was there, of the same type as the mount. */
+static int open_target(int parent, const char *name, bool folder)
 {
 	if (folder)
-		return step_into(parent, name, create);
-	bool made = create && mknodat(parent, name, S_IFREG | 0444, 0) == 0;
+		return step_into(parent, name, false);
 	cleanup_fd int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
-	if (fd >= 0 && !made && (fstat(fd, &st) < 0 || !(S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)))) {
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !(S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)))) {
 		errno = ELOOP;
 		return -1;
 	}
@@ -203,11 +202,13 @@ static int bind_row(const struct aj_mount *m, int parent, const char *name, int 
 		return fail(err, m, ENODEV, "not a device:");
 	if ((m->flags & AJ_MASK) && !(device && st.st_rdev == makedev(1, 3)))
 		return fail(err, m, ENODEV, "/dev/null is not the null device; mask");
-	cleanup_fd int target = open_target(parent, name, S_ISDIR(st.st_mode), !(m->flags & AJ_MASK));
-	if (target < 0 && errno == ENOENT && (m->flags & AJ_MASK))
-		return 0;
-	if (target < 0)
-		return fail(err, m, errno, "make the mount point");
+	bool folder = S_ISDIR(st.st_mode), create = !(m->flags & AJ_MASK);
+	/* A name that was made just now is not looked at again: move_mount() follows no symlink, and mounts no folder over a file. */
+	bool made = create && (folder ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0444, 0)) == 0;
+	bool refused = create && !made && folder && errno != EEXIST && errno != EROFS;
+	cleanup_fd int target = made || refused ? -1 : open_target(parent, name, folder);
+	if (target < 0 && !made)
+		return errno == ENOENT && !create ? 0 : fail(err, m, errno, "make the mount point");
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | (m->flags & AJ_RO ? MOUNT_ATTR_RDONLY : 0) |
 		                               (m->flags & AJ_DEV ? 0 : MOUNT_ATTR_NODEV) |
 		                               (m->flags & AJ_NOEXEC ? MOUNT_ATTR_NOEXEC : 0),
@@ -217,7 +218,8 @@ static int bind_row(const struct aj_mount *m, int parent, const char *name, int 
 		attr.attr_set &= ~(uint64_t)MOUNT_ATTR_NODEV;
 	if (mount_setattr(source, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) < 0)
 		return fail(err, m, errno, "seal");
-	if (move_mount(source, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (move_mount(source, "", made ? parent : target, made ? name : "",
+	               MOVE_MOUNT_F_EMPTY_PATH | (made ? 0 : MOVE_MOUNT_T_EMPTY_PATH)) < 0)
 		return fail(err, m, errno, "attach");
 	return 0;
 }

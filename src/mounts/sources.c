@@ -46,6 +46,8 @@ int aj_mount_clone_tree(int path, struct aj_mount *m)
 struct common {
 	int folder; /* a detached mount of the last file's folder; -1: none */
 	struct statx of;
+	const char *mask; /* the source of the masks, and opened: they all have the same one. NULL: none yet */
+	int mask_fd;
 };
 
 static bool same_folder(const struct statx *a, const struct statx *b)
@@ -132,16 +134,22 @@ static int open_source(struct aj_mount *m, struct common *common, struct aj_erro
 	}
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
 		                .resolve = m->flags & AJ_FOLLOW ? 0 : RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-	cleanup_fd int path = (int)syscall(SYS_openat2, AT_FDCWD, m->source, &how, sizeof how);
+	bool again = (m->flags & AJ_MASK) && common->mask && strcmp(common->mask, m->source) == 0;
+	cleanup_fd int opened = again ? -1 : (int)syscall(SYS_openat2, AT_FDCWD, m->source, &how, sizeof how);
+	int path = again ? common->mask_fd : opened;
 	if (path >= 0)
 		clone_parent(path, m, common);
 	/* The overlay of its parent will show it. A clone that is closed unused makes the kernel wait for all processors. */
 	if (m->name)
-		return aj_steal(&path);
+		return aj_steal(&opened);
 	int tree = path < 0 ? -1 : aj_mount_clone_tree(path, m);
 	if (tree >= 0 && (m->flags & AJ_LAYERED) && open_layers(m, err) < 0) {
 		close(tree);
 		return -1;
+	}
+	if (tree >= 0 && (m->flags & AJ_MASK) && !common->mask) {
+		common->mask = m->source;
+		common->mask_fd = aj_steal(&opened);
 	}
 	if (tree < 0 && errno == ENOENT && (m->flags & AJ_OPTIONAL))
 		return -1;
@@ -169,16 +177,23 @@ static int check_socket(const struct aj_plan *plan, const struct aj_mount *m, in
 	return -1;
 }
 
-int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
+static int open_all(const struct aj_plan *plan, struct common *common, int *fds, struct aj_error *err)
 {
-	struct common common = { .folder = -1 };
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		struct aj_mount *m = &plan->mounts.items[i];
 		fds[i] = -1;
-		if (m->kind == AJ_MOUNT_BIND && (fds[i] = open_source(m, &common, err)) < 0 && err->exit_code)
+		if (m->kind == AJ_MOUNT_BIND && (fds[i] = open_source(m, common, err)) < 0 && err->exit_code)
 			return -1;
 		if (fds[i] >= 0 && check_socket(plan, m, fds[i], err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
+{
+	struct common common = { .folder = -1, .mask_fd = -1 };
+	int r = open_all(plan, &common, fds, err);
+	aj_close(&common.mask_fd);
+	return r;
 }
