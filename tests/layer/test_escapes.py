@@ -1128,6 +1128,15 @@ for f in got:
     except Exception: continue
     if type(text) is str and 'module' in text: PWN = text
 PWN = PWN"""),
+    ("tempfile-default", ["tempfile", "inspect"], """
+import inspect, tempfile
+closer = type(tempfile.NamedTemporaryFile()._closer)
+PWN = [p.default for f in ('close', 'cleanup') if hasattr(closer, f) for p in inspect.signature(getattr(closer, f)).parameters.values() if p.name == 'unlink'][0]
+try: unlink = PWN('/dev/shm/agentjail-test-absent')
+except FileNotFoundError: pass
+except PermissionError:
+    del PWN
+    raise"""),
     ("inspect-signature-text", ["inspect"], """
 import inspect
 A = type('A', (), {'__doc__': 'A(x=zlib.ZLIB_VERSION, y=sys.executable)\\n--\\n\\n'})

@@ -33,7 +33,7 @@ class HeldFiles:
         self.real_modules = {self.os: os, self.io: io}
 
     def patch(self, module):
-        """Give the module the held functions, in its names and in those of its classes."""
+        """Give the module the held functions, in its names, in those of its classes, and in the defaults of its functions."""
         names = module.__dict__
         found = FOUND.get(module.__name__) or self.find(module)
         for key in found[0]:
@@ -42,18 +42,26 @@ class HeldFiles:
             held = self.held(inner_of(cls.__dict__[key]))
             if held is not None:
                 setattr(cls, key, staticmethod(held))
+        for function in found[2]:
+            function.__defaults__ = tuple([self.held(value) or value for value in function.__defaults__])
         names.setdefault("open", self.open)
 
     def find(self, module):
-        """What patch() replaces: the names of the module, and (class, name) of its classes. Looking at every value of a module copies, in a
+        """What patch() replaces: the names of the module, (class, name) of its classes, and functions with such defaults. Looking at every value of a module copies, in a
         jail, the pages of all of them: a zygote looks ahead of time (find_ahead)."""
-        keys, of_classes = [], []
+        keys, of_classes, functions = [], [], []
         for key, value in module.__dict__.items():
             if self.held(value) is not None:
                 keys.append(key)
             elif isinstance(value, REAL_TYPE) and value.__module__ == module.__name__:
                 of_classes += [(value, key) for key, inner in value.__dict__.items() if self.held(inner_of(inner)) is not None]
-        return keys, of_classes
+                functions += [inner for inner in value.__dict__.values() if self.has_defaults(inner)]
+            elif self.has_defaults(value) and value.__module__ == module.__name__:
+                functions.append(value)
+        return keys, of_classes, functions
+
+    def has_defaults(self, value):
+        return REAL_TYPE(value) is FunctionType and any([self.held(default) is not None for default in value.__defaults__ or ()])
 
     def held(self, value):
         if REAL_TYPE(value) is ModuleType or REAL_TYPE(value) is REAL_TYPE(builtins.open) or REAL_TYPE(value) is FunctionType:
