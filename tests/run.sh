@@ -9,7 +9,7 @@
 #        AGENTJAIL_MUST_WORK=1: where no jail can be made the tests fail instead of skipping. V=1: print what passes.
 #        ONLY=WORD: only the parts whose name holds WORD. SUITES='e2e cgroup/memory': only these folders of scripts, or scripts; warm: those that run once more with jails from a zygote.
 #        WHOLE=1: what `make check` takes samples of whole, and everything as a user too, also what no user id changes.
-#        JOBS=N: so many parts beside each other (three times as many as there are processors, since many of them wait). PART_LIMIT=600: seconds until a part is ended.
+#        JOBS=N: so many parts beside each other (four times as many as there are processors, since many of them wait). PART_LIMIT=600: seconds until a part is ended.
 #        AGAIN=N: up to N parts that failed run once more, alone, at the end (5); the second run counts, and what failed in the first one is shown. 0: none.
 set -u
 tests=$(cd "$(dirname "$0")" && pwd)
@@ -18,7 +18,7 @@ AGENTJAIL=$(readlink -f "$AGENTJAIL")
 AGENTJAIL_ROOTFS=$(readlink -f "${AGENTJAIL_ROOTFS:-$tests/../build/rootfs/default}")
 export AGENTJAIL AGENTJAIL_ROOTFS
 build=$(dirname "$AGENTJAIL")
-: "${JOBS:=$(($(nproc) * 3))}" "${AGAIN:=5}"
+: "${JOBS:=$(($(nproc) * 4))}" "${AGAIN:=5}"
 USER_IDS=$((20000 + $$ % 130 * 300)) # and the ones above it, one a part: two runs beside each other share none, as a rule
 
 # Parts that count things of the whole host, or fill a counter that all jails of root share.
