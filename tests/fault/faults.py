@@ -133,6 +133,8 @@ ALLOWED += [
     ("init", "open_tree|openat|mkdirat|fstatfs|fchdir|fsopen|fsconfig|fsmount|move_mount", "", "bound", "no overlay can be made: the folder is a "
      "read-only bind, `enforced` names it, and connects are mediated"),
     ("init", "open_tree|readlink|statx|newfstatat|fstat", "", "own", "a folder is not shown out of the overlay of the file beside it: it has one of its own"),
+    ("init", "statx", "^fd:$", "same", "which mount the folder of a file is in is not known then, and no folder beside that file asks for it"),
+    ("guest", "newfstatat", "^/dev/", "same", "the jail is taken for one without this device, so the command keeps the caller's", "ENOENT"),
     ("init", "readlink|openat2|newfstatat|fstat", "^fd:|^/", "bound", "no overlay can be made for a single file: the file is a read-only bind, and `enforced` names it"),
     ("init", "openat|read|keyctl|ioprio_get", "", "same told", "what the caller has handed on stays, and the result has a note; the class of disk access is not known then"),
     ("init", "recvfrom|setitimer|capset", "", "same", "the process that connects ends, waits for longer, or keeps rights in the jail's user namespace for longer"),
