@@ -146,10 +146,7 @@ class Core:
         """`count` bytes came into space(). Ends and wakes requests, and adds to `calls`. BrokenStream: close the connection."""
         for message in self._frames.filled(count):
             try:
-                if "result" in message and "event" not in message:
-                    self._end(message["id"], message["result"], None)
-                else:
-                    self._take(message)
+                self._take(message)
             except (AttributeError, KeyError, TypeError, ValueError) as e:
                 raise BrokenStream(f"a message without sense ({type(e).__name__}: {e})") from None
 
@@ -168,7 +165,9 @@ class Core:
     def _take(self, message: Message) -> None:
         event = message.get("event")
         if event is None:
-            if "error" in message:
+            if "result" in message:
+                self._end(message["id"], message["result"], None)
+            elif "error" in message:
                 self._take_error(message)
             elif "hello" in message:
                 self.hello = message["hello"]

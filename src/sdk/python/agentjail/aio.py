@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from . import _requests as rq
 from . import errors
 from ._alink import AsyncLink
-from ._base import Pauses
 from ._core import Request
 from ._map import default_workers
 from ._options import NO_DEFAULT, Entry, Output, Variable, entries, variables
@@ -287,12 +286,12 @@ class AsyncSession:
         link = self._link if self._state == "open" else None
         if link is None or link.gone is not None:
             link = await self._need()
-        pauses: Pauses | None = None
-        while True:
+        request = make(self.name)
+        try:
             try:
-                return await link.ask(make(self.name))
+                return await link.ask(request)
             except errors.Busy as e:
-                pauses = pauses or Pauses(self.service.busy_timeout)
-                await asyncio.sleep(pauses.take(e))
-            except errors.NoSuchSession as e:
-                raise rq.why_ended(e, self.name, link.ended) from None
+                busy = e
+            return await self.service.ask_again(request, busy, link)
+        except errors.NoSuchSession as e:
+            raise rq.why_ended(e, self.name, link.ended) from None

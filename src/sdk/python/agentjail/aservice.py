@@ -73,13 +73,21 @@ class AsyncService(BaseService):
 
     async def ask(self, request: Request[T], link: AsyncLink | None = None) -> T:
         """The answer to a request. While the service has no room it is sent again, for busy_timeout seconds at most."""
-        pauses: Pauses | None = None
+        try:
+            return await (link or await self.link()).ask(request)
+        except errors.Busy as e:
+            busy = e
+        return await self.ask_again(request, busy, link)
+
+    async def ask_again(self, request: Request[T], busy: errors.Busy, link: AsyncLink | None = None) -> T:
+        """The same for a request that was refused once already, with `busy`."""
+        pauses = Pauses(self.busy_timeout)
         while True:
+            await asyncio.sleep(pauses.take(busy))
             try:
                 return await (link or await self.link()).ask(request)
             except errors.Busy as e:
-                pauses = pauses or Pauses(self.busy_timeout)
-                await asyncio.sleep(pauses.take(e))
+                busy = e
 
     async def link(self) -> AsyncLink:
         """The connection, made anew where the last one has ended. SetupError: the service does not start."""

@@ -83,13 +83,21 @@ class Service(BaseService):
 
         link: the connection that the request belongs to, as a session's; without it that of the moment.
         """
-        pauses: Pauses | None = None
+        try:
+            return (link or self.link()).ask(request)
+        except errors.Busy as e:
+            busy = e
+        return self.ask_again(request, busy, link)
+
+    def ask_again(self, request: Request[T], busy: errors.Busy, link: Link | None = None) -> T:
+        """The same for a request that was refused once already, with `busy`."""
+        pauses = Pauses(self.busy_timeout)
         while True:
+            time.sleep(pauses.take(busy))
             try:
                 return (link or self.link()).ask(request)
             except errors.Busy as e:
-                pauses = pauses or Pauses(self.busy_timeout)
-                time.sleep(pauses.take(e))
+                busy = e
 
     def link(self) -> Link:
         """The connection, made anew where the last one has ended. SetupError: the service does not start."""

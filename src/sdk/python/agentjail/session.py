@@ -5,13 +5,11 @@ A session's jail belongs to one connection. When the connection ends the session
 from __future__ import annotations
 
 import queue
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _requests as rq
 from . import errors
-from ._base import Pauses
 from ._core import Request
 from ._link import Link
 from ._options import NO_DEFAULT, Entry, Output, Variable, entries, variables
@@ -208,17 +206,16 @@ class Session:
 
     def _ask(self, request: Request[T]) -> T:
         link = self._link
-        pauses: Pauses | None = None
         if self._state != "open" or link.gone is not None:
             self._check_open()
-        while True:
+        try:
             try:
                 return link.ask(request)
             except errors.Busy as e:
-                pauses = pauses or Pauses(self.service.busy_timeout)
-                time.sleep(pauses.take(e))
-            except errors.NoSuchSession as e:
-                raise rq.why_ended(e, self.name, link.ended) from None
+                busy = e
+            return self.service.ask_again(request, busy, link)
+        except errors.NoSuchSession as e:
+            raise rq.why_ended(e, self.name, link.ended) from None
 
     def _check_open(self) -> None:
         rq.check_open(self._state == "open", self._link.gone)
