@@ -10,7 +10,6 @@
 
 #include "audit/trail.h"
 #include "base/fd.h"
-#include "base/path.h"
 #include "cli/command.h"
 #include "cli/host_program.h"
 #include "cli/refuse.h"
@@ -23,6 +22,7 @@
 #include "host/paths.h"
 #include "jail/host_ids.h"
 #include "jail/once.h"
+#include "plan/answer.h"
 #include "terminal/findings.h"
 #include "terminal/report.h"
 #include "terminal/show.h"
@@ -84,10 +84,7 @@ static void warn_main_repository(const struct aj_plan *plan, const struct aj_pol
                                  struct aj_arena *arena)
 {
 	const char *path = request->main_repository, *unseen = aj_worktree_unseen(request, policy, arena);
-	for (size_t i = 0; unseen && i < plan->mounts.count; i++)
-		if (plan->mounts.items[i].kind == AJ_MOUNT_BIND && aj_path_within(unseen, plan->mounts.items[i].target))
-			unseen = NULL;
-	if (unseen)
+	if (unseen && aj_plan_match_path(plan, unseen).kind != AJ_MATCH_HOST)
 		fprintf(stderr, "agentjail: the workspace is a linked worktree, whose main repository `%s` is not in the jail: git finds no repository there; a policy with `filesystem.worktree = true` shows it\n",
 		        aj_line(arena, unseen));
 	if (path && (policy->workspace == AJ_WORKSPACE_OVERLAY || policy->workspace == AJ_WORKSPACE_COPY))

@@ -42,7 +42,7 @@ int aj_mount_clone_tree(int path, struct aj_mount *m)
 	return open_tree(path, "", clone | AT_RECURSIVE);
 }
 
-/* What rows have in common with the rows before them. */
+/* Descriptors that later rows take over from earlier ones. */
 struct common {
 	int folder; /* a detached mount of the last file's folder; -1: none */
 	struct statx of;

@@ -47,8 +47,8 @@ class HeldFiles:
         names.setdefault("open", self.open)
 
     def find(self, module):
-        """What patch() replaces: the names of the module, (class, name) of its classes, and functions with such defaults. Looking at every value of a module copies, in a
-        jail, the pages of all of them: a zygote looks ahead of time (find_ahead)."""
+        """What patch() replaces: the names of the module, (class, name) of its classes, and functions with such defaults. Looking at every
+        value of a module copies, in a jail, the pages of all of them: a zygote looks ahead of time (find_ahead)."""
         keys, of_classes, functions = [], [], []
         for key, value in module.__dict__.items():
             if self.held(value) is not None:
