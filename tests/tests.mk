@@ -10,7 +10,7 @@ JAILS    := AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS)
 # make check    build everything and run all tests (SAN=1: with sanitizers)
 # With all processors, unless -j says otherwise; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) layers check-docs all $(if $(SAN),build/guest.so,wheel-file) $(UNITS) $(PROGRAMS) $B/toml-check $(STRANGERS) fuzzers sets sdk-text
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) layers check-docs all $(if $(SAN),build/guest.so,wheel-file) $(UNITS) $(PROGRAMS) $B/toml-check strangers fuzzers sets sdk-text
 	$Q $(JAILS) $(SAMPLES) sh tests/run.sh $(UNITS)
 
 # make check-whole  make check without its samples, and every script as a user too, also what no user id changes
@@ -223,7 +223,10 @@ $B/toml-check: $B/tests/policy/toml-check.o $B/src/toml/toml.o $B/src/base/text.
 # --- programs of strangers: they know the library as `make install` leaves it, and pkg-config. Sanitizers do not link statically ---
 
 DEST := $B/dest
-STRANGERS := $B/library-test $B/library-shared $(if $(STATIC),$B/library-static)
+# A target, so that its list is made when the libraries are installed, and not by the make that installs them.
+.PHONY: strangers
+strangers: $B/library-test $B/library-shared $(if $(STATIC),$B/library-static)
+
 AS_STRANGER = env PKG_CONFIG_PATH=$(DEST)/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(CURDIR)/$(DEST) pkg-config --cflags --libs
 
 $(DEST)/usr/lib/pkgconfig/agentjail.pc: $(SO) $A src/lib/agentjail.h src/lib/agentjail.pc.in

@@ -15,7 +15,8 @@ class Proxy:
         with open(FOLDER + "/haproxy.cfg", "w") as f:
             f.write(text.replace("/run/agentjail/", FOLDER + "/"))
         self.log = open(FOLDER + "/haproxy.log", "w")
-        self.process = subprocess.Popen(["haproxy", "-db", "-f", FOLDER + "/haproxy.cfg"], stdout=self.log, stderr=self.log)
+        # HAProxy returns to the folder in which it began, which a user may have no access to.
+        self.process = subprocess.Popen(["haproxy", "-db", "-f", FOLDER + "/haproxy.cfg"], cwd=FOLDER, stdout=self.log, stderr=self.log)
         assert until(self.answers), open(self.log.name).read()
 
     def answers(self):

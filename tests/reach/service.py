@@ -1,9 +1,9 @@
 """What jails and clients can take of the service, one test for each way; service.sh runs it and counts.
 
 No test asserts how long something takes: others get their answers while the attack goes on, and what it may have is counted."""
-import json, os, socket, struct, time
+import json, os, shutil, socket, struct, time
 
-from client import FOLDER, LONG, ROOT, Client, Server, ServiceError, Skipped, fails, main, same, test, until
+from client import AJ, BUILD, FOLDER, LONG, ROOT, Client, Server, ServiceError, Skipped, fails, main, same, test, until
 
 
 def row(name):
@@ -232,7 +232,10 @@ def the_other_user():
     place = FOLDER + "/user"
     os.mkdir(place)
     os.chown(place, user, user)
-    with Server("--clients-max", "2", "--parked", "0", path=place + "/s", user=user, group=user, extra_groups=[]) as s:
+    # The repository may lie where that user cannot go.
+    shutil.copytree(BUILD + "/rootfs/default", FOLDER + "/rootfs/default", symlinks=True)
+    with Server("--clients-max", "2", "--parked", "0", path=place + "/s", program=shutil.copy2(AJ, FOLDER), user=user, group=user,
+                extra_groups=[]) as s:
         def connect():
             pid = os.fork()
             if not pid:
