@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "apply/locks.h"
 #include "apply/order.h"
 #include "apply/select.h"
 #include "apply/steps.h"
@@ -25,7 +26,7 @@ struct plan {
 	struct aj_applied *ret;
 	struct aj_journal_writer journal;
 	char left[PATH_MAX];   /* the last path that is to stay: a folder above it cannot go */
-	char locked[PATH_MAX]; /* the last repository with a lock */
+	struct aj_apply_locks locks;
 	int marks;             /* for aj_changes_drop(); -1: a plan to apply */
 };
 
@@ -49,24 +50,6 @@ static char op_of(const struct aj_change *c)
 	return S_ISDIR(c->is.st_mode) ? AJ_STEP_FOLDER : AJ_STEP_PUT;
 }
 
-/* The host's git waits while its repository changes. */
-static void add_lock(struct plan *p, const struct aj_change *c)
-{
-	char path[PATH_MAX];
-	struct stat st;
-	if (!c->unit_bytes || c->unit_bytes + sizeof "/index.lock" > sizeof path ||
-	    (strncmp(p->locked, c->path, c->unit_bytes) == 0 && !p->locked[c->unit_bytes]))
-		return;
-	memcpy(path, c->path, c->unit_bytes);
-	path[c->unit_bytes] = '\0';
-	memcpy(p->locked, path, c->unit_bytes + 1);
-	cleanup_fd int place = aj_beneath_open_here(p->s->workspace, path, O_PATH);
-	if (place < 0 || fstat(place, &st) < 0 || !S_ISDIR(st.st_mode) || !aj_beneath_has(place, "HEAD"))
-		return;
-	memcpy(path + c->unit_bytes, "/index.lock", sizeof "/index.lock");
-	aj_journal_add(&p->journal, &(struct aj_step){ .op = AJ_STEP_LOCK, .mode = S_IFREG, .path = path });
-}
-
 static void add_step(struct plan *p, const struct aj_change *c)
 {
 	struct aj_step step = { .op = op_of(c), .pass = aj_apply_pass(c), .mode = c->is.st_mode, .path = c->path };
@@ -77,7 +60,7 @@ static void add_step(struct plan *p, const struct aj_change *c)
 		step.bytes = (uint64_t)c->was.st_size;
 		step.mtime_ns = aj_node_mtime_ns(&c->was);
 	}
-	add_lock(p, c);
+	aj_apply_lock(&p->locks, &p->journal, p->s, c);
 	aj_journal_add(&p->journal, &step);
 }
 
@@ -131,7 +114,7 @@ static int check_paths(const struct plan *p, struct aj_error *err)
 	if (!s->inside)
 		return 0;
 	aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "`%s` lies in a repository, which is applied as a whole", s->inside);
-	aj_advise(err, "name the folder .git");
+	aj_advise(err, "name the %s", s->inside[0] == '/' ? p->s->record.repository : "folder .git");
 	return -1;
 }
 

@@ -13,7 +13,7 @@ enum aj_apply_told {
 };
 
 struct aj_apply_how {
-	const char *const *paths; /* relative to the workspace, plain; none: all */
+	const char *const *paths; /* relative to the workspace, or absolute in its main repository, and plain; none: all */
 	size_t paths_count;
 	bool force; /* the host's own changes are overwritten */
 	/* Called for each change before any is applied. */

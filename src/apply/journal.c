@@ -1,5 +1,5 @@
 /* Writes and reads journals. A step is a line of numbers and a path, ended by a NUL; the first record is the tag.
- * It takes no step, and reads back no path that could lead out of the workspace. */
+ * It takes no step, and reads back no path that could lead out of the workspace or the main repository. */
 #include "apply/journal.h"
 
 #include <errno.h>
@@ -38,7 +38,8 @@ void aj_step_write(struct aj_buffer *out, const struct aj_step *s)
 
 static bool plain(const char *path)
 {
-	if (!*path || strlen(path) >= PATH_MAX)
+	path += *path == '/'; /* in the main repository; aj_change_side() knows no other absolute path */
+	if (!*path || strlen(path) >= PATH_MAX - 1)
 		return false;
 	for (const char *at = path; *at; at += strcspn(at, "/") + 1) {
 		if (!aj_path_part_valid(at, strcspn(at, "/")))

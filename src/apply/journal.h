@@ -37,7 +37,7 @@ struct aj_step {
 	uint64_t dev, ino; /* of what was there, and its size and time */
 	uint64_t bytes;
 	int64_t mtime_ns;
-	const char *path; /* relative, plain */
+	const char *path; /* plain: relative to the workspace, or absolute in the main repository */
 };
 
 /* One step, written and read; a NUL ends it. False: the text is no step. `text` must outlive the step. */

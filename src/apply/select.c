@@ -7,10 +7,9 @@
 
 #include "base/path.h"
 
-/* Is the change itself below `path`? */
-static bool covers(const char *path, const char *change)
+bool aj_select_covers(const char *path, const char *change)
 {
-	return strcmp(path, ".") == 0 || aj_path_within(change, path);
+	return strcmp(path, ".") == 0 ? change[0] != '/' : aj_path_within(change, path);
 }
 
 /* A new folder is needed by what is wanted below it. */
@@ -28,7 +27,7 @@ static bool in_unit(const struct aj_change *c, const char *path)
 bool aj_select_names(const char *path, const struct aj_change *c)
 {
 	/* `.` is no name of a place, even of one whose name is a single letter. */
-	return covers(path, c->path) && (!c->held || (strcmp(path, ".") != 0 && strlen(path) >= c->held_bytes));
+	return aj_select_covers(path, c->path) && (!c->held || (strcmp(path, ".") != 0 && strlen(path) >= c->held_bytes));
 }
 
 enum aj_selected aj_select(struct aj_selection *s, const struct aj_change *c)
@@ -36,7 +35,7 @@ enum aj_selected aj_select(struct aj_selection *s, const struct aj_change *c)
 	enum aj_selected found = s->how->paths_count ? AJ_SELECTED_NOT : c->held ? AJ_SELECTED_BUT_HELD : AJ_SELECTED;
 	for (size_t i = 0; i < s->how->paths_count; i++) {
 		const char *path = s->how->paths[i];
-		bool whole = covers(path, c->path);
+		bool whole = aj_select_covers(path, c->path);
 		s->met[i] |= whole;
 		if (in_unit(c, path)) {
 			if (whole)

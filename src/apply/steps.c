@@ -38,7 +38,10 @@ static int open_parent(struct aj_applying *a)
 	if (aj_steps_flush(a, false) < 0)
 		return -1;
 	aj_close(&a->parent);
-	a->parent = aj_beneath_open_here(a->s->workspace, folder, O_PATH | O_DIRECTORY);
+	struct aj_change_side side = aj_change_side(a->s, folder);
+	if (side.host < 0)
+		return aj_step_fail(a, EINVAL, "a path outside of the workspace and of its main repository:");
+	a->parent = aj_beneath_open_here(side.host, side.path, O_PATH | O_DIRECTORY);
 	if (a->parent >= 0)
 		memcpy(a->parent_path, folder, sizeof folder);
 	else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
@@ -68,6 +71,12 @@ int aj_steps_each(struct aj_applying *a, unsigned pass, bool backward, int (*fn)
 	return 0;
 }
 
+int aj_step_place(const struct aj_applying *a)
+{
+	struct aj_change_side side = aj_change_side(a->s, a->step.path);
+	return aj_node_place(side.view, side.path, true);
+}
+
 struct stat aj_step_stat(const struct aj_applying *a, const char *name)
 {
 	struct stat st;
@@ -85,7 +94,9 @@ int aj_steps_flush(struct aj_applying *a, bool end)
 {
 	bool each = a->j.count <= FLUSH_EACH;
 	if (end && !each)
-		return syncfs(a->s->workspace) < 0 ? aj_step_fail(a, errno, "flush the file system of") : 0;
+		return syncfs(a->s->workspace) < 0 || (a->s->repository >= 0 && syncfs(a->s->repository) < 0)
+		         ? aj_step_fail(a, errno, "flush the file system of")
+		         : 0;
 	if (!each || !a->dirty || a->parent < 0)
 		return 0;
 	a->dirty = false;
@@ -130,7 +141,7 @@ int aj_steps_mark(struct aj_applying *a, bool settled)
 			return -1;
 		struct stat now = missing ? (struct stat){ 0 } : aj_step_stat(a, a->at), view;
 		if (a->step.op != AJ_STEP_LOCK && settled) {
-			cleanup_fd int place = aj_node_place(a->s->view, a->step.path, true);
+			cleanup_fd int place = aj_step_place(a);
 			bool there = place >= 0 && fstat(place, &view) == 0 && a->step.op != AJ_STEP_DELETE;
 			aj_marks_set_settled(&marks[count++], a->step.path, there ? aj_node_ctime_ns(&view) : 0);
 		}

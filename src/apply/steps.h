@@ -10,7 +10,7 @@ struct aj_applying {
 	struct aj_change_state *s;
 	struct aj_journal j;
 	struct aj_error *err;
-	int parent; /* the folder of the last step, in the workspace; -1: none yet */
+	int parent; /* the folder of the last step, on the host; -1: none yet */
 	char parent_path[PATH_MAX];
 	bool dirty; /* and something in it was renamed */
 	char room[AJ_STEP_BYTES];
@@ -35,6 +35,8 @@ int aj_steps_mark(struct aj_applying *a, bool settled);
 int aj_step_load(struct aj_applying *a, size_t index);
 /* Call `fn` for each step of a pass (AJ_PASSES: of all) whose folder is there, in their order or backward. -1 with err. */
 int aj_steps_each(struct aj_applying *a, unsigned pass, bool backward, int (*fn)(struct aj_applying *a));
+/* O_PATH descriptor of the new content, in the run's tree; -1 with errno. */
+int aj_step_place(const struct aj_applying *a);
 /* The state of a name in the step's folder; st_mode 0: absent. */
 struct stat aj_step_stat(const struct aj_applying *a, const char *name);
 /* Is it what the journal says was in the place? */

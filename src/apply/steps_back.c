@@ -42,7 +42,7 @@ static bool is_ours(const struct aj_applying *a)
 {
 	char one[PATH_MAX], two[PATH_MAX];
 	struct stat st, now;
-	cleanup_fd int place = aj_node_place(a->s->view, a->step.path, true);
+	cleanup_fd int place = aj_step_place(a);
 	cleanup_fd int there = aj_beneath_open_here(a->parent, a->at, O_PATH);
 	if (place < 0 || there < 0 || fstat(place, &st) < 0 || fstat(there, &now) < 0 || ((st.st_mode ^ now.st_mode) & S_IFMT))
 		return false;

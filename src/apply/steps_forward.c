@@ -52,7 +52,7 @@ static int stage_put(struct aj_applying *a)
 	struct stat st;
 	if (unlinkat(a->parent, a->fresh, 0) < 0 && errno != ENOENT)
 		return aj_step_fail(a, errno, "remove an unfinished copy of");
-	cleanup_fd int place = aj_node_place(a->s->view, a->step.path, true);
+	cleanup_fd int place = aj_step_place(a);
 	if (place < 0 || fstat(place, &st) < 0)
 		return aj_step_fail(a, errno, "find the new content of");
 	if ((st.st_mode ^ a->step.mode) & S_IFMT)

@@ -96,12 +96,46 @@ void aj_git_index_hold(const struct aj_walk *w, struct aj_change *c)
 	struct stat st;
 	if (!S_ISREG(c->is.st_mode) || (strcasecmp(name, "index") != 0 && strncasecmp(name, "sharedindex.", 12) != 0))
 		return;
-	cleanup_fd int place = aj_node_place(w->s->view, c->path, !w->s->running);
+	struct aj_change_side side = aj_change_side(w->s, c->path);
+	cleanup_fd int place = aj_node_place(side.view, side.path, !w->s->running);
 	cleanup_fd int fd = place < 0 ? -1 : aj_node_open_place(place, !w->s->running, &st);
 	if (fd >= 0 && aj_gitindex_file_plain(fd))
 		return;
 	c->held = "by its paths git may write into a repository or out of the working tree, at the next `git restore .`";
 	c->held_bytes = strlen(c->path);
+}
+
+/* --- a change --- */
+
+/* Is the change held, and is it a part of a repository that is applied whole? */
+void aj_walk_judge(const struct aj_walk *w, struct aj_change *c)
+{
+	const struct aj_git_unit *unit = w->unit;
+	if (unit && unit->main) {
+		aj_main_judge(w, c);
+		return;
+	}
+	const char *below = unit ? c->path + unit->bytes + (c->path[unit->bytes] == '/') : NULL;
+	if (below && c->is.st_mode && aj_git_lock(below)) { /* the repository is whole without it */
+		c->refused = c->refused ? c->refused : "git has left this lock file: with it, git of the host would refuse to work";
+		return;
+	}
+	if (unit && unit->mixed && unit->made && *below) {
+		c->held = "git takes the folder for a repository by it";
+		c->held_bytes = (size_t)(below - c->path) + strcspn(below, "/");
+		return;
+	}
+	aj_change_hold(c, below, w->s);
+	if (below && !c->held)
+		aj_git_index_hold(w, c);
+	if (!unit || unit->bytes == 0 || (unit->mixed && unit->made) || (!unit->made && c->held))
+		return;
+	c->unit_bytes = unit->bytes;
+	if (unit->scanning)
+		return;
+	c->held = unit->held;
+	c->held_bytes = c->held ? unit->bytes : 0;
+	c->conflict = c->conflict ? c->conflict : unit->conflict;
 }
 
 /* --- as a whole --- */

@@ -10,10 +10,13 @@ struct aj_git_unit {
 	size_t bytes;         /* of the path: it ends with the folder's name; 0: the workspace itself */
 	bool made;            /* the workspace has none here */
 	bool mixed;           /* its folder is not called `.git`: what does not have one of git's own names is no part of it */
+	bool main;            /* the main repository of a linked worktree, which main_unit.c judges */
 	bool scanning;        /* this walk only looks for conflicts */
 	bool moved;           /* something in it is no change but that of a held file */
 	const char *conflict; /* for all of it */
 	const char *held;
+	const char *refused; /* in a main repository: all of it is refused, since one of its parts is */
+	struct aj_main *whole; /* of a main repository; NULL: of another one */
 };
 
 struct aj_walk {
@@ -47,6 +50,13 @@ struct aj_folder {
 int aj_walk_entry(struct aj_walk *w, const struct aj_pair *p);
 /* Everything in the folder. 1: something in it has a path that is too long. */
 int aj_walk_names(struct aj_walk *w, const struct aj_folder *folder);
+/* Everything in two trees, which are open. */
+int aj_walk_top(struct aj_walk *w, int view, int work);
+/* The main repository of a linked worktree, beside the workspace. */
+int aj_walk_main(struct aj_walk *w);
+/* Is the change held, refused or in conflict, and a part of a repository that is applied whole? The second one: in a main repository. */
+void aj_walk_judge(const struct aj_walk *w, struct aj_change *c);
+void aj_main_judge(const struct aj_walk *w, struct aj_change *c);
 /* The same for an entry `.git` and for a folder that is a repository by its entries: looked at as a whole first. */
 int aj_walk_git(struct aj_walk *w, const struct aj_pair *p);
 int aj_walk_repository(struct aj_walk *w, struct aj_git_unit *unit, const struct aj_folder *folder);

@@ -113,14 +113,14 @@ static ssize_t read_side(const struct side *s, char *out, size_t room, uint64_t 
 	return (ssize_t)bytes;
 }
 
-static int open_side(const struct part *p, int top, bool force, const struct stat *expected, struct side *ret)
+static int open_side(const struct part *p, int top, const char *path, bool force, const struct stat *expected, struct side *ret)
 {
 	struct stat st;
 	char begin[TEXT_LOOKED_AT];
 	*ret = (struct side){ .fd = -1 };
 	if (!S_ISREG(expected->st_mode) && !S_ISLNK(expected->st_mode))
 		return 0;
-	cleanup_fd int place = aj_node_place(top, p->path, force);
+	cleanup_fd int place = aj_node_place(top, path, force);
 	if (place < 0 || fstat(place, &st) < 0 || ((st.st_mode ^ expected->st_mode) & S_IFMT))
 		return aj_fail(p->err, AJ_EXIT_SETUP, "changes", errno, "read `%s`", p->path);
 	ret->mode = st.st_mode;
@@ -287,9 +287,10 @@ int aj_patch(struct aj_change_state *state, const struct aj_change *c, aj_patch_
 		abort();
 	*p = (struct part){ .put = each, .arg = arg, .err = err, .path = c->path };
 	quote(p);
-	int result = open_side(p, state->workspace, false, &c->was, &was);
+	struct aj_change_side side = aj_change_side(state, c->path);
+	int result = open_side(p, side.host, side.path, false, &c->was, &was);
 	if (result == 0)
-		result = open_side(p, state->view, !state->running, &c->is, &is);
+		result = open_side(p, side.view, side.path, !state->running, &c->is, &is);
 	if (result == 0 && S_ISREG(was.mode) && S_ISREG(is.mode))
 		result = put_changed(p, &was, &is, c->kind != AJ_CHANGE_MODE);
 	else if (result == 0)

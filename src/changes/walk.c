@@ -28,9 +28,17 @@ bool aj_changed_since(const struct aj_change_state *s, const char *path, const s
 {
 	struct aj_base_entry copied;
 	long long ns = aj_node_ctime_ns(st);
-	bool other = s->record.copy ? !aj_base_find(&s->base, path, &copied) || copied.ctime_ns != ns || copied.ino != st->st_ino
+	struct aj_change_side side = aj_change_side(s, path);
+	bool other = s->record.copy ? !aj_base_find(side.base, side.path, &copied) || copied.ctime_ns != ns || copied.ino != st->st_ino
 	                            : ns > s->record.started_ns - TICK_NS;
 	return other && !aj_marks_ours(&s->marks, path, ns);
+}
+
+/* The entry at w->path in the list of what was copied. */
+static bool find_copied(const struct aj_walk *w, struct aj_base_entry *ret)
+{
+	struct aj_change_side side = aj_change_side(w->s, w->path);
+	return aj_base_find(side.base, side.path, ret);
 }
 
 /* Was the entry made of one that the workspace had? */
@@ -38,7 +46,7 @@ static bool copied_up(const struct aj_walk *w, const struct aj_pair *p)
 {
 	struct aj_base_entry copied;
 	if (w->s->record.copy)
-		return aj_base_find(&w->s->base, w->path, &copied);
+		return find_copied(w, &copied);
 	return aj_upper_was_copied_up(p->view, p->name, p->is.st_mode, !w->s->running);
 }
 
@@ -66,33 +74,6 @@ static const char *never(const struct aj_pair *p)
 	                                      : NULL;
 }
 
-/* Is the change held, and is it a part of a repository that is applied whole? */
-static void judge(const struct aj_walk *w, struct aj_change *c)
-{
-	const struct aj_git_unit *unit = w->unit;
-	const char *below = unit ? c->path + unit->bytes + (c->path[unit->bytes] == '/') : NULL;
-	if (below && c->is.st_mode && aj_git_lock(below)) { /* the repository is whole without it */
-		c->refused = c->refused ? c->refused : "git has left this lock file: with it, git of the host would refuse to work";
-		return;
-	}
-	if (unit && unit->mixed && unit->made && *below) {
-		c->held = "git takes the folder for a repository by it";
-		c->held_bytes = (size_t)(below - c->path) + strcspn(below, "/");
-		return;
-	}
-	aj_change_hold(c, below, w->s);
-	if (below && !c->held)
-		aj_git_index_hold(w, c);
-	if (!unit || unit->bytes == 0 || (unit->mixed && unit->made) || (!unit->made && c->held))
-		return;
-	c->unit_bytes = unit->bytes;
-	if (unit->scanning)
-		return;
-	c->held = unit->held;
-	c->held_bytes = c->held ? unit->bytes : 0;
-	c->conflict = c->conflict ? c->conflict : unit->conflict;
-}
-
 /* Was this state of the entry applied, or discarded? */
 static bool is_settled(const struct aj_walk *w, const struct aj_pair *p)
 {
@@ -108,7 +89,7 @@ static int tell(struct aj_walk *w, const struct aj_pair *p, enum aj_change_kind 
 		return 0;
 	if (!c.conflict && aj_marks_conflict(&w->s->marks, w->path))
 		c.conflict = "the host had changed it before a later run went on with it";
-	judge(w, &c);
+	aj_walk_judge(w, &c);
 	if (p->is.st_mode & (S_ISUID | S_ISGID) && !S_ISDIR(p->is.st_mode))
 		c.note = "its setuid or setgid bit is not applied";
 	else if (p->twin)
@@ -285,10 +266,10 @@ static bool untouched(struct aj_walk *w, const struct aj_pair *p)
 	if (!w->s->record.copy)
 		return false;
 	if (!p->is.st_mode) /* the host has made it since, in a folder that the view has as well */
-		return p->view >= 0 && !aj_base_find(&w->s->base, w->path, &copied);
+		return p->view >= 0 && !find_copied(w, &copied);
 	if (!S_ISDIR(p->is.st_mode))
 		return aj_node_ctime_ns(&p->is) < w->s->record.started_ns - TICK_NS;
-	if (p->was.st_mode || !aj_base_find(&w->s->base, w->path, &copied))
+	if (p->was.st_mode || !find_copied(w, &copied))
 		return false;
 	w->each = note_one; /* the host has removed the folder: is there anything in it that it could not know? */
 	w->arg = &any;
@@ -304,7 +285,7 @@ static bool mode_changed(const struct aj_walk *w, const struct aj_pair *p)
 	struct aj_base_entry copied;
 	if (same_mode(p))
 		return false;
-	return !w->s->record.copy || !aj_base_find(&w->s->base, w->path, &copied) || ((p->is.st_mode ^ copied.mode) & 0777);
+	return !w->s->record.copy || !find_copied(w, &copied) || ((p->is.st_mode ^ copied.mode) & 0777);
 }
 
 int aj_walk_entry(struct aj_walk *w, const struct aj_pair *p)
@@ -336,15 +317,21 @@ int aj_walk_entry(struct aj_walk *w, const struct aj_pair *p)
 	return result > 0 ? tell(w, p, AJ_CHANGE_MODIFIED, NULL, why) : result;
 }
 
+int aj_walk_top(struct aj_walk *w, int view, int work)
+{
+	w->hidden = !shows_through(w->s, view);
+	return walk_folder(w, view, work, !w->hidden);
+}
+
 int aj_changes_walk(struct aj_change_state *state, aj_change_fn *each, void *arg, struct aj_error *err)
 {
 	struct aj_walk *w = calloc(1, sizeof *w);
 	if (!w)
 		abort();
 	*w = (struct aj_walk){ .s = state, .each = each, .arg = arg, .err = err };
-	w->hidden = !shows_through(state, state->view);
-	bool merged = !w->hidden;
-	int result = walk_folder(w, state->view, state->workspace, merged);
+	int result = aj_walk_top(w, state->view, state->workspace);
+	if (result >= 0 && state->repository_view >= 0)
+		result = aj_walk_main(w);
 	free(w);
 	return result < 0 ? -1 : 0;
 }

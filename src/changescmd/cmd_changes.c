@@ -86,17 +86,19 @@ static int parse(struct aj_changes_args *a, int takes, int argc, char **argv, st
 	return 0;
 }
 
-/* A caller's paths become relative to the workspace, and plain. */
-static int plain_paths(struct aj_changes_args *a, const char *workspace, struct aj_error *err)
+/* A caller's paths become relative to the workspace, and plain; those in the main repository stay absolute. */
+static int plain_paths(struct aj_changes_args *a, const struct aj_change_record *r, struct aj_error *err)
 {
 	for (size_t i = 0; i < a->paths_count; i++) {
-		const char *word = a->paths[i], *rest = word[0] == '/' ? aj_path_rest(word, workspace) : word;
+		const char *word = a->paths[i], *rest = word[0] == '/' ? aj_path_rest(word, r->workspace) : word;
+		bool repository = !rest && *r->repository && aj_path_within(word, r->repository);
+		rest = repository ? word : rest;
 		if (!*word || !rest)
 			return refuse_word(err, "not a path in the workspace:", word);
 		for (const char *at = rest; *at; at += strcspn(at, "/"), at += strspn(at, "/"))
 			if (strcspn(at, "/") == 2 && strncmp(at, "..", 2) == 0)
 				return refuse_word(err, "a path with `..`:", word);
-		const char *plain = aj_path_simplify(aj_printf(a->arena, "/%s", rest), a->arena) + 1;
+		const char *plain = aj_path_simplify(aj_printf(a->arena, "/%s", rest), a->arena) + !repository;
 		if (strlen(plain) >= 4096)
 			return refuse_word(err, "a path that is too long:", "PATH");
 		a->paths[i] = *plain ? plain : ".";
@@ -107,7 +109,7 @@ static int plain_paths(struct aj_changes_args *a, const char *workspace, struct 
 static int run_on(size_t sub, struct aj_changes_args *a, int all, struct aj_change_state *s, struct aj_error *err)
 {
 	bool discard = strcmp(subcommands[sub].name, "discard") == 0, apply = strcmp(subcommands[sub].name, "apply") == 0;
-	if (aj_change_state_open(all, a->id, s, err) < 0 || plain_paths(a, s->record.workspace, err) < 0)
+	if (aj_change_state_open(all, a->id, s, err) < 0 || plain_paths(a, &s->record, err) < 0)
 		return -1;
 	if ((discard || apply) && aj_change_state_lock(s, err) < 0)
 		return -1;

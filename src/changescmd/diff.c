@@ -79,7 +79,7 @@ static int on_change(void *arg, const struct aj_change *c)
 	struct diff *d = arg;
 	bool wanted = d->args->paths_count == 0;
 	for (size_t i = 0; i < d->args->paths_count && !wanted; i++)
-		wanted = strcmp(d->args->paths[i], ".") == 0 || aj_path_within(c->path, d->args->paths[i]);
+		wanted = aj_select_covers(d->args->paths[i], c->path);
 	if (!wanted || c->refused || left_out(d, c))
 		return 0;
 	if (aj_patch(d->state, c, print_part, d, d->err) < 0)

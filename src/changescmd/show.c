@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
+#include "apply/select.h"
 #include "changes/walk.h"
 #include "changescmd/changescmd.h"
 #include "terminal/findings.h"
@@ -27,7 +27,7 @@ static bool is_wanted(const struct aj_changes_args *args, const char *path)
 {
 	bool found = args->paths_count == 0;
 	for (size_t i = 0; i < args->paths_count && !found; i++)
-		found = strcmp(args->paths[i], ".") == 0 || aj_path_within(path, args->paths[i]);
+		found = aj_select_covers(args->paths[i], path);
 	return found;
 }
 

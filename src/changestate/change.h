@@ -16,7 +16,7 @@ enum aj_change_kind {
 };
 
 struct aj_change {
-	const char *path; /* relative to the workspace, as many bytes as the name has */
+	const char *path; /* relative to the workspace, or absolute in the main repository of a linked worktree; as many bytes as the name has */
 	enum aj_change_kind kind;
 	struct stat was, is;  /* in the workspace now, and in the view; st_mode 0: absent */
 	const char *conflict; /* the host's own change since; NULL: none */

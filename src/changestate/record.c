@@ -69,6 +69,24 @@ static const char *read_protect(json_t *list, struct aj_arena *arena, struct aj_
 	return NULL;
 }
 
+/* The main repository of a linked worktree. Without `repository` the run had no view of it. */
+static const char *read_repository(json_t *record, struct aj_arena *arena, struct aj_change_record *ret)
+{
+	ret->repository = text_of(record, "repository", arena);
+	ret->worktree = text_of(record, "worktree", arena);
+	ret->repository_device = (uint64_t)json_integer_value(json_object_get(record, "repository_device"));
+	ret->repository_inode = (uint64_t)json_integer_value(json_object_get(record, "repository_inode"));
+	ret->worktree_inode = (uint64_t)json_integer_value(json_object_get(record, "worktree_inode"));
+	if (!*ret->repository)
+		return NULL;
+	if (!plain_absolute(ret->repository) || aj_path_within(ret->repository, ret->workspace) ||
+	    aj_path_within(ret->workspace, ret->repository))
+		return "`repository` is no absolute path in plain form beside the workspace";
+	if (!aj_path_part_valid(ret->worktree, strlen(ret->worktree)) || strchr(ret->worktree, '/'))
+		return "`worktree` is no name";
+	return ret->repository_inode && ret->worktree_inode ? NULL : "`repository_inode` or `worktree_inode` is missing";
+}
+
 static const char *read_members(json_t *record, struct aj_arena *arena, struct aj_change_record *ret)
 {
 	const char *mode = json_string_value(json_object_get(record, "mode"));
@@ -96,7 +114,8 @@ static const char *read_members(json_t *record, struct aj_arena *arena, struct a
 		return "`workspace` is no absolute path in plain form";
 	if (!ret->inode)
 		return "`inode` is missing";
-	return read_protect(json_object_get(record, "protected"), arena, ret);
+	const char *why = read_repository(record, arena, ret);
+	return why ? why : read_protect(json_object_get(record, "protected"), arena, ret);
 }
 
 int aj_change_record_read(const char *text, size_t bytes, struct aj_arena *arena, struct aj_change_record *ret, struct aj_error *err)

@@ -16,6 +16,10 @@ struct aj_change_record {
 	const char *policy, *command;    /* the command's words, with blanks between; may be "" */
 	int64_t started_ns, ended_ns;    /* CLOCK_REALTIME; ended_ns 0: the end was not written */
 	uint64_t device, inode;          /* of the workspace */
+	/* The git folder of the main repository, where the workspace is a linked worktree and the run had a view of that folder, too: its path,
+	 * "" where it had none, and the name of the worktree in it. */
+	const char *repository, *worktree;
+	uint64_t repository_device, repository_inode, worktree_inode; /* of that folder, and of worktrees/NAME in it */
 	const char *const *protect;      /* places of filesystem.protect */
 	size_t protect_count;
 };

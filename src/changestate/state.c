@@ -15,6 +15,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/lock.h"
+#include "base/path.h"
 #include "host/state.h"
 #include "tree/node.h"
 #include "tree/remove.h"
@@ -113,32 +114,57 @@ int aj_change_state_open(int all, const char *id, struct aj_change_state *ret, s
 	return 0;
 }
 
-/* Without it a copy is not complete. */
-static int read_base(struct aj_change_state *s, struct aj_error *err)
+/* The run's tree in `dir`, and the list without which a copy is not complete. */
+static int open_view(struct aj_change_state *s, int dir, int *view, struct aj_base *base, struct aj_error *err)
 {
 	struct stat st;
-	int fd = aj_node_open_file(s->dir, "base", false, &st);
-	return fd < 0 || aj_base_read(&s->base, fd) < 0 ? fail(err, errno, "read the list of what was copied for", s->id) : 0;
+	*view = aj_node_open_folder(dir, s->record.copy ? "copy" : "upper", !s->running);
+	if (*view < 0)
+		return fail(err, errno, "open the files of", s->id);
+	if (!s->record.copy)
+		return 0;
+	int fd = aj_node_open_file(dir, "base", false, &st);
+	return fd < 0 || aj_base_read(base, fd) < 0 ? fail(err, errno, "read the list of what was copied for", s->id) : 0;
+}
+
+/* The folder of the host: the one that the run had. */
+static int open_folder(const char *path, uint64_t device, uint64_t inode, const char *which, int *ret, struct aj_error *err)
+{
+	struct stat st;
+	*ret = aj_beneath_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
+	if (*ret < 0 || fstat(*ret, &st) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "open the %s `%s`", which, path);
+	if (st.st_dev == device && st.st_ino == inode)
+		return 0;
+	aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "another folder lies in the place of the %s `%s`", which, path);
+	aj_advise(err, "the changes were made to the folder that was there during the run: put it back, or discard the changes");
+	return -1;
 }
 
 int aj_change_state_trees(struct aj_change_state *s, struct aj_error *err)
 {
-	struct stat st;
-	const char *path = s->record.workspace;
-	s->view = aj_node_open_folder(s->dir, s->record.copy ? "copy" : "upper", !s->running);
-	if (s->view < 0)
+	const struct aj_change_record *r = &s->record;
+	if (open_view(s, s->dir, &s->view, &s->base, err) < 0 ||
+	    open_folder(r->workspace, r->device, r->inode, "workspace", &s->workspace, err) < 0)
+		return -1;
+	if (!*r->repository)
+		return 0;
+	cleanup_fd int dir = aj_beneath_open_here(s->dir, AJ_CHANGES_REPOSITORY, O_RDONLY | O_DIRECTORY);
+	if (dir < 0)
 		return fail(err, errno, "open the files of", s->id);
-	if (s->record.copy && read_base(s, err) < 0)
-		return -1;
-	s->workspace = aj_beneath_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
-	if (s->workspace < 0 || fstat(s->workspace, &st) < 0)
-		return fail(err, errno, "open the workspace", path);
-	if (st.st_dev != s->record.device || st.st_ino != s->record.inode) {
-		fail(err, 0, "another folder lies in the place of the workspace", path);
-		aj_advise(err, "the changes were made to the folder that was there during the run: put it back, or discard the changes");
-		return -1;
-	}
-	return 0;
+	return open_view(s, dir, &s->repository_view, &s->repository_base, err) < 0
+	         ? -1
+	         : open_folder(r->repository, r->repository_device, r->repository_inode, "main repository", &s->repository, err);
+}
+
+struct aj_change_side aj_change_side(const struct aj_change_state *s, const char *path)
+{
+	if (path[0] != '/')
+		return (struct aj_change_side){ s->view, s->workspace, &s->base, path };
+	const char *rest = s->record.repository && *s->record.repository ? aj_path_rest(path, s->record.repository) : NULL;
+	if (!rest)
+		return (struct aj_change_side){ -1, -1, &s->repository_base, path };
+	return (struct aj_change_side){ s->repository_view, s->repository, &s->repository_base, *rest ? rest + 1 : "." };
 }
 
 int aj_change_state_lock(struct aj_change_state *s, struct aj_error *err)
@@ -161,8 +187,11 @@ void aj_change_state_close(struct aj_change_state *s)
 	aj_close(&s->lock);
 	aj_close(&s->view);
 	aj_close(&s->workspace);
+	aj_close(&s->repository_view);
+	aj_close(&s->repository);
 	aj_marks_free(&s->marks);
 	aj_base_free(&s->base);
+	aj_base_free(&s->repository_base);
 	aj_arena_free(&s->arena);
 }
 

@@ -78,8 +78,8 @@ static void warn_unprotected(const struct aj_plan *plan, const struct aj_policy 
 	}
 }
 
-/* Git works in a linked worktree by its main repository. Without it git finds no repository; and no layer covers it, so that under one what
- * reads works, and a commit fails in the middle of a run. */
+/* Git works in a linked worktree by its main repository. Without it git finds no repository; and where one of the two lies in the other, no
+ * layer covers it, so that what reads works, and a commit fails in the middle of a run. */
 static void warn_main_repository(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
                                  struct aj_arena *arena)
 {
@@ -87,8 +87,8 @@ static void warn_main_repository(const struct aj_plan *plan, const struct aj_pol
 	if (unseen && aj_plan_match_path(plan, unseen).kind != AJ_MATCH_HOST)
 		fprintf(stderr, "agentjail: the workspace is a linked worktree, whose main repository `%s` is not in the jail: git finds no repository there; a policy with `filesystem.worktree = true` shows it\n",
 		        aj_line(arena, unseen));
-	if (path && (policy->workspace == AJ_WORKSPACE_OVERLAY || policy->workspace == AJ_WORKSPACE_COPY))
-		fprintf(stderr, "agentjail: the workspace is a linked worktree, whose main repository `%s` is read-only for this run: git can read it, and a commit, a branch or a stash fails; `--workspace-mode rw` lets git write there\n",
+	if (path && plan->apart && !plan->apart_repository)
+		fprintf(stderr, "agentjail: the workspace is a linked worktree, whose main repository `%s` is read-only for this run, since one of the two lies in the other: git can read it, and a commit, a branch or a stash fails; `--workspace-mode rw` lets git write there\n",
 		        aj_line(arena, path));
 }
 

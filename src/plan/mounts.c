@@ -227,19 +227,36 @@ static int home(struct aj_plan *plan, struct aj_arena *arena, const struct aj_po
 	return 0;
 }
 
-/* Shown at its own path, which the worktree's `.git` file names; read-only where the workspace's changes are kept apart. */
+/* Changes of the main repository can be kept apart like those of the workspace, where neither of the two lies in the other. */
+static bool keeps_apart(const struct aj_policy *policy, const struct aj_request *request)
+{
+	bool apart = policy->workspace == AJ_WORKSPACE_OVERLAY || policy->workspace == AJ_WORKSPACE_COPY;
+	return apart && request->main_repository && request->worktree && !aj_path_within(request->main_repository, request->workspace) &&
+	       !aj_path_within(request->workspace, request->main_repository);
+}
+
+/* Shown at its own path, which the worktree's `.git` file names. */
 static int main_repository(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
                            const struct aj_request *request, struct aj_error *err)
 {
 	struct aj_bind bind = { .source = request->main_repository,
 		                .target = request->main_repository,
 		                .writable = policy->workspace == AJ_WORKSPACE_READ_WRITE };
+	bool apart = keeps_apart(policy, request);
+	const char *why = bind.writable ? "the main repository of a linked worktree; changes in it are permanent"
+	                : !apart        ? "the main repository of a linked worktree"
+	                : policy->workspace == AJ_WORKSPACE_COPY
+	                  ? "a copy of the main repository of a linked worktree"
+	                  : "the main repository of a linked worktree, below a layer that takes all changes";
 	plan->main_repository = bind.writable ? bind.source : NULL;
-	return bind.source ? add_bind(plan, arena, request, &bind, true,
-	                              bind.writable ? "the main repository of a linked worktree; changes in it are permanent"
-	                                            : "the main repository of a linked worktree",
-	                              err)
-	                   : 0;
+	plan->apart_repository = apart ? bind.source : NULL;
+	plan->worktree = apart ? request->worktree : NULL;
+	bind.writable |= apart;
+	if (bind.source && add_bind(plan, arena, request, &bind, true, why, err) < 0)
+		return -1;
+	if (apart)
+		plan->mounts.items[plan->mounts.count - 1].flags |= policy->workspace == AJ_WORKSPACE_COPY ? AJ_COPIED : AJ_LAYERED;
+	return 0;
 }
 
 /* The policy's binds before the caller's, so that the caller's cover them where both name one target. */

@@ -108,6 +108,9 @@ struct aj_plan {
 	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */
 	const char *apart; /* host path of a workspace whose changes are kept apart from it; NULL: none. An addition of aj_view_open() to the plan: */
 	const char *changes; /* the host folder that takes these changes */
+	/* The main repository of a workspace whose changes are kept apart, and which is a linked worktree: its own changes are kept apart with
+	 * them. NULL: there is none, or it is only read. The name of the worktree in it; and, of aj_view_open(), the folder that takes them. */
+	const char *apart_repository, *worktree, *repository_changes;
 	const char *main_repository; /* of a writable workspace that is a linked worktree: also writable, except for its places of `protect`; or NULL */
 	uint64_t workspace_bytes, workspace_files; /* how much it may grow; 0: without a limit */
 	bool quarantine;                           /* at the end, new files that the host may obey are renamed aside */
@@ -198,7 +201,7 @@ static inline bool aj_plan_unheld(const struct aj_plan *plan, const struct aj_mo
 {
 	return aj_mount_is_shared(m) && !(plan->workspace_at && strcmp(m->target, plan->workspace_at) == 0) &&
 	       !(plan->home_source && strcmp(m->target, plan->home) == 0) &&
-	       !(plan->main_repository && strcmp(m->target, plan->main_repository) == 0);
+	       !(plan->main_repository && strcmp(m->target, plan->main_repository) == 0) && !(m->flags & (AJ_LAYERED | AJ_COPIED));
 }
 
 /* Are the inodes below this row the host's? Then a connect, an open of a FIFO or a lock there reaches the host's own sockets, FIFOs and

@@ -45,9 +45,14 @@ struct copy {
 	size_t path_bytes;
 };
 
+static const char *name_of(const struct copy *c)
+{
+	return c->job->name ? c->job->name : "the workspace";
+}
+
 static int fail(struct copy *c, int errnum, const char *what)
 {
-	aj_fail(c->err, AJ_EXIT_SETUP, "copy", errnum, "%s `%s` of the workspace", what, c->path_bytes ? c->path : ".");
+	aj_fail(c->err, AJ_EXIT_SETUP, "copy", errnum, "%s `%s` of %s", what, c->path_bytes ? c->path : ".", name_of(c));
 	if (errnum == ENOSPC || errnum == EDQUOT)
 		aj_advise(c->err, "make room in the state directory, name another one with XDG_STATE_HOME, or use --workspace-mode overlay");
 	return -1;
@@ -55,7 +60,7 @@ static int fail(struct copy *c, int errnum, const char *what)
 
 static int refuse(struct copy *c, const char *why)
 {
-	aj_fail(c->err, AJ_EXIT_SETUP, "copy", 0, "the workspace is not copied: %s (%llu files and %llu MiB so far)", why,
+	aj_fail(c->err, AJ_EXIT_SETUP, "copy", 0, "%s is not copied: %s (%llu files and %llu MiB so far)", name_of(c), why,
 	        (unsigned long long)c->done->files, (unsigned long long)c->done->bytes >> 20);
 	aj_advise(c->err, "use --workspace-mode overlay, which copies a file when it is changed, --workspace-mode rw, which changes the folder "
 	                  "itself, or a smaller folder");
@@ -113,7 +118,7 @@ static int keep_limits(struct copy *c)
 	if (signal_waits())
 		return refuse(c, "a signal came");
 	if (c->job->progress && now_us > c->told_us) {
-		snprintf(text, sizeof text, "copying the workspace: %llu files, %llu MiB so far",
+		snprintf(text, sizeof text, "copying %s: %llu files, %llu MiB so far", name_of(c),
 		         (unsigned long long)c->done->files, (unsigned long long)c->done->bytes >> 20);
 		c->job->progress(text);
 		c->told_us = now_us + PROGRESS_US;

@@ -23,7 +23,8 @@ struct aj_copied {
 };
 
 struct aj_copy_job {
-	int from;  /* the workspace */
+	int from;         /* the workspace, or another folder */
+	const char *name; /* for messages; NULL: the workspace */
 	int to;    /* an empty folder that gets the copy */
 	int list;  /* an empty file that gets the list */
 	bool give; /* all of the copy belongs to `uid` and `gid` */

@@ -13,17 +13,31 @@
 #include "view/inner.h"
 #include "view/trim.h"
 
+/* Has the earlier run the same main repository, or none like this one? */
+static bool same_repository(const struct aj_view *a, const struct aj_change_record *r)
+{
+	const struct aj_view_record *now = &a->record;
+	return now->repository ? strcmp(r->repository, now->repository) == 0 && strcmp(r->worktree, a->plan.worktree) == 0 &&
+	                                 r->repository_inode == now->repository_inode && r->repository_device == now->repository_device &&
+	                                 r->worktree_inode == now->worktree_inode
+	                       : !*r->repository;
+}
+
 /* -1 with err: the changes are no beginning of this run. */
 static int check_fit(const struct aj_view *a, const struct aj_change_state *s, struct aj_error *err)
 {
 	const struct aj_change_record *r = &s->record;
 	struct stat st;
-	if (fstat(a->workspace, &st) < 0 || strcmp(r->workspace, a->plan.apart) != 0 || r->device != st.st_dev || r->inode != st.st_ino) {
+	if (fstat(a->workspace.folder, &st) < 0 || strcmp(r->workspace, a->plan.apart) != 0 || r->device != st.st_dev || r->inode != st.st_ino) {
 		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` are changes of another workspace, `%s`", s->id,
 		        r->workspace);
 	} else if (r->copy != a->copy) {
 		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` are those of another mode", s->id);
 		aj_advise(err, "use --workspace-mode %s", r->copy ? "copy" : "overlay");
+	} else if (!same_repository(a, r)) {
+		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` were made %s the main repository of this workspace", s->id,
+		        *r->repository ? "with another view of" : "without a view of");
+		aj_advise(err, "apply or discard them, and begin anew");
 	} else if (s->interrupted) {
 		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` are half applied", s->id);
 		aj_advise(err, "`agentjail changes apply %s` ends that, and `--abort` takes it back", s->id);
@@ -79,7 +93,7 @@ static bool is_earlier(const struct aj_view *a, const struct aj_change_state *s,
 {
 	const struct aj_change_record *r = &s->record;
 	return !s->running && r->copy == a->copy && r->device == workspace->st_dev && r->inode == workspace->st_ino &&
-	       strcmp(r->workspace, a->plan.apart) == 0 && strcmp(r->policy, a->plan.policy_name) == 0 &&
+	       strcmp(r->workspace, a->plan.apart) == 0 && strcmp(r->policy, a->plan.policy_name) == 0 && same_repository(a, r) &&
 	       (!a->copy || aj_beneath_has(s->dir, "base"));
 }
 
@@ -88,7 +102,7 @@ bool aj_view_state_find(const struct aj_view *a, char ret[AJ_CHANGES_ID])
 	struct aj_entries names;
 	struct stat st;
 	int64_t newest_ns = 0;
-	if (fstat(a->workspace, &st) < 0 || aj_entries_read(a->all, &names) < 0)
+	if (fstat(a->workspace.folder, &st) < 0 || aj_entries_read(a->all, &names) < 0)
 		return false;
 	for (size_t i = 0; i < names.count; i++) {
 		struct aj_change_state s = AJ_NO_CHANGE_STATE;

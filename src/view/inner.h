@@ -9,21 +9,29 @@
 #include "view/record.h"
 #include "view/view.h"
 
+/* A folder of the host and what the jail has in its stead: the workspace, or the main repository of a linked worktree. */
+struct aj_view_tree {
+	const char *name, *path; /* for messages; on the host */
+	struct aj_mount *row;    /* of the plan */
+	int folder;              /* of the host */
+	int dir;                 /* of its layers, or of its copy */
+	int mapped, mapped_layers;
+	const char *changes; /* the folder that takes the changes */
+	struct aj_copied copied;
+};
+
 struct aj_view {
 	struct aj_arena arena;
 	struct aj_plan plan;
 	char id[AJ_CHANGES_ID];
 	int all, dir, lock; /* the folder of all state folders, this run's, and its lock */
 	struct aj_view_record record;
-	int workspace, mapped, mapped_layers;
+	struct aj_view_tree workspace, repository; /* the second one without a row: there is none */
 	bool copy, resumed, ready, reported;
 	struct aj_pending pending; /* of the earlier run, where this one goes on with its changes */
 	struct aj_view_unmapped unmapped;
-	struct aj_copied copied;
 };
 
-/* The plan's row of the workspace. */
-struct aj_mount *aj_view_row(struct aj_view *a);
 int aj_view_fail(struct aj_error *err, int errnum, const char *what);
 /* The changes of a run count from here: they get later times of change than all that the files have at `since_ns`. */
 void aj_view_begin(struct aj_view *a, int64_t since_ns);
@@ -36,5 +44,5 @@ bool aj_view_state_find(const struct aj_view *a, char ret[AJ_CHANGES_ID]);
 int aj_view_state_take(struct aj_view *a, const char *id, bool newest, struct aj_error *err);
 /* Remove it with everything in it, and the lock last. */
 void aj_view_state_remove(struct aj_view *a);
-/* Make the overlay's layers in the state folder, and name them in the plan's row. -1 with err. */
-int aj_view_layers_make(struct aj_view *a, const struct aj_request *request, struct aj_error *err);
+/* Make the overlay's layers in the tree's folder, and name them in the plan's row. -1 with err. */
+int aj_view_layers_make(struct aj_view *a, struct aj_view_tree *t, const struct aj_request *request, struct aj_error *err);

@@ -68,11 +68,11 @@ void aj_view_unmapped_text(const struct aj_view_unmapped *u, uid_t uid, gid_t gi
 	         uid, gid);
 }
 
-void aj_view_skipped_text(const struct aj_copied *copied, char *out, size_t out_bytes)
+void aj_view_skipped_text(const struct aj_copied *copied, const char *name, char *out, size_t out_bytes)
 {
 	size_t used = list_paths(copied->skipped.items, copied->skipped.count, copied->skipped_count, false, out, out_bytes);
 	snprintf(out + used, out_bytes - used,
-	         ": not in the copy of the workspace, because each is a FIFO, a socket, a device or a mount, or closed to you");
+	         ": not in the copy of %s, because each is a FIFO, a socket, a device or a mount, or closed to you", name);
 }
 
 /* --- mounts --- */

@@ -42,11 +42,16 @@ static int write_text(int dir, const char *text)
 	return renameat(dir, "record.json.new", dir, "record.json");
 }
 
+static bool is_utf8(const char *path)
+{
+	return aj_utf8_valid_prefix(path, strlen(path)) == strlen(path);
+}
+
 int aj_view_record_write(const struct aj_plan *plan, const struct aj_view_record *record, int dir, const char *id, struct aj_error *err)
 {
-	if (aj_utf8_valid_prefix(record->workspace, strlen(record->workspace)) != strlen(record->workspace)) {
-		aj_fail(err, AJ_EXIT_USAGE, "changes", 0,
-		        "the path of the workspace is not UTF-8, so its changes could not be applied later");
+	if (!is_utf8(record->workspace) || (record->repository && (!is_utf8(record->repository) || !is_utf8(plan->worktree)))) {
+		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the path of the %s is not UTF-8, so its changes could not be applied later",
+		        is_utf8(record->workspace) ? "main repository" : "workspace");
 		aj_advise(err, "use --workspace-mode rw, or rename the folder");
 		return -1;
 	}
@@ -56,6 +61,11 @@ int aj_view_record_write(const struct aj_plan *plan, const struct aj_view_record
 	                        words(plan->argv), "started_ns", (json_int_t)record->started_ns, "ended_ns",
 	                        record->ended_ns ? json_integer(record->ended_ns) : json_null(), "device",
 	                        (json_int_t)record->device, "inode", (json_int_t)record->inode, "protected", places(plan));
+	if (record->repository)
+		json_object_update_new(doc, json_pack("{s:s, s:s, s:I, s:I, s:I}", "repository", record->repository, "worktree", plan->worktree,
+		                                      "repository_device", (json_int_t)record->repository_device, "repository_inode",
+		                                      (json_int_t)record->repository_inode, "worktree_inode",
+		                                      (json_int_t)record->worktree_inode));
 	char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
 	json_decref(doc);
 	int r = text ? write_text(dir, text) : -1;

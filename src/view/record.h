@@ -10,6 +10,8 @@ struct aj_view_record {
 	bool copy;
 	int64_t started_ns, ended_ns; /* CLOCK_REALTIME; ended_ns 0: not yet */
 	uint64_t device, inode;       /* of the workspace's folder */
+	const char *repository;       /* the main repository of a linked worktree; NULL: none */
+	uint64_t repository_device, repository_inode, worktree_inode;
 };
 
 /* Replace the record in `dir` as a whole. The rest is the plan's. -1 with err. */

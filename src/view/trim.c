@@ -174,6 +174,19 @@ static int trim_names(struct trim *t, int view, int work, bool hidden)
 	return result == 0 && hidden && work >= 0 ? hide_names(t, view, work) : result;
 }
 
+/* The main repository's layer, whose paths are absolute. */
+static int trim_repository(struct trim *t, const struct aj_change_state *state)
+{
+	size_t before;
+	if (state->repository_view < 0)
+		return 0;
+	if (!enter(t, state->record.repository, &before))
+		return aj_fail(t->err, AJ_EXIT_SETUP, "changes", ENAMETOOLONG, "the path of the main repository");
+	int result = trim_names(t, state->repository_view, state->repository, false);
+	leave(t, before);
+	return result;
+}
+
 int aj_view_trim(struct aj_change_state *state, const struct aj_pending *pending, struct aj_error *err)
 {
 	struct trim *t = calloc(1, sizeof *t);
@@ -186,7 +199,7 @@ int aj_view_trim(struct aj_change_state *state, const struct aj_pending *pending
 	cleanup_fd int marks = aj_marks_open(state->dir);
 	if (marks < 0 || aj_marks_append(marks, t->marks.items, t->marks.count) < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "write the marks of conflicts");
-	if (!err->exit_code && trim_names(t, state->view, state->workspace, false) == 0 &&
+	if (!err->exit_code && trim_names(t, state->view, state->workspace, false) == 0 && trim_repository(t, state) == 0 &&
 	    aj_marks_replace(state->dir, t->marks.items, t->marks.count) < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "write the marks of conflicts");
 	free(t);

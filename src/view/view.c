@@ -25,10 +25,11 @@
 /* The look at the changes of a run that has ended; there may be more. */
 enum { COUNT_MAX = 1000000, COUNT_US = 2000000 };
 
-struct aj_mount *aj_view_row(struct aj_view *a)
+/* The plan's row of a folder whose changes are kept apart; NULL: there is none. */
+static struct aj_mount *find_row(struct aj_view *a, const char *source)
 {
-	for (size_t i = 0; i < a->plan.mounts.count; i++)
-		if (a->plan.mounts.items[i].flags & (AJ_LAYERED | AJ_COPIED))
+	for (size_t i = 0; source && i < a->plan.mounts.count; i++)
+		if ((a->plan.mounts.items[i].flags & (AJ_LAYERED | AJ_COPIED)) && strcmp(a->plan.mounts.items[i].source, source) == 0)
 			return &a->plan.mounts.items[i];
 	return NULL;
 }
@@ -58,41 +59,41 @@ void aj_view_begin(struct aj_view *a, int64_t since_ns)
 
 /* --- copy --- */
 
-static int make_copy(struct aj_view *a, const struct aj_request *request, struct aj_error *err)
+static int make_copy(struct aj_view *a, struct aj_view_tree *t, const struct aj_request *request, struct aj_error *err)
 {
-	if (mkdirat(a->dir, "copy", 0700) < 0)
-		return aj_view_fail(err, errno, "make a folder for the copy of the workspace");
-	cleanup_fd int to = aj_beneath_open_here(a->dir, "copy", O_RDONLY | O_DIRECTORY);
-	cleanup_fd int list = aj_beneath_open_here(a->dir, "base.new", O_WRONLY | O_CREAT | O_EXCL);
+	if (mkdirat(t->dir, "copy", 0700) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "make a folder for the copy of %s", t->name);
+	cleanup_fd int to = aj_beneath_open_here(t->dir, "copy", O_RDONLY | O_DIRECTORY);
+	cleanup_fd int list = aj_beneath_open_here(t->dir, "base.new", O_WRONLY | O_CREAT | O_EXCL);
 	if (to < 0 || list < 0)
-		return aj_view_fail(err, errno, "open the copy of the workspace");
-	struct aj_copy_job job = { .from = a->workspace,
+		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "open the copy of %s", t->name);
+	struct aj_copy_job job = { .from = t->folder,
+		                   .name = t->name,
 		                   .to = to,
 		                   .list = list,
 		                   .give = a->plan.host_uid != geteuid(),
 		                   .uid = a->plan.host_uid,
 		                   .gid = a->plan.host_gid,
 		                   .progress = request->notice };
-	if (aj_copy_workspace(&job, &a->arena, &a->copied, err) < 0)
+	if (aj_copy_workspace(&job, &a->arena, &t->copied, err) < 0)
 		return -1;
-	if (renameat(a->dir, "base.new", a->dir, "base") < 0)
+	if (renameat(t->dir, "base.new", t->dir, "base") < 0)
 		return aj_view_fail(err, errno, "keep the list of the copy");
 	return 0;
 }
 
-static int make_tree(struct aj_view *a, const struct aj_request *request, struct aj_error *err)
+static int make_tree(struct aj_view *a, struct aj_view_tree *t, const struct aj_request *request, struct aj_error *err)
 {
 	char path[PATH_MAX], text[1200];
-	struct aj_mount *row = aj_view_row(a);
-	if (!a->resumed && make_copy(a, request, err) < 0)
+	if (!a->resumed && make_copy(a, t, request, err) < 0)
 		return -1;
-	if (!aj_fd_path(a->dir, path, sizeof path))
+	if (!aj_fd_path(t->dir, path, sizeof path))
 		return aj_view_fail(err, ENAMETOOLONG, "find the path of the state folder");
-	if (a->copied.skipped_count && request->notice) {
-		aj_view_skipped_text(&a->copied, text, sizeof text);
+	if (t->copied.skipped_count && request->notice) {
+		aj_view_skipped_text(&t->copied, t->name, text, sizeof text);
 		request->notice(text);
 	}
-	row->source = a->plan.changes = aj_printf(&a->arena, "%s/copy", path);
+	t->row->source = t->changes = aj_printf(&a->arena, "%s/copy", path);
 	/* Every change of the jail's gets a later ctime than every file of the copy has now. */
 	if (!a->resumed)
 		aj_view_begin(a, aj_clock_ns(CLOCK_REALTIME));
@@ -101,22 +102,67 @@ static int make_tree(struct aj_view *a, const struct aj_request *request, struct
 
 /* --- both --- */
 
+static int make_view(struct aj_view *a, struct aj_view_tree *t, const struct aj_request *request, struct aj_error *err)
+{
+	return a->copy ? make_tree(a, t, request, err) : aj_view_layers_make(a, t, request, err);
+}
+
+static int open_folder(struct aj_view_tree *t, struct stat *st, struct aj_error *err)
+{
+	t->folder = aj_beneath_open(AT_FDCWD, t->path, O_RDONLY | O_DIRECTORY);
+	return t->folder < 0 || fstat(t->folder, st) < 0 ? aj_mount_fail_source(t->path, err) : 0;
+}
+
+/* The host's folder, and what the record of the run says of it. */
+static int open_repository(struct aj_view *a, struct aj_error *err)
+{
+	struct stat st, own;
+	char path[PATH_MAX];
+	if (!a->repository.row)
+		return 0;
+	if (open_folder(&a->repository, &st, err) < 0)
+		return -1;
+	if ((size_t)snprintf(path, sizeof path, "worktrees/%s", a->plan.worktree) >= sizeof path ||
+	    fstatat(a->repository.folder, path, &own, AT_SYMLINK_NOFOLLOW) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "examine the worktree `%s` in the main repository", a->plan.worktree);
+	a->record.repository = a->repository.path;
+	a->record.repository_device = st.st_dev;
+	a->record.repository_inode = st.st_ino;
+	a->record.worktree_inode = own.st_ino;
+	return 0;
+}
+
+static int make_repository(struct aj_view *a, const struct aj_request *request, struct aj_error *err)
+{
+	struct aj_view_tree *t = &a->repository;
+	if (!t->row)
+		return 0;
+	if (mkdirat(a->dir, AJ_CHANGES_REPOSITORY, 0700) < 0 && errno != EEXIST)
+		return aj_view_fail(err, errno, "make a folder for the changes of the main repository");
+	t->dir = aj_beneath_open_here(a->dir, AJ_CHANGES_REPOSITORY, O_RDONLY | O_DIRECTORY);
+	if (t->dir < 0)
+		return aj_view_fail(err, errno, "open the folder for the changes of the main repository");
+	if (make_view(a, t, request, err) < 0)
+		return -1;
+	a->plan.repository_changes = t->changes;
+	return 0;
+}
+
 static int prepare(struct aj_view *a, const struct aj_request *request, struct aj_error *err)
 {
 	struct stat st;
 	char text[AJ_VIEW_WAITING_TEXT + 600];
-	a->workspace = aj_beneath_open(AT_FDCWD, a->plan.apart, O_RDONLY | O_DIRECTORY);
-	if (a->workspace < 0 || fstat(a->workspace, &st) < 0)
-		return aj_mount_fail_source(a->plan.apart, err);
-	if (aj_view_state_open(a, request, err) < 0)
+	if (open_folder(&a->workspace, &st, err) < 0 || open_repository(a, err) < 0 || aj_view_state_open(a, request, err) < 0)
 		return -1;
 	if (a->resumed)
 		aj_pending_text(&a->pending, a->id, text, sizeof text);
 	if (request->notice &&
 	    (a->resumed ? a->pending.files || a->pending.any : aj_view_waiting_text(a->all, a->id, &st, a->copy, text)))
 		request->notice(text);
-	if ((a->copy ? make_tree(a, request, err) : aj_view_layers_make(a, request, err)) < 0)
+	a->workspace.dir = a->dir;
+	if (make_view(a, &a->workspace, request, err) < 0 || make_repository(a, request, err) < 0)
 		return -1;
+	a->plan.changes = a->workspace.changes;
 	a->record.workspace = a->plan.apart;
 	a->record.copy = a->copy;
 	a->record.device = st.st_dev;
@@ -141,8 +187,13 @@ int aj_view_open(struct aj_view **ret, const struct aj_plan *plan, const struct 
 	a->plan = *plan;
 	a->plan.mounts.items = aj_alloc(&a->arena, (plan->mounts.count + 1) * sizeof *plan->mounts.items);
 	memcpy(a->plan.mounts.items, plan->mounts.items, plan->mounts.count * sizeof *plan->mounts.items);
-	a->workspace = a->mapped = a->mapped_layers = a->all = a->dir = a->lock = -1;
-	a->copy = aj_view_row(a)->flags & AJ_COPIED;
+	a->all = a->dir = a->lock = -1;
+	a->workspace = (struct aj_view_tree){ "the workspace", plan->apart, find_row(a, plan->apart), -1, -1, -1, -1, NULL, { 0 } };
+	a->repository = a->workspace;
+	a->repository.name = "the main repository";
+	a->repository.path = plan->apart_repository;
+	a->repository.row = find_row(a, plan->apart_repository);
+	a->copy = a->workspace.row->flags & AJ_COPIED;
 	/* A signal that ends this program waits until the state folder is complete, or removed. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
@@ -221,8 +272,8 @@ json_t *aj_view_report(struct aj_view *a)
 		json_object_set_new(doc, "more", json_true());
 	if (a->unmapped.count)
 		json_object_set_new(doc, "unmapped", paths_json(a->unmapped.paths.items, a->unmapped.paths.count));
-	if (a->copied.skipped_count)
-		json_object_set_new(doc, "skipped", paths_json(a->copied.skipped.items, a->copied.skipped.count));
+	if (a->workspace.copied.skipped_count)
+		json_object_set_new(doc, "skipped", paths_json(a->workspace.copied.skipped.items, a->workspace.copied.skipped.count));
 	if (kept)
 		json_object_set_new(doc, "id", json_string(a->id));
 	if (kept && a->resumed)
@@ -241,9 +292,13 @@ void aj_view_close(struct aj_view *a)
 	aj_close(&a->lock);
 	aj_close(&a->dir);
 	aj_close(&a->all);
-	aj_close(&a->workspace);
-	aj_close(&a->mapped);
-	aj_close(&a->mapped_layers);
+	aj_close(&a->workspace.folder);
+	aj_close(&a->workspace.mapped);
+	aj_close(&a->workspace.mapped_layers);
+	aj_close(&a->repository.folder);
+	aj_close(&a->repository.dir);
+	aj_close(&a->repository.mapped);
+	aj_close(&a->repository.mapped_layers);
 	aj_arena_free(&a->arena);
 	free(a);
 }

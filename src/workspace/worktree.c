@@ -113,5 +113,6 @@ int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded,
 	if (aj_places_check(&probe, loaded, site, arena, err) < 0)
 		return -1;
 	request->main_repository = probe.workspace;
+	request->worktree = strrchr(path, '/') + 1;
 	return 0;
 }

@@ -1,0 +1,163 @@
+/* Reads the files of a main repository's view by which its parts are judged, and those of the host that it is compared with.
+ * It believes none of them: what is no plain form of git's is told apart, and no size is taken that has no bound. */
+#include "changes/main_content.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "changes/main_rules.h"
+#include "git/index.h"
+#include "tree/content.h"
+#include "tree/node.h"
+
+enum { REF_BYTES = 1024, PACKED_BYTES = 64 << 20, WORKTREES_MAX = 4096 };
+
+static const char to_ref[] = "ref: ";
+
+/* A regular file of a tree as text, without its newline at the end; NULL: none, too large, or with a NUL in it. */
+static char *read_text(struct aj_arena *arena, int top, const char *path, size_t most, bool force)
+{
+	struct stat st;
+	cleanup_fd int place = top < 0 ? -1 : aj_node_place(top, path, force);
+	cleanup_fd int fd = place < 0 ? -1 : aj_node_open_place(place, force, &st);
+	if (fd < 0 || st.st_size < 0 || (uint64_t)st.st_size > most)
+		return NULL;
+	size_t bytes = (size_t)st.st_size;
+	char *text = aj_alloc(arena, bytes + 1);
+	if (aj_read_all(fd, text, bytes) < 0 || memchr(text, '\0', bytes))
+		return NULL;
+	text[bytes] = '\0';
+	if (bytes && text[bytes - 1] == '\n')
+		text[bytes - 1] = '\0';
+	return text;
+}
+
+/* The branch of a HEAD; NULL: it names an object, or cannot be told. */
+static const char *branch_of(struct aj_arena *arena, int repository, const char *path)
+{
+	const char *text = read_text(arena, repository, path, REF_BYTES, false);
+	return text && strncmp(text, to_ref, sizeof to_ref - 1) == 0 ? text + sizeof to_ref - 1 : NULL;
+}
+
+/* A bare repository's HEAD names a branch, too: that of the run's own working tree is never another one's. */
+static void read_taken(struct aj_main *m)
+{
+	struct aj_entries names = { 0 };
+	int repository = m->s->repository;
+	const char *own = branch_of(&m->arena, repository, aj_printf(&m->arena, "worktrees/%s/HEAD", m->s->record.worktree));
+	const char *first = branch_of(&m->arena, repository, "HEAD");
+	cleanup_fd int all = aj_node_open_folder(repository, "worktrees", false);
+	if (first && !(own && strcmp(first, own) == 0))
+		*AJ_PUSH(&m->arena, &m->taken) = first;
+	if (all < 0 || aj_entries_read(all, &names) < 0 || names.count > WORKTREES_MAX)
+		m->taken_unknown = true;
+	for (size_t i = 0; i < names.count && !m->taken_unknown; i++) {
+		if (strcmp(names.items[i], m->s->record.worktree) == 0)
+			continue;
+		const char *branch = branch_of(&m->arena, all, aj_printf(&m->arena, "%s/HEAD", names.items[i]));
+		if (branch && !(own && strcmp(branch, own) == 0))
+			*AJ_PUSH(&m->arena, &m->taken) = branch;
+	}
+	aj_entries_free(&names);
+}
+
+static void read_packed(struct aj_main *m)
+{
+	static const char name[] = "packed-refs";
+	struct stat is, was;
+	bool force = !m->s->running;
+	int view = m->s->repository_view, host = m->s->repository;
+	if (fstatat(view, name, &is, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(is.st_mode))
+		return;
+	if (fstatat(host, name, &was, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(was.st_mode) && aj_node_same(view, force, host, name) == 1)
+		return;
+	m->packed = read_text(&m->arena, view, name, PACKED_BYTES, force);
+}
+
+void aj_main_read(struct aj_main *ret, const struct aj_change_state *state)
+{
+	*ret = (struct aj_main){ .s = state };
+	read_taken(ret);
+	read_packed(ret);
+	ret->stash_dropped = !aj_main_log_extends(ret, "logs/refs/stash");
+}
+
+void aj_main_free(struct aj_main *whole)
+{
+	aj_arena_free(&whole->arena);
+}
+
+bool aj_main_packs(const struct aj_main *m, const char *ref)
+{
+	size_t bytes = strlen(ref);
+	for (const char *at = m->packed; at; at = strchr(at, '\n'), at += at != NULL) {
+		size_t line = strcspn(at, "\n"), id = strspn(at, "0123456789abcdef");
+		if (line == id + 1 + bytes && id >= 40 && at[id] == ' ' && strncmp(at + id + 1, ref, bytes) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool aj_main_taken(const struct aj_main *m, const char *ref)
+{
+	bool found = m->taken_unknown && aj_path_below(ref, "refs/heads");
+	for (size_t i = 0; i < m->taken.count && !found; i++)
+		found = strcmp(m->taken.items[i], ref) == 0;
+	return found;
+}
+
+bool aj_main_ref_plain(const struct aj_main *m, const struct aj_change *c, const char *ref, char *ret_branch)
+{
+	struct aj_arena arena = { 0 };
+	struct aj_change_side side = aj_change_side(m->s, c->path);
+	const char *text = read_text(&arena, side.view, side.path, REF_BYTES, !m->s->running), *name = ref ? strrchr(ref, '/') : NULL;
+	bool plain = false;
+	if (ret_branch)
+		*ret_branch = '\0';
+	if (text) {
+		size_t bytes = strlen(text);
+		bool symbolic = strncmp(text, to_ref, sizeof to_ref - 1) == 0;
+		plain = !symbolic && (bytes == 40 || bytes == 64) && strspn(text, "0123456789abcdef") == bytes;
+		if (symbolic && ret_branch && aj_path_below(text + sizeof to_ref - 1, "refs/heads") && aj_main_ref_valid(text + sizeof to_ref - 1)) {
+			plain = true;
+			snprintf(ret_branch, PATH_MAX, "%s", text + sizeof to_ref - 1);
+		}
+		/* git clone and git fetch make refs/remotes/origin/HEAD so. */
+		if (symbolic && ref && name && strcmp(name, "/HEAD") == 0 && aj_path_below(ref, "refs/remotes"))
+			plain = aj_path_below(text + sizeof to_ref - 1, "refs/remotes") && aj_main_ref_valid(text + sizeof to_ref - 1);
+	}
+	aj_arena_free(&arena);
+	return plain;
+}
+
+/* Below the repository. */
+bool aj_main_log_extends(const struct aj_main *m, const char *path)
+{
+	struct stat is, was;
+	bool force = !m->s->running;
+	cleanup_fd int there = aj_node_place(m->s->repository, path, false);
+	cleanup_fd int host = there < 0 ? -1 : aj_node_open_place(there, false, &was);
+	cleanup_fd int place = host < 0 ? -1 : aj_node_place(m->s->repository_view, path, force);
+	if (host < 0)
+		return true;
+	if (place < 0) /* an overlay shows the host's where it has none */
+		return !m->s->record.copy;
+	cleanup_fd int fd = aj_node_open_place(place, force, &is);
+	return fd >= 0 && is.st_size >= was.st_size && aj_content_same(fd, host, was.st_size) == 1;
+}
+
+bool aj_main_index_plain(const struct aj_main *m, const struct aj_change *c)
+{
+	struct stat st;
+	struct aj_change_side side = aj_change_side(m->s, c->path);
+	cleanup_fd int place = aj_node_place(side.view, side.path, !m->s->running);
+	cleanup_fd int fd = place < 0 ? -1 : aj_node_open_place(place, !m->s->running, &st);
+	return fd >= 0 && aj_gitindex_file_plain(fd);
+}

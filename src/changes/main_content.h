@@ -1,0 +1,27 @@
+/* What the files of a main repository's view hold: references, logs and indexes, beside those of the host. */
+#pragma once
+#include "changestate/change.h"
+#include "changestate/state.h"
+
+/* What is read once for a walk over a main repository. */
+struct aj_main {
+	struct aj_arena arena;
+	const struct aj_change_state *s;
+	AJ_LIST(const char *) taken; /* references that other working trees of the host have checked out */
+	bool taken_unknown;          /* not all could be read */
+	const char *packed;          /* the view's packed-refs where the run has changed it; NULL: it has not */
+	bool stash_dropped;          /* the view's log of refs/stash lacks entries of the host's */
+};
+
+void aj_main_read(struct aj_main *ret, const struct aj_change_state *state);
+void aj_main_free(struct aj_main *whole);
+/* Does the view's packed-refs, which the run has changed, name the reference? */
+bool aj_main_packs(const struct aj_main *whole, const char *ref);
+/* Is the reference the branch of another working tree of the host? */
+bool aj_main_taken(const struct aj_main *whole, const char *ref);
+/* Does the changed file name an object, or, where `ret_branch` is not NULL or the reference stands for another one by its name, a reference?
+ * `*ret_branch`, with PATH_MAX bytes: the branch of a HEAD, "" for none. */
+bool aj_main_ref_plain(const struct aj_main *whole, const struct aj_change *change, const char *ref, char *ret_branch);
+/* Has the changed log all that the host's has? */
+bool aj_main_log_extends(const struct aj_main *whole, const char *path);
+bool aj_main_index_plain(const struct aj_main *whole, const struct aj_change *change);
