@@ -25,9 +25,9 @@ struct plan {
 	struct aj_selection selection;
 	struct aj_applied *ret;
 	struct aj_journal_writer journal;
-	char left[PATH_MAX];   /* the last path that is to stay: a folder above it cannot go */
+	char left[PATH_MAX]; /* the last path that is to stay: a folder above it cannot go */
 	struct aj_apply_locks locks;
-	int marks;             /* for aj_changes_drop(); -1: a plan to apply */
+	int marks; /* for aj_changes_drop(); -1: a plan to apply */
 };
 
 static void tell_caller(struct plan *p, enum aj_apply_told told, const struct aj_change *c)

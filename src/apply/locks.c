@@ -35,7 +35,8 @@ static void lock_in_workspace(struct aj_apply_locks *l, struct aj_journal_writer
 }
 
 /* The index, HEAD and packed-refs are locked for any change: by them git of the host decides what to keep and where to write. */
-static void lock_main(struct aj_apply_locks *l, struct aj_journal_writer *journal, const struct aj_change_record *r, const struct aj_change *c)
+static void lock_main(struct aj_apply_locks *l, struct aj_journal_writer *journal, const struct aj_change_record *r,
+                      const struct aj_change *c)
 {
 	static const char *const always[] = { "%s/packed-refs.lock", "%s/worktrees/%s/index.lock", "%s/worktrees/%s/HEAD.lock" };
 	static const char *const others[] = { "config", "config.worktree", "shallow" };

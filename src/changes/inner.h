@@ -15,7 +15,7 @@ struct aj_git_unit {
 	bool moved;           /* something in it is no change but that of a held file */
 	const char *conflict; /* for all of it */
 	const char *held;
-	const char *refused; /* in a main repository: all of it is refused, since one of its parts is */
+	const char *refused;   /* in a main repository: all of it is refused, since one of its parts is */
 	struct aj_main *whole; /* of a main repository; NULL: of another one */
 };
 

@@ -2,6 +2,7 @@
  * It believes none of them: what is no plain form of git's is told apart, and no size is taken that has no bound. */
 #include "changes/main_content.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -68,17 +69,28 @@ static void read_taken(struct aj_main *m)
 	aj_entries_free(&names);
 }
 
+/* The lines of references, after that of the file's traits. */
+static const char *skip_traits(const char *text)
+{
+	while (text && *text == '#')
+		text = strchr(text, '\n') ? strchr(text, '\n') + 1 : "";
+	return text;
+}
+
+/* git makes an empty one where it deletes a reference that is not packed. */
 static void read_packed(struct aj_main *m)
 {
 	static const char name[] = "packed-refs";
 	struct stat is, was;
 	bool force = !m->s->running;
-	int view = m->s->repository_view, host = m->s->repository;
-	if (fstatat(view, name, &is, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(is.st_mode))
+	if (fstatat(m->s->repository_view, name, &is, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(is.st_mode))
 		return;
-	if (fstatat(host, name, &was, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(was.st_mode) && aj_node_same(view, force, host, name) == 1)
-		return;
-	m->packed = read_text(&m->arena, view, name, PACKED_BYTES, force);
+	bool absent = fstatat(m->s->repository, name, &was, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+	m->packed = read_text(&m->arena, m->s->repository_view, name, PACKED_BYTES, force);
+	const char *before = absent ? "" : read_text(&m->arena, m->s->repository, name, PACKED_BYTES, false);
+	m->packs_same = m->packed && before && strcmp(skip_traits(m->packed), skip_traits(before)) == 0;
+	if (m->packs_same)
+		m->packed = NULL;
 }
 
 void aj_main_read(struct aj_main *ret, const struct aj_change_state *state)
@@ -125,7 +137,8 @@ bool aj_main_ref_plain(const struct aj_main *m, const struct aj_change *c, const
 		size_t bytes = strlen(text);
 		bool symbolic = strncmp(text, to_ref, sizeof to_ref - 1) == 0;
 		plain = !symbolic && (bytes == 40 || bytes == 64) && strspn(text, "0123456789abcdef") == bytes;
-		if (symbolic && ret_branch && aj_path_below(text + sizeof to_ref - 1, "refs/heads") && aj_main_ref_valid(text + sizeof to_ref - 1)) {
+		if (symbolic && ret_branch && aj_path_below(text + sizeof to_ref - 1, "refs/heads") &&
+		    aj_main_ref_valid(text + sizeof to_ref - 1)) {
 			plain = true;
 			snprintf(ret_branch, PATH_MAX, "%s", text + sizeof to_ref - 1);
 		}

@@ -9,12 +9,14 @@
 #include "base/path.h"
 #include "held/held.h"
 
-static const char replaced[] = "the repository has something else of that name, and keeps that", kept[] = "the repository keeps the objects that it has",
-		  made_anew[] = "git makes it anew from the objects", unfinished[] = "git has left it unfinished",
-		  a_mode[] = "modes of a repository are the host's", of_main[] = "it is a part of the main working tree",
-		  of_other[] = "it is a part of another working tree", programs[] = "git runs programs by it",
+static const char replaced[] = "the repository has something else of that name, and keeps that",
+		  kept[] = "the repository keeps the objects that it has", made_anew[] = "git makes it anew from the objects",
+		  unfinished[] = "git has left it unfinished", a_mode[] = "modes of a repository are the host's",
+		  of_main[] = "it is a part of the main working tree", of_other[] = "it is a part of another working tree",
+		  programs[] = "git runs programs by it",
 		  unknown[] = "it is none of the objects and references that are applied as a whole",
-		  no_file[] = "git keeps a plain file there", another_type[] = "a file stands in place of a folder there, or a folder in place of a file",
+		  no_file[] = "git keeps a plain file there",
+		  another_type[] = "a file stands in place of a folder there, or a folder in place of a file",
 		  deletes_ref[] = "it deletes a reference", deletes_log[] = "it deletes the log of a reference";
 
 static struct aj_main_rule rule(enum aj_main_verdict verdict, const char *why)
@@ -65,11 +67,12 @@ static struct aj_main_rule rule_of_object(const char *name, const struct aj_chan
 
 static bool ref_part_valid(const char *part, size_t bytes)
 {
-	if (bytes == 0 || part[0] == '.' || part[0] == '-' || part[bytes - 1] == '.' || (bytes >= 5 && strncasecmp(part + bytes - 5, ".lock", 5) == 0))
+	if (bytes == 0 || part[0] == '.' || part[0] == '-' || part[bytes - 1] == '.' ||
+	    (bytes >= 5 && strncasecmp(part + bytes - 5, ".lock", 5) == 0))
 		return false;
 	for (size_t i = 0; i < bytes; i++)
-		if ((unsigned char)part[i] <= ' ' || part[i] == 0x7f || strchr("~^:?*[\\", part[i]) || (i && strncmp(part + i - 1, "..", 2) == 0) ||
-		    (i && strncmp(part + i - 1, "@{", 2) == 0))
+		if ((unsigned char)part[i] <= ' ' || part[i] == 0x7f || strchr("~^:?*[\\", part[i]) ||
+		    (i && strncmp(part + i - 1, "..", 2) == 0) || (i && strncmp(part + i - 1, "@{", 2) == 0))
 			return false;
 	return true;
 }
@@ -123,9 +126,9 @@ static struct aj_main_rule rule_of_ref(const char *name, bool log, bool own, con
 
 static bool is_state(const char *name)
 {
-	static const char *const names[] = { "ORIG_HEAD",        "FETCH_HEAD",  "MERGE_HEAD",     "MERGE_MSG",      "MERGE_MODE",  "MERGE_RR",
-		                             "SQUASH_MSG",       "REVERT_HEAD", "AUTO_MERGE",     "COMMIT_EDITMSG", "TAG_EDITMSG", "REBASE_HEAD",
-		                             "CHERRY_PICK_HEAD", "MERGE_AUTOSTASH" };
+	static const char *const names[] = { "ORIG_HEAD",   "FETCH_HEAD",  "MERGE_HEAD",       "MERGE_MSG",      "MERGE_MODE",
+		                             "MERGE_RR",    "SQUASH_MSG",  "REVERT_HEAD",      "AUTO_MERGE",     "COMMIT_EDITMSG",
+		                             "TAG_EDITMSG", "REBASE_HEAD", "CHERRY_PICK_HEAD", "MERGE_AUTOSTASH" };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
@@ -170,7 +173,8 @@ static struct aj_main_rule rule_of_worktree(const char *name, const char *worktr
 	if (!rest)
 		return rule(AJ_MAIN_REFUSED, of_other);
 	if (!*rest)
-		return c->kind == AJ_CHANGE_MODE ? rule(AJ_MAIN_REFUSED, a_mode) : rule(AJ_MAIN_SPOILS, "the working tree would be gone");
+		return c->kind == AJ_CHANGE_MODE ? rule(AJ_MAIN_REFUSED, a_mode)
+		                                 : rule(AJ_MAIN_SPOILS, "the working tree would be gone");
 	struct aj_main_rule found = rule_of_own(rest + 1, c);
 	if (found.held_bytes)
 		found.held_bytes += (size_t)(rest + 1 - name) + sizeof "worktrees/" - 1;
@@ -182,8 +186,8 @@ static struct aj_main_rule rule_of_worktree(const char *name, const char *worktr
 /* State that each working tree has for itself, of the main one. */
 static bool is_of_main(const char *below)
 {
-	return strcmp(below, "HEAD") == 0 || strcmp(below, "index") == 0 || strncmp(below, "sharedindex.", 12) == 0 || is_state(below) ||
-	       strcmp(below, "logs/HEAD") == 0;
+	return strcmp(below, "HEAD") == 0 || strcmp(below, "index") == 0 || strncmp(below, "sharedindex.", 12) == 0 ||
+	       is_state(below) || strcmp(below, "logs/HEAD") == 0;
 }
 
 static bool ends_like_a_lock(const char *name)
@@ -197,7 +201,8 @@ static struct aj_main_rule rule_of(const char *below, const char *worktree, cons
 	static const char *const tops[] = { "objects", "refs", "logs", "worktrees" };
 	for (size_t i = 0; i < sizeof tops / sizeof *tops; i++)
 		if (strcmp(below, tops[i]) == 0 && c->kind != AJ_CHANGE_ADDED)
-			return c->kind == AJ_CHANGE_MODE ? rule(AJ_MAIN_REFUSED, a_mode) : rule(AJ_MAIN_SPOILS, "the repository would be none without it");
+			return c->kind == AJ_CHANGE_MODE ? rule(AJ_MAIN_REFUSED, a_mode)
+			                                 : rule(AJ_MAIN_SPOILS, "the repository would be none without it");
 	if (is_of_main(below))
 		return rule(AJ_MAIN_REFUSED, of_main);
 	if (aj_path_below(below, "objects"))
@@ -217,9 +222,9 @@ static struct aj_main_rule rule_of(const char *below, const char *worktree, cons
 		if (c->kind == AJ_CHANGE_MODE)
 			return rule(AJ_MAIN_REFUSED, a_mode);
 		bool plain = c->kind != AJ_CHANGE_TYPE && !S_ISDIR(c->was.st_mode) && (!c->is.st_mode || S_ISREG(c->is.st_mode));
-		return !plain  ? rule(AJ_MAIN_SPOILS, no_file)
-		       : packed ? rule(AJ_MAIN_HOLDS, "it packs references or deletes some")
-		                : rule(AJ_MAIN_HOLDS, "git takes commits for the first ones by it");
+		return !plain ? rule(AJ_MAIN_SPOILS, no_file)
+		     : packed ? rule(AJ_MAIN_HOLDS, "it packs references or deletes some")
+		              : rule(AJ_MAIN_HOLDS, "git takes commits for the first ones by it");
 	}
 	size_t bytes = aj_git_obeyed(below);
 	struct aj_main_rule held = rule(AJ_MAIN_HELD, bytes ? programs : unknown);
@@ -230,7 +235,7 @@ static struct aj_main_rule rule_of(const char *below, const char *worktree, cons
 struct aj_main_rule aj_main_rule(const char *below, const char *worktree, const struct aj_change *c)
 {
 	struct aj_main_rule found = rule_of(below, worktree, c);
-	bool inside = found.verdict == AJ_MAIN_PART || found.verdict == AJ_MAIN_HOLDS;
+	bool inside = found.verdict != AJ_MAIN_HELD && found.verdict != AJ_MAIN_REFUSED;
 	if (c->is.st_mode && (aj_git_lock(below) || ends_like_a_lock(below)))
 		return rule(AJ_MAIN_REFUSED, "git has left this lock file: with it, git of the host would refuse to work");
 	if (S_ISLNK(c->is.st_mode))

@@ -49,9 +49,9 @@ static void look_at_head(const struct aj_main *m, const struct aj_change *c, str
 static void look_at_log(const struct aj_main *m, const char *below, struct aj_main_rule *r)
 {
 	const char *ref = r->own ? NULL : aj_path_rest(below, "logs") + 1;
-	const char *why = !aj_main_log_extends(m, below)     ? "it drops entries of the host's log"
-	                : ref && aj_main_taken(m, ref) ? taken
-	                                                     : NULL;
+	const char *why = !aj_main_log_extends(m, below) ? "it drops entries of the host's log"
+	                : ref && aj_main_taken(m, ref)   ? taken
+	                                                 : NULL;
 	if (why)
 		*r = (struct aj_main_rule){ .verdict = AJ_MAIN_HELD, .why = why, .held_bytes = strlen(below) };
 }
@@ -61,8 +61,10 @@ static struct aj_main_rule find_rule(const struct aj_main *m, const char *below,
 {
 	struct aj_main_rule r = aj_main_rule(below, m->s->record.worktree, c);
 	/* A reference that the run has packed is not deleted: packed-refs holds the whole. */
-	if (r.verdict == AJ_MAIN_HELD && c->kind == AJ_CHANGE_DELETED && !c->refused && aj_path_below(below, "refs") && aj_main_packs(m, below) &&
-	    !aj_main_taken(m, below))
+	if (r.verdict == AJ_MAIN_HELD && c->kind == AJ_CHANGE_DELETED && !c->refused && aj_path_below(below, "refs") &&
+	    aj_main_packs(m, below) && !aj_main_taken(m, below))
+		return (struct aj_main_rule){ .verdict = AJ_MAIN_PART, .content = AJ_MAIN_DATA };
+	if (r.verdict == AJ_MAIN_HOLDS && m->packs_same && strcmp(below, "packed-refs") == 0)
 		return (struct aj_main_rule){ .verdict = AJ_MAIN_PART, .content = AJ_MAIN_DATA };
 	if (r.verdict != AJ_MAIN_PART)
 		return r;
@@ -73,8 +75,9 @@ static struct aj_main_rule find_rule(const struct aj_main *m, const char *below,
 	else if (r.content == AJ_MAIN_LOG)
 		look_at_log(m, below, &r);
 	else if (r.content == AJ_MAIN_INDEX && !aj_main_index_plain(m, c))
-		r = (struct aj_main_rule){ .verdict = AJ_MAIN_HOLDS,
-			                   .why = "by its paths git may write into a repository or out of the working tree, at the next `git restore .`" };
+		r = (struct aj_main_rule){
+			.verdict = AJ_MAIN_HOLDS, .why = "by its paths git may write into a repository or out of the working tree, at the next `git restore .`"
+		};
 	return r;
 }
 
@@ -144,7 +147,8 @@ static bool has_worktree(const struct aj_change_state *s)
 	char path[PATH_MAX];
 	struct stat st;
 	return (size_t)snprintf(path, sizeof path, "worktrees/%s", s->record.worktree) < sizeof path &&
-	       fstatat(s->repository, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) && st.st_ino == s->record.worktree_inode;
+	       fstatat(s->repository, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+	       st.st_ino == s->record.worktree_inode;
 }
 
 static int pass_by(void *arg, const struct aj_change *c)

@@ -6,16 +6,16 @@
 
 struct aj_change_state {
 	char id[AJ_CHANGES_ID];
-	int dir, lock;       /* the state folder; its lock, which is held for aj_change_state_lock() */
-	int view, workspace; /* the run's tree (upper or copy), and the workspace now; -1: not opened */
+	int dir, lock;                   /* the state folder; its lock, which is held for aj_change_state_lock() */
+	int view, workspace;             /* the run's tree (upper or copy), and the workspace now; -1: not opened */
 	int repository_view, repository; /* the same of the main repository of a linked worktree; -1: not opened, or none */
-	bool running;        /* its supervisor lives */
-	bool interrupted;    /* an apply was begun and not ended */
+	bool running;                    /* its supervisor lives */
+	bool interrupted;                /* an apply was begun and not ended */
 	struct aj_arena arena;
 	struct aj_change_record record;
 	struct aj_marks marks;
 	struct aj_base base, repository_base; /* of copies */
-	const struct aj_git_named *reached; /* NULL: not searched, see held/reached.h */
+	const struct aj_git_named *reached;   /* NULL: not searched, see held/reached.h */
 };
 
 /* How the names of an apply's own files begin, in a workspace and, for its journal, in the state folder. */
@@ -25,10 +25,10 @@ bool aj_changes_own(const char *name);
 /* Is there a journal in the state folder? */
 bool aj_change_state_interrupted(int dir);
 
-#define AJ_NO_CHANGE_STATE                                                                                                      \
-	{                                                                                                                       \
-		.dir = -1, .lock = -1, .view = -1, .workspace = -1, .repository_view = -1, .repository = -1, .base.fd = -1,     \
-		.repository_base.fd = -1                                                                                        \
+#define AJ_NO_CHANGE_STATE                                                                                                  \
+	{                                                                                                                   \
+		.dir = -1, .lock = -1, .view = -1, .workspace = -1, .repository_view = -1, .repository = -1, .base.fd = -1, \
+		.repository_base.fd = -1                                                                                    \
 	}
 
 /* Below the state folder: what a run has of the main repository, like what it has of the workspace. */

@@ -38,6 +38,14 @@ struct aj_path_match aj_plan_match_path(const struct aj_plan *plan, const char *
 	return place;
 }
 
+const char *aj_plan_masked_programs(const struct aj_plan *plan)
+{
+	for (size_t i = 0; i < plan->mounts.count; i++)
+		if (plan->mounts.items[i].kind == AJ_MOUNT_MASK && strncmp(plan->mounts.items[i].target, "/usr/", 5) == 0)
+			return plan->mounts.items[i].target;
+	return NULL;
+}
+
 /* --- hosts --- */
 
 static size_t name_bytes(const char *host_port)

@@ -227,35 +227,26 @@ static int home(struct aj_plan *plan, struct aj_arena *arena, const struct aj_po
 	return 0;
 }
 
-/* Changes of the main repository can be kept apart like those of the workspace, where neither of the two lies in the other. */
-static bool keeps_apart(const struct aj_policy *policy, const struct aj_request *request)
-{
-	bool apart = policy->workspace == AJ_WORKSPACE_OVERLAY || policy->workspace == AJ_WORKSPACE_COPY;
-	return apart && request->main_repository && request->worktree && !aj_path_within(request->main_repository, request->workspace) &&
-	       !aj_path_within(request->workspace, request->main_repository);
-}
-
-/* Shown at its own path, which the worktree's `.git` file names. */
+/* Shown at its own path, which the worktree's `.git` file names. Its changes are kept apart with the workspace's, or it is read-only. */
 static int main_repository(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
                            const struct aj_request *request, struct aj_error *err)
 {
-	struct aj_bind bind = { .source = request->main_repository,
-		                .target = request->main_repository,
-		                .writable = policy->workspace == AJ_WORKSPACE_READ_WRITE };
-	bool apart = keeps_apart(policy, request);
-	const char *why = bind.writable ? "the main repository of a linked worktree; changes in it are permanent"
-	                : !apart        ? "the main repository of a linked worktree"
-	                : policy->workspace == AJ_WORKSPACE_COPY
-	                  ? "a copy of the main repository of a linked worktree"
-	                  : "the main repository of a linked worktree, below a layer that takes all changes";
-	plan->main_repository = bind.writable ? bind.source : NULL;
-	plan->apart_repository = apart ? bind.source : NULL;
-	plan->worktree = apart ? request->worktree : NULL;
-	bind.writable |= apart;
-	if (bind.source && add_bind(plan, arena, request, &bind, true, why, err) < 0)
+	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE, copy = policy->workspace == AJ_WORKSPACE_COPY;
+	bool apart = !writable && request->worktree;
+	const char *path = request->main_repository;
+	struct aj_bind bind = { .source = path, .target = path, .writable = writable || apart };
+	const char *what = writable ? "; changes in it are permanent"
+	                 : !apart   ? ""
+	                 : copy     ? ", as a copy"
+	                            : ", below a layer that takes all changes";
+	if (!path)
+		return 0;
+	plan->main_repository = writable ? path : NULL;
+	plan->apart_repository = apart ? path : NULL;
+	plan->worktree = request->worktree;
+	if (add_bind(plan, arena, request, &bind, true, aj_printf(arena, "the main repository of a linked worktree%s", what), err) < 0)
 		return -1;
-	if (apart)
-		plan->mounts.items[plan->mounts.count - 1].flags |= policy->workspace == AJ_WORKSPACE_COPY ? AJ_COPIED : AJ_LAYERED;
+	plan->mounts.items[plan->mounts.count - 1].flags |= !apart ? 0 : copy ? AJ_COPIED : AJ_LAYERED;
 	return 0;
 }
 
@@ -296,14 +287,6 @@ static int masks(struct aj_plan *plan, struct aj_arena *arena, const struct aj_p
 		        AJ_RO | AJ_NOEXEC | (mask.if_present ? AJ_OPTIONAL : 0), "hidden by the policy");
 	}
 	return 0;
-}
-
-const char *aj_plan_masked_programs(const struct aj_plan *plan)
-{
-	for (size_t i = 0; i < plan->mounts.count; i++)
-		if (plan->mounts.items[i].kind == AJ_MOUNT_MASK && strncmp(plan->mounts.items[i].target, "/usr/", 5) == 0)
-			return plan->mounts.items[i].target;
-	return NULL;
 }
 
 /* Without a memory cgroup these pages are charged to no limit of the jail, so they may not exceed the policy's memory either. */

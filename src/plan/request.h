@@ -79,7 +79,7 @@ struct aj_request {
 	bool changes_newest; /* with no such id: go on with those of the newest run of the same policy, in the same mode, if any wait */
 	void (*notice)(const char *text); /* shows a person, before the jail begins, what the run will lack; NULL: nothing is shown */
 	const char *main_repository; /* of a workspace that is a linked worktree, see workspace/worktree.h; NULL: not shown */
-	const char *worktree;        /* the name of that worktree in the main repository */
+	const char *worktree; /* the name of that worktree in it; NULL: one of the two folders lies in the other, so that no layer covers both */
 	const char *home_source, *home_at; /* the kept home, and its path in the jail; NULL: none, and the home is /tmp */
 	AJ_LIST(struct aj_import) imports;
 	AJ_LIST(const char *) import_links; /* of filesystem.home_import: left out, as they are behind a symlink */

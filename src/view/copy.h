@@ -25,9 +25,9 @@ struct aj_copied {
 struct aj_copy_job {
 	int from;         /* the workspace, or another folder */
 	const char *name; /* for messages; NULL: the workspace */
-	int to;    /* an empty folder that gets the copy */
-	int list;  /* an empty file that gets the list */
-	bool give; /* all of the copy belongs to `uid` and `gid` */
+	int to;           /* an empty folder that gets the copy */
+	int list;         /* an empty file that gets the list */
+	bool give;        /* all of the copy belongs to `uid` and `gid` */
 	uid_t uid;
 	gid_t gid;
 	uint64_t files_max, bytes_max, time_max_ms; /* 0: the limits of this file */

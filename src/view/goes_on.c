@@ -18,8 +18,8 @@ static bool same_repository(const struct aj_view *a, const struct aj_change_reco
 {
 	const struct aj_view_record *now = &a->record;
 	return now->repository ? strcmp(r->repository, now->repository) == 0 && strcmp(r->worktree, a->plan.worktree) == 0 &&
-	                                 r->repository_inode == now->repository_inode && r->repository_device == now->repository_device &&
-	                                 r->worktree_inode == now->worktree_inode
+	                             r->repository_inode == now->repository_inode &&
+	                             r->repository_device == now->repository_device && r->worktree_inode == now->worktree_inode
 	                       : !*r->repository;
 }
 
@@ -28,15 +28,16 @@ static int check_fit(const struct aj_view *a, const struct aj_change_state *s, s
 {
 	const struct aj_change_record *r = &s->record;
 	struct stat st;
-	if (fstat(a->workspace.folder, &st) < 0 || strcmp(r->workspace, a->plan.apart) != 0 || r->device != st.st_dev || r->inode != st.st_ino) {
+	if (fstat(a->workspace.folder, &st) < 0 || strcmp(r->workspace, a->plan.apart) != 0 || r->device != st.st_dev ||
+	    r->inode != st.st_ino) {
 		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` are changes of another workspace, `%s`", s->id,
 		        r->workspace);
 	} else if (r->copy != a->copy) {
 		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` are those of another mode", s->id);
 		aj_advise(err, "use --workspace-mode %s", r->copy ? "copy" : "overlay");
 	} else if (!same_repository(a, r)) {
-		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` were made %s the main repository of this workspace", s->id,
-		        *r->repository ? "with another view of" : "without a view of");
+		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` were made %s the main repository of this workspace",
+		        s->id, *r->repository ? "with another view of" : "without a view of");
 		aj_advise(err, "apply or discard them, and begin anew");
 	} else if (s->interrupted) {
 		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` are half applied", s->id);

@@ -51,15 +51,16 @@ static int check_attributes(const struct aj_view_tree *t, struct aj_error *err)
 	return -1;
 }
 
-static int check_owners(struct aj_view *a, const struct aj_view_tree *t, const struct stat *st, bool mapped, const struct aj_request *request, struct aj_error *err)
+static int check_owners(struct aj_view *a, const struct aj_view_tree *t, const struct stat *st, bool mapped,
+                        const struct aj_request *request, struct aj_error *err)
 {
 	char text[1200];
 	uid_t uid = mapped ? st->st_uid : a->plan.host_uid;
 	gid_t gid = mapped ? st->st_gid : a->plan.host_gid;
 	if (st->st_uid != uid || st->st_gid != gid) {
 		aj_fail(err, AJ_EXIT_SETUP, "changes", 0,
-		        "%s belongs to user %u and group %u, and an overlay of user %u and group %u can change none of its folders", t->name,
-		        st->st_uid, st->st_gid, uid, gid);
+		        "%s belongs to user %u and group %u, and an overlay of user %u and group %u can change none of its folders",
+		        t->name, st->st_uid, st->st_gid, uid, gid);
 		aj_advise(err, "`chgrp -R %u` or `chown -R %u:%u` it, or use --workspace-mode copy", gid, uid, gid);
 		return -1;
 	}

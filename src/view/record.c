@@ -62,9 +62,9 @@ int aj_view_record_write(const struct aj_plan *plan, const struct aj_view_record
 	                        record->ended_ns ? json_integer(record->ended_ns) : json_null(), "device",
 	                        (json_int_t)record->device, "inode", (json_int_t)record->inode, "protected", places(plan));
 	if (record->repository)
-		json_object_update_new(doc, json_pack("{s:s, s:s, s:I, s:I, s:I}", "repository", record->repository, "worktree", plan->worktree,
-		                                      "repository_device", (json_int_t)record->repository_device, "repository_inode",
-		                                      (json_int_t)record->repository_inode, "worktree_inode",
+		json_object_update_new(doc, json_pack("{s:s, s:s, s:I, s:I, s:I}", "repository", record->repository, "worktree",
+		                                      plan->worktree, "repository_device", (json_int_t)record->repository_device,
+		                                      "repository_inode", (json_int_t)record->repository_inode, "worktree_inode",
 		                                      (json_int_t)record->worktree_inode));
 	char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
 	json_decref(doc);

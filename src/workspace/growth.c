@@ -295,7 +295,8 @@ int aj_growth_open(struct aj_growth **ret, const struct aj_plan *plan, const str
                    struct aj_error *err)
 {
 	*ret = NULL;
-	const char *main = plan->main_repository ? plan->main_repository : plan->repository_changes, *workspace = plan->writable_workspace ? plan->writable_workspace : plan->changes;
+	const char *main = plan->main_repository ? plan->main_repository : plan->repository_changes,
+		   *workspace = plan->writable_workspace ? plan->writable_workspace : plan->changes;
 	if (!workspace || plan->inspect || !(plan->workspace_bytes || plan->workspace_files))
 		return 0;
 	struct aj_growth *g = calloc(1, sizeof *g);

@@ -12,6 +12,7 @@
 #include "base/beneath.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "policy/bind.h"
 #include "workspace/places.h"
 
@@ -113,6 +114,7 @@ int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded,
 	if (aj_places_check(&probe, loaded, site, arena, err) < 0)
 		return -1;
 	request->main_repository = probe.workspace;
-	request->worktree = strrchr(path, '/') + 1;
+	bool nested = aj_path_within(probe.workspace, request->workspace) || aj_path_within(request->workspace, probe.workspace);
+	request->worktree = nested ? NULL : strrchr(path, '/') + 1;
 	return 0;
 }
