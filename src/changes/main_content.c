@@ -69,28 +69,27 @@ static void read_taken(struct aj_main *m)
 	aj_entries_free(&names);
 }
 
-/* The lines of references, after that of the file's traits. */
-static const char *skip_traits(const char *text)
+/* git makes one without references where it deletes a reference that is not packed. */
+static bool is_empty(const char *text)
 {
 	while (text && *text == '#')
 		text = strchr(text, '\n') ? strchr(text, '\n') + 1 : "";
-	return text;
+	return text && !*text;
 }
 
-/* git makes an empty one where it deletes a reference that is not packed. */
 static void read_packed(struct aj_main *m)
 {
 	static const char name[] = "packed-refs";
 	struct stat is, was;
 	bool force = !m->s->running;
-	if (fstatat(m->s->repository_view, name, &is, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(is.st_mode))
+	int view = m->s->repository_view, host = m->s->repository;
+	if (fstatat(view, name, &is, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(is.st_mode))
 		return;
-	bool absent = fstatat(m->s->repository, name, &was, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
-	m->packed = read_text(&m->arena, m->s->repository_view, name, PACKED_BYTES, force);
-	const char *before = absent ? "" : read_text(&m->arena, m->s->repository, name, PACKED_BYTES, false);
-	m->packs_same = m->packed && before && strcmp(skip_traits(m->packed), skip_traits(before)) == 0;
-	if (m->packs_same)
-		m->packed = NULL;
+	bool absent = fstatat(host, name, &was, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+	if (!absent && S_ISREG(was.st_mode) && aj_node_same(view, force, host, name) == 1)
+		return;
+	m->packed = read_text(&m->arena, view, name, PACKED_BYTES, force);
+	m->packs_none = absent && is_empty(m->packed);
 }
 
 void aj_main_read(struct aj_main *ret, const struct aj_change_state *state)

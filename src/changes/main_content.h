@@ -9,8 +9,8 @@ struct aj_main {
 	const struct aj_change_state *s;
 	AJ_LIST(const char *) taken; /* references that other working trees of the host have checked out */
 	bool taken_unknown;          /* not all could be read */
-	const char *packed;          /* the view's packed-refs where the run has changed its references; NULL: it has not */
-	bool packs_same;             /* it has changed, and has the same references */
+	const char *packed;          /* the view's packed-refs where the run has changed it; NULL: it has not */
+	bool packs_none;             /* it is new, and names no reference */
 	bool stash_dropped;          /* the view's log of refs/stash lacks entries of the host's */
 };
 

@@ -64,7 +64,7 @@ static struct aj_main_rule find_rule(const struct aj_main *m, const char *below,
 	if (r.verdict == AJ_MAIN_HELD && c->kind == AJ_CHANGE_DELETED && !c->refused && aj_path_below(below, "refs") &&
 	    aj_main_packs(m, below) && !aj_main_taken(m, below))
 		return (struct aj_main_rule){ .verdict = AJ_MAIN_PART, .content = AJ_MAIN_DATA };
-	if (r.verdict == AJ_MAIN_HOLDS && m->packs_same && strcmp(below, "packed-refs") == 0)
+	if (r.verdict == AJ_MAIN_HOLDS && m->packs_none && strcmp(below, "packed-refs") == 0)
 		return (struct aj_main_rule){ .verdict = AJ_MAIN_PART, .content = AJ_MAIN_DATA };
 	if (r.verdict != AJ_MAIN_PART)
 		return r;
