@@ -97,7 +97,7 @@ const struct aj_key aj_policy_keys[] = {
 	          "which must be named" },
 	{ "filesystem.worktree", AJ_KEY_BOOL, AT(worktree), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
 	  .help = "whether the main repository of a writable workspace that is a linked git worktree is shown too, so that git works: the jail may change and destroy all of it, "
-	          "except the places of filesystem.protect" },
+	          "except the places of filesystem.protect; where changes of the workspace are kept apart, those of the repository are, too" },
 	{ "filesystem.quarantine", AJ_KEY_BOOL, AT(quarantine), .fallback = "false", .looser = AJ_LOOSER_LESS, .by = AJ_BY_SUPERVISOR,
 	  .help = "whether repositories that the jail made in a writable workspace, and watched places of filesystem.protect, are renamed at the end, so that git and "
 	          "other programs of the host do not find them" },
