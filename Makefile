@@ -10,7 +10,7 @@ B          := build$(if $(SAN),-san)
 AJ         := $B/agentjail
 ROOTFS     := build/rootfs/default
 # Linked statically where every library can be: the dynamic loader alone costs more than a namespace. STATIC= links dynamically.
-NO_ARCHIVE := $(filter-out /%,$(foreach l,cares edit tinfo bsd nl-route-3 nl-3 cap jansson md stdc++ c,$(shell $(CC) -print-file-name=lib$l.a)))
+NO_ARCHIVE := $(filter-out /%,$(foreach l,cares edit tinfo bsd nl-route-3 nl-3 cap jansson md z stdc++ c,$(shell $(CC) -print-file-name=lib$l.a)))
 STATIC     ?= $(if $(SAN)$(NO_ARCHIVE),,1)
 
 WARN_BOTH  := -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wundef -Werror
@@ -29,7 +29,7 @@ RELRO      := -Wl,-z,relro,-z,now,--gc-sections
 # With -static-pie the libraries of C++ and the compiler would take the rest of the line back to shared ones.
 LINK       := $(if $(STATIC),-static-pie,-pie -static-libstdc++ -static-libgcc) $(if $(SAN),$(SANITIZE)) $(RELRO)
 LINK_TOOL  := -pie $(if $(SAN),$(SANITIZE))
-LIBRARY_LIBS := -lcares -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lpthread -lm
+LIBRARY_LIBS := -lcares -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lz -lpthread -lm
 LDLIBS     := -ledit -ltinfo -lbsd $(LIBRARY_LIBS)
 
 # The folders of src/ are rooms (docs/architecture.md).

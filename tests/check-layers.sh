@@ -123,6 +123,7 @@ owner histedit.h        shell/prompt.c
 owner locale.h          shell/prompt.c
 owner langinfo.h        shell/prompt.c
 owner sys/capability.h  sandbox/caps.c
+owner zlib.h            git/object.c
 owner linux/securebits.h sandbox/caps.h
 owner netlink/          netns/loopback.c netns/egress_net.c netns/redirect.c netns/nft.h netns/nft.c
 owner linux/netfilter.h netns/redirect.c netns/nft.c
@@ -174,6 +175,7 @@ owner sys/random.h      audit/trail.c jail/host_ids.c pool/zygote.c channel/chan
 owner search.h            cli/cmd_rootfs.c view/copy.c
 owner termios.h         pty/caller.h changescmd/ask.c
 owner sha2.h            base/sha256.c
+owner sha1.h            base/sha1.c
 owner toml++/           toml/toml.cc
 owner pwd.h             host/home.c
 owner jansson.h         files/collect.h files/look.h lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h json/json.h audit/chain.h audit/composer.h audit/datagram.h audit/audit.h workspace/protect.h git/repo.h cli/cmd_exec.c cli/mcp.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h protocol/query.h

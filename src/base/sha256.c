@@ -1,5 +1,5 @@
-/* SHA-256 of bytes or of a file, as lower-case hex.
- * The only user of libmd; it knows nothing of the hash's purpose. */
+/* SHA-256 of bytes or of a file, by libmd, as lower-case hex.
+ * It knows nothing of the hash's purpose. */
 #include "base/sha256.h"
 
 #include <sha2.h>

@@ -1,5 +1,5 @@
 /* SHA-256 of bytes or of a file, as lower-case hex.
- * The only user of libmd; it knows nothing of the hash's purpose. */
+ * It knows nothing of the hash's purpose. */
 #pragma once
 #include <stddef.h>
 

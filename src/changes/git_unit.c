@@ -126,8 +126,10 @@ void aj_walk_judge(const struct aj_walk *w, struct aj_change *c)
 		return;
 	}
 	aj_change_hold(c, below, w->s);
-	if (below && !c->held)
+	if (below && !c->held) {
 		aj_git_index_hold(w, c);
+		aj_git_object_hold(w, c, below);
+	}
 	if (!unit || unit->bytes == 0 || (unit->mixed && unit->made) || (!unit->made && c->held))
 		return;
 	c->unit_bytes = unit->bytes;
@@ -241,6 +243,7 @@ static void end_scan(struct aj_walk *w, struct aj_git_unit *unit, const struct r
 	w->each = before->each;
 	w->arg = before->arg;
 	unit->scanning = false;
+	unit->inflated_bytes = 0;
 }
 
 int aj_walk_git(struct aj_walk *w, const struct aj_pair *p)

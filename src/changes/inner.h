@@ -7,13 +7,15 @@
 
 /* A repository that the walk is in. */
 struct aj_git_unit {
-	size_t bytes;         /* of the path: it ends with the folder's name; 0: the workspace itself */
-	bool made;            /* the workspace has none here */
-	bool mixed;           /* its folder is not called `.git`: what does not have one of git's own names is no part of it */
-	bool main;            /* the main repository of a linked worktree, which main_unit.c judges */
-	bool scanning;        /* this walk only looks for conflicts */
-	bool moved;           /* something in it is no change but that of a held file */
-	const char *conflict; /* for all of it */
+	size_t bytes;            /* of the path: it ends with the folder's name; 0: the workspace itself */
+	bool made;               /* the workspace has none here */
+	bool mixed;              /* its folder is not called `.git`: what does not have one of git's own names is no part of it */
+	bool main;               /* the main repository of a linked worktree, which main_unit.c judges */
+	bool scanning;           /* this walk only looks for conflicts */
+	bool unfit;              /* a file of its objects is another object than its name says */
+	bool moved;              /* something in it is no change but that of a held file */
+	uint64_t inflated_bytes; /* of its objects, in this walk */
+	const char *conflict;    /* for all of it */
 	const char *held;
 	const char *refused;   /* in a main repository: all of it is refused, since one of its parts is */
 	struct aj_main *whole; /* of a main repository; NULL: of another one */
@@ -64,5 +66,9 @@ int aj_walk_repository(struct aj_walk *w, struct aj_git_unit *unit, const struct
 bool aj_git_unit_found(const struct aj_walk *w, const struct aj_folder *folder, struct aj_git_unit *ret);
 /* Hold the change, of a file in a repository, if it is an index with paths that no working tree has. */
 void aj_git_index_hold(const struct aj_walk *w, struct aj_change *c);
+/* Refuse the change, of a file `below` the repository, if it is an object of another name; hold the repository by one that says where objects are. */
+void aj_git_object_hold(const struct aj_walk *w, struct aj_change *c, const char *below);
+/* Is the change's file the object of this name, below the folder `objects`? A first walk looks; the second one does where one did not fit. */
+bool aj_git_object_fits(const struct aj_walk *w, const struct aj_change *c, const char *name);
 /* Is it one of the names by which git finds its data in a repository? */
 bool aj_git_own(const char *name);

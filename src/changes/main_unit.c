@@ -97,6 +97,9 @@ void aj_main_judge(const struct aj_walk *w, struct aj_change *c)
 {
 	struct aj_git_unit *unit = w->unit;
 	struct aj_main_rule r = find_rule(unit->whole, c->path + unit->bytes + 1, c);
+	if (r.verdict == AJ_MAIN_PART && r.content == AJ_MAIN_OBJECT && !aj_git_object_fits(w, c, c->path + unit->bytes + sizeof "/objects"))
+		r = (struct aj_main_rule){ .verdict = AJ_MAIN_SPOILS,
+			                   .why = "its content is another object than its name says, or more than is checked" };
 	if (r.content == AJ_MAIN_OBJECT) /* its name is made from its content: the host's is the same, or it is missing */
 		c->conflict = NULL;
 	if (unit->scanning)
@@ -173,6 +176,7 @@ int aj_walk_main(struct aj_walk *w)
 	int result = aj_walk_top(w, w->s->repository_view, w->s->repository);
 	w->each = each;
 	unit.scanning = false;
+	unit.inflated_bytes = 0;
 	if (!has_worktree(w->s))
 		unit.refused = "the repository has this working tree no more";
 	if (unit.moved && !unit.conflict)

@@ -1,5 +1,5 @@
 """Changes of runs over overlays: shown, as a patch, applied and discarded; changes.sh runs it and counts."""
-import base64, contextlib, fcntl, json, os, shutil, stat, struct, subprocess, sys
+import base64, contextlib, fcntl, hashlib, json, os, shutil, stat, struct, subprocess, sys
 
 from client import AJ, FOLDER, ROOT, main, same, skip, test
 from overlays import CHANGES, ENV, Run, can_overlay, put, settle, tree
@@ -446,6 +446,45 @@ mkdir -p new/link; ln -s ../deep/HEAD new/link/HEAD; echo ../../old >new/link/co
     run = Run(make, "echo 2 >old/packed-refs; echo 2 >old/src/config; echo 2 >old/refs/x")
     run.write("old/HEAD", "ref: refs/heads/host\n")
     same({p: bool(r["conflict"]) for p, r in run.rows().items()}, {"old/packed-refs": True, "old/refs/x": True, "old/src/config": False})
+
+
+@test
+def objects_of_other_names():
+    """`git pull` keeps an object that is there: one whose content has another name would be in the place of what the other side sends."""
+    if not shutil.which("git"):
+        return skip("objects_of_other_names", "git is missing")
+    commit = GIT + "echo 2 >a; echo n >b; git add .; git commit -qm two; "
+    plant = """python3 -c 'import hashlib, os, zlib
+name = hashlib.sha1(b"blob 7\\0better\\n").hexdigest()
+os.makedirs(".git/objects/" + name[:2], exist_ok=True)
+open(".git/objects/%s/%s" % (name[:2], name[2:]), "wb").write(zlib.compress(b"blob 5\\0evil\\n"))'; """
+    name = hashlib.sha1(b"blob 7\0better\n").hexdigest()
+    planted = ".git/objects/%s/%s" % (name[:2], name[2:])
+    run = Run(repository, commit + plant)
+    rows = run.rows()
+    same([p for p, r in rows.items() if r["refused"]], [planted])
+    assert "another object than its name says" in rows[planted]["refused"], rows[planted]
+    assert all(r["held"] for p, r in rows.items() if r["repository"]) and "another one than its name says" in rows[".git/index"]["held"], rows[".git/index"]
+    run.ask("apply")
+    same((git(run, "log", "--format=%s").split(), run.read("a"), run.read("b")), (["one"], b"2\n", b"n\n"))
+    run.ask("apply", ".git", "--force")
+    same((git(run, "log", "--format=%s").split(), git(run, "status", "--porcelain"), os.path.exists(run.path(planted))), (["two", "one"], "", False))
+    git(run, "fsck", "--strict")
+    # In a repository that is new all is the jail's, and in the workspace itself each change is judged for itself.
+    run = Run(put({"x": "1"}), GIT + "mkdir new; cd new; git init -q .; " + plant)
+    same([p for p, r in run.rows().items() if r["refused"]], [])
+    run = Run(lambda top: subprocess.run(["git", "init", "-q", "--bare", top], check=True), plant.replace(".git/", ""))
+    same([p for p, r in run.rows().items() if r["refused"]], [planted[5:]])
+    # A pack, and lists that git believes.
+    for pack in "git repack -adq", "git commit-graph write --reachable":
+        run = Run(repository, commit + pack)
+        rows = run.rows()
+        assert "in place of those" in rows[".git/index"]["held"], rows[".git/index"]
+        run.ask("apply")
+        same(git(run, "log", "--format=%s").split(), ["one"])
+        run.ask("apply", ".git")
+        same(git(run, "log", "--format=%s").split(), ["two", "one"])
+        git(run, "fsck", "--strict")
 
 
 @test

@@ -248,7 +248,7 @@ for mode in overlay copy; do
 	sound "$mode: objects"
 	for what in "mkdir -p $git/objects/info; echo /tmp >$git/objects/info/alternates" "rm $git/refs/heads/topic; ln -s old $git/refs/heads/topic" "echo junk >$git/refs/heads/topic" \
 		"echo ref: refs/heads/main >$git/refs/heads/sym" "echo ref: ../../x >$git/worktrees/ws/HEAD" "rm $git/worktrees/ws/HEAD" "mkfifo $git/refs/heads/fifo" "cp $git/refs/heads/topic $git/refs/heads/-x" \
-		"rm $git/refs/heads/old; mkdir $git/refs/heads/old; cp $git/refs/heads/topic $git/refs/heads/old/new" "rm -rf $git/refs" "ln -sf /etc/passwd $git/worktrees/ws/index" "mkdir $git/reftable; echo >$git/reftable/tables.list"; do
+		"rm $git/refs/heads/old; mkdir $git/refs/heads/old; cp $git/refs/heads/topic $git/refs/heads/old/new" "rm -rf $git/refs" "ln -sf /etc/passwd $git/worktrees/ws/index" "mkdir $git/reftable; echo >$git/reftable/tables.list" "mkdir -p $git/objects/ab; cp $git/objects/\$(git rev-parse HEAD | sed 's,^..,&/,') $git/objects/ab/cdef0123456789abcdef0123456789abcdef01"; do
 		[ $mode = overlay ] || [ "$what" = "rm -rf $git/refs" ] || continue
 		fresh
 		run "a commit, and $what" 0 '' $mode spoiled "echo c >c; git add c; git commit -qm two; $what"
