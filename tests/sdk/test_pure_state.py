@@ -17,7 +17,8 @@ from html import unescape
 from agentjail import EnumMember, Handle, Instance, Opaque, Result, SnippetError, _core, _requests, _toml, errors, values
 from agentjail._process import words
 from agentjail._progress import Bar
-from agentjail._wire import READ_BYTES, BrokenStream, Frames, frame
+from agentjail._unread import UNREAD_MAX, Unread
+from agentjail._wire import READ_BYTES, BrokenStream, Frames, frame, message_of
 
 
 def feed(frames, data, piece=None):
@@ -27,7 +28,7 @@ def feed(frames, data, piece=None):
         count = min(len(space), len(data), piece or len(data))
         space[:count] = data[:count]
         del space
-        out += frames.filled(count)
+        out += map(message_of, frames.filled(count))
         data = data[count:]
     return out
 
@@ -77,13 +78,19 @@ class TestCore(unittest.TestCase):
         self.say(hello={"protocol": 1, "limits": {"request_bytes": 1000}})
 
     def say(self, **message):
-        data = frame(message)
-        space = self.core.space()
-        space[: len(data)] = data
-        self.core.received(len(data))
+        self.feed(frame(message))
         calls = list(self.core.calls)
         self.core.calls.clear()
         return calls
+
+    def feed(self, data):
+        while data:
+            space = self.core.space()
+            count = min(len(space), len(data))
+            space[:count] = data[:count]
+            del space
+            self.core.received(count)
+            data = data[count:]
 
     def begin(self, op="run", **members):
         pending, data = self.core.begin(_core.Request(op, members), self.woken)
@@ -118,6 +125,41 @@ class TestCore(unittest.TestCase):
         self.assertEqual(too_long["error"]["type"], "ResultError")
         (again,) = self.say(id=None, request=pending.id, call=3, error={"code": "no_such_call", "message": "does not fit", "fix": ""})
         self.assertEqual((again.tool, again.args["type"]), ("", "ResultError"))
+
+    def answered(self, raw, unread=True):
+        """What a request for a run gets when the service writes this result."""
+        pending, _ = self.core.begin(_core.Request("run", {}, _requests.result_of, unread=unread), self.woken)
+        self.say(id=pending.id, result=raw)
+        return pending.answer
+
+    def test_an_answer_is_parsed_when_it_is_read(self):
+        for value in (None, 0, True, 2.5, "", 'a"b\\', "\ud800é\0", [], {"__type__": "tuple", "data": [1, {"a": "}"}]}, [[["deep"]]]):
+            raw = {"id": "1f", "status": "ok", "reason": "finished", "value": value, "repr": 'x","value":7', "stdout": "é\n", "session": "alive"}
+            with self.subTest(value):
+                self.assertIsInstance(self.answered(raw), Unread)
+                self.assertEqual(self.answered(raw, unread=False), raw)
+                by_value, whole, at_once = (Result(answer) for answer in (self.answered(raw), self.answered(raw), raw))
+                self.assertEqual((by_value.ok, by_value.status, by_value.value), (True, "ok", at_once.value))
+                self.assertEqual((whole.raw, whole.value, by_value.raw), (raw, at_once.value, raw))
+                self.assertIs(by_value.raw, by_value.raw)
+                self.assertEqual((by_value.stdout, by_value.id, repr(by_value)), ("é\n", "1f", repr(at_once)))
+                self.assertEqual(pickle.loads(pickle.dumps(Result(self.answered(raw)))).raw, raw)
+
+    def test_any_other_answer_is_parsed_at_once(self):
+        ok = {"id": "1f", "status": "ok", "reason": "finished", "value": 1}
+        others = ({**ok, "status": "error"}, {**ok, "reason": 'a "quote"'}, {"value": 1, **ok}, {**ok, "stdout": "x" * UNREAD_MAX}, {"status": "ok"}, {}, [])
+        for raw in others:
+            with self.subTest(str(raw)[:80]):
+                self.assertEqual(self.answered(raw), raw)
+
+    def test_an_answer_that_is_broken_behind_its_beginning(self):
+        for rest in ("1", "1}", "1}} ", "1}}}", "1,}}", "", "nope}}", '1,"a":[}}'):
+            pending, _ = self.core.begin(_core.Request("run", {}, _requests.result_of, unread=True), self.woken)
+            body = b'{"id":%d,"result":{"id":"1f","status":"ok","reason":"finished","value":' % pending.id + rest.encode()
+            self.feed(len(body).to_bytes(4, "big") + body)
+            with self.subTest(rest), self.assertRaisesRegex(errors.ServiceError, "no JSON"):
+                Result(pending.answer).raw  # noqa: B018
+        self.assertEqual(self.answered({"status": "ok"}), {"status": "ok"})
 
     def test_a_request_that_is_too_long(self):
         with self.assertRaises(errors.TooLarge):

@@ -12,6 +12,7 @@ from typing import Optional
 
 import agentjail
 from agentjail import Jail, Service, Session, SessionEnded, SnippetError, errors
+from agentjail._unread import Unread
 from test_pure_tools import HINTS, Color, Point
 
 
@@ -107,6 +108,8 @@ class TestJail(Shared):
             self.assertNotIn("enforced", brief.raw)
         with Session(service=self.service) as s:
             self.assertTrue(s.run("1", brief=True).session_alive)
+            for result in (s.run("1"), s.run("[1, 2]", brief=True), jail.run("'é'"), jail.run("print(1)")):
+                self.assertIsInstance(result._raw, Unread)  # the service writes it in the form that the client leaves unread
 
     def test_stdin(self):
         jail = Jail(service=self.service)

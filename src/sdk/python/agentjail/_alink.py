@@ -54,7 +54,7 @@ class AsyncLink(BaseLink):
 
     async def ask(self, request: Request[T]) -> T:
         """Send a request and wait for its answer. Cancelling the wait ends the request."""
-        if not self._room.is_set():
+        if self._unsent:
             await self._room.wait()
         arrived: asyncio.Future[None] = self.loop.create_future()
 
@@ -69,7 +69,7 @@ class AsyncLink(BaseLink):
                 over = pending.over
                 if not over:
                     arrived = self.loop.create_future()
-                for stream, text in self.pieces(pending):
+                for stream, text in self.pieces(pending) if pending.inbox else ():
                     handed = hand(stream, text) if hand else None
                     if asyncio.iscoroutine(handed):
                         await handed
@@ -150,7 +150,8 @@ class AsyncLink(BaseLink):
                 return
             self._core.received(count)
             taken = True
-            self._proceed()
+            if self._core.calls or not self._greeted.done():
+                self._proceed()
         except BaseException as e:
             if taken:
                 self.loop.call_soon(self._proceed_again, PROCEEDS_MAX)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import errors
-from ._wire import BrokenStream, Frames, Message, frame
+from ._unread import UNREAD_MAX, head
+from ._wire import BrokenStream, Frames, Message, frame, message_of
 
 if TYPE_CHECKING:
     from .tools import Tool
@@ -36,7 +37,7 @@ class Request(Generic[T]):
     """One question to the service.
 
     members: of the message, without `op` and `id`. finish: makes the caller's value from the answer.
-    tools: that its snippet may call. on_output: is given each piece of ("stdout" or "stderr", text).
+    tools: that its snippet may call. on_output: is given each piece of ("stdout" or "stderr", text). unread: whether finish takes an Unread, too.
     """
 
     op: str
@@ -44,6 +45,7 @@ class Request(Generic[T]):
     finish: Callable[[Any], T] = same
     tools: Mapping[str, Tool] = field(default_factory=dict)
     on_output: Callable[[str, str], Any] | None = None
+    unread: bool = False
 
 
 class Pending(Generic[T]):
@@ -62,10 +64,6 @@ class Pending(Generic[T]):
         self.inbox: list[tuple[str, str]] = []  # output that was not handed on yet
         self.context: contextvars.Context | None = None  # of the caller, for its tools
         self.session: tuple[int, str] | None = None  # of a run with tools: its connection and name
-
-    def end(self, answer: Any, error: BaseException | None) -> None:
-        self.answer, self.error, self.over = answer, error, True
-        self.wake()
 
 
 @dataclass(slots=True)
@@ -112,7 +110,7 @@ class Core:
     def begin(self, request: Request[T], wake: Callable[[], Any]) -> tuple[Pending[T], bytes]:
         """The state and the bytes of a new request. TooLarge, ValueNotSent: nothing was begun."""
         name = request.members.get("session")
-        if request.op in NEEDS_PYTHON and self.waits_for_caller(name):
+        if waiting_sessions.get() and request.op in NEEDS_PYTHON and self.waits_for_caller(name):
             raise errors.ReentrantCall(f"a tool cannot ask for `{request.op}` in the session whose run waits for the tool")
         number = next(self._ids)
         data = self._bytes({"id": number, "op": request.op, **request.members})
@@ -144,9 +142,15 @@ class Core:
 
     def received(self, count: int) -> None:
         """`count` bytes came into space(). Ends and wakes requests, and adds to `calls`. BrokenStream: close the connection."""
-        for message in self._frames.filled(count):
+        for text in self._frames.filled(count):
+            begun = head(text) if len(text) <= UNREAD_MAX else None
+            if begun is not None:
+                pending = self._pending.get(int(begun[1]))
+                if pending is not None and pending.request.unread:
+                    self._end(pending.id, begun, None)
+                    continue
             try:
-                self._take(message)
+                self._take(message_of(text))
             except (AttributeError, KeyError, TypeError, ValueError) as e:
                 raise BrokenStream(f"a message without sense ({type(e).__name__}: {e})") from None
 
@@ -159,7 +163,8 @@ class Core:
         """A request leaves the list once its caller was woken: an exception of a signal's handler in between leaves it to drop_all()."""
         pending = self._pending.get(id)
         if pending is not None:
-            pending.end(answer, error)
+            pending.answer, pending.error, pending.over = answer, error, True
+            pending.wake()
             self._pending.pop(id, None)
 
     def _take(self, message: Message) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Union
 
 from ._core import Request
+from ._unread import Unread
 from .errors import NoSuchSession, SessionEnded, SetupError
 from .result import Result
 from .tools import Tool
@@ -146,7 +147,7 @@ def _file(name: str, content: FileContent) -> Member:
 
 def result_of(answer: Any) -> Result:
     """A Result. SetupError: there was no jail to run in."""
-    if answer.get("status") == "setup_error":
+    if not isinstance(answer, Unread) and answer.get("status") == "setup_error":
         error = answer.get("error") or {}
         raise SetupError(str(error.get("message") or answer.get("reason")), str(error.get("fix") or ""))
     return Result(answer)
@@ -190,7 +191,7 @@ def execute(code: str, jail: dict[str, Any], run: dict[str, Any], tools: Mapping
         message["tools"] = [t.declaration for t in tools.values()]
     if on_output:
         message["stream"] = True
-    return Request("exec", message, result_of, tools, on_output)
+    return Request("exec", message, result_of, tools, on_output, True)
 
 
 def open_session(jail: dict[str, Any], tools: Mapping[str, Tool], branching: bool, files: Files | None) -> Request[tuple[str, str]]:
@@ -208,7 +209,7 @@ def run(session: str, code: str, options: dict[str, Any], tools: Mapping[str, To
     message = {"session": session, "code": code, **options}
     if on_output:
         message["stream"] = True
-    return Request("run", message, result_of, tools, on_output)
+    return Request("run", message, result_of, tools, on_output, True)
 
 
 def set_variables(session: str, variables: Mapping[str, Any]) -> Request[Result]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 Message = dict[str, Any]
@@ -17,23 +17,26 @@ READ_BYTES = 1 << 16  # of the buffer that frames arrive in; it grows with a lon
 
 _length = struct.Struct(">I").unpack_from
 _encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)
-_decode = json.JSONDecoder().raw_decode
+# The text and a position -> the value there, and the position after it. ValueError or StopIteration: no JSON is there.
+_decoder = json.JSONDecoder()
+scan: Callable[[str, int], tuple[Any, int]] = getattr(_decoder, "scan_once", _decoder.raw_decode)
 
 
-def _made_once() -> Callable[[Message], str]:
-    """The encoder's encode() with its C part made once, where this Python has that part: encode() itself makes it anew for each message."""
+def _made_once() -> Callable[[Message, int], Iterable[str]]:
+    """The encoder's iterencode() with its C part made once, where this Python has that part: iterencode() itself makes it for each message."""
     e = _encoder
     try:
         make: Any = vars(json.encoder)["c_make_encoder"]
         parts = make(None, e.default, json.encoder.encode_basestring_ascii, None, e.key_separator, e.item_separator, False, False, False)
         if "".join(parts({"a": [1, "b", None]}, 0)) == '{"a":[1,"b",null]}':
-            return lambda message: "".join(parts(message, 0))
+            made: Callable[[Message, int], Iterable[str]] = parts
+            return made
     except (KeyError, TypeError):
         pass
-    return e.encode
+    return lambda message, _: e.iterencode(message)
 
 
-_encode = _made_once()
+_pieces = _made_once()
 
 
 class BrokenStream(Exception):
@@ -42,15 +45,15 @@ class BrokenStream(Exception):
 
 def frame(message: Message) -> bytes:
     """The bytes of one message. ValueError: a float without a JSON form; RecursionError: too many levels."""
-    body = _encode(message).encode("ascii")
+    body = "".join(_pieces(message, 0)).encode("ascii")
     return len(body).to_bytes(4, "big") + body
 
 
 class Frames:
-    """The buffer for arriving bytes, and the messages in it.
+    """The buffer for arriving bytes, and the texts of the messages in it.
 
-    The reader writes into space() and passes the number of bytes to filled(), which returns the messages that are whole. An
-    incomplete message waits for the next bytes.
+    The reader writes into space() and passes the number of bytes to filled(), which returns the texts that are whole. An
+    incomplete one waits for the next bytes.
     """
 
     __slots__ = ("_buffer", "_end", "_view")
@@ -63,17 +66,20 @@ class Frames:
         """The place for the next bytes; never empty."""
         return self._view[self._end :] if self._end else self._view
 
-    def filled(self, count: int) -> list[Message]:
-        """`count` bytes were written there. Returns the messages that are whole. BrokenStream: the bytes are no frames."""
+    def filled(self, count: int) -> list[str]:
+        """`count` bytes were written there. Returns the texts of the messages that are whole. BrokenStream: the bytes are no frames."""
         buffer, start, end = self._buffer, 0, self._end + count
-        messages: list[Message] = []
+        texts: list[str] = []
         while end - start >= 4:
             (length,) = _length(buffer, start)
             if length > FRAME_MAX:
                 raise BrokenStream(f"a frame of {length} bytes")
             if end - start - 4 < length:
                 break
-            messages.append(_message(self._view[start + 4 : start + 4 + length]))
+            try:
+                texts.append(str(self._view[start + 4 : start + 4 + length], "utf-8"))
+            except ValueError as e:
+                raise BrokenStream(f"a frame that is no UTF-8 ({e})") from None
             start += 4 + length
         if start == end:
             self._end = 0
@@ -81,7 +87,7 @@ class Frames:
                 self._resize(READ_BYTES)
         else:
             self._keep(start, end)
-        return messages
+        return texts
 
     def _keep(self, start: int, end: int) -> None:
         """The beginning of a frame moves to the front. The buffer grows with the bytes that came, not with the length that a frame claims."""
@@ -96,11 +102,11 @@ class Frames:
         self._view = memoryview(self._buffer)
 
 
-def _message(body: memoryview) -> Message:
+def message_of(text: str) -> Message:
+    """The message. BrokenStream: the text is no object of JSON."""
     try:
-        text = str(body, "utf-8")
-        message, end = _decode(text)
-    except (ValueError, RecursionError) as e:
+        message, end = scan(text, 0)
+    except (ValueError, StopIteration, RecursionError) as e:
         raise BrokenStream(f"a frame that is no JSON ({e})") from None
     if not isinstance(message, dict) or end != len(text):
         raise BrokenStream("a frame that is no object")

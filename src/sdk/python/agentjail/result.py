@@ -12,10 +12,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ._unread import Unread, all_of, value_of
 from .errors import SnippetError, harmless
 from .values import decode
 
 FOR_MODEL_BYTES = 2000
+_UNREAD: Any = object()  # in the place of a value
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,16 @@ class Result:
     raw: the service's answer, unchanged, see docs/result.md. The other attributes are read from it.
     """
 
-    def __init__(self, raw: dict[str, Any]) -> None:
-        self.raw = raw
+    def __init__(self, raw: dict[str, Any] | Unread[str]) -> None:
+        self._raw = raw
+        self._value: Any = _UNREAD
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        raw = self._raw
+        if isinstance(raw, Unread):
+            self._raw = raw = all_of(raw)
+        return raw
 
     # --- attested by the supervisor ---
 
@@ -100,11 +110,12 @@ class Result:
     @property
     def status(self) -> str:
         """`ok`, `error`, `rejected`, `timeout`, `oom`, `limit`, `signal` or `protocol_error`."""
-        return str(self.raw["status"])
+        raw = self._raw
+        return "ok" if isinstance(raw, Unread) else str(raw["status"])
 
     @property
     def ok(self) -> bool:
-        return bool(self.raw["status"] == "ok")
+        return self.status == "ok"
 
     @property
     def reason(self) -> str:
@@ -139,16 +150,15 @@ class Result:
 
     # --- claims of the jail ---
 
-    @cached_property
-    def _value(self) -> Any:
-        return decode(self.raw.get("value"))
-
     @property
     def value(self) -> Any:
         """The value of the last statement, as a Python object. SnippetError: the snippet failed."""
-        self.raise_for_status()
-        raw = self.raw.get("value")
-        return self._value if isinstance(raw, (dict, list)) else raw  # others are what they are
+        value = self._value
+        if value is _UNREAD:
+            raw = self._raw
+            sent = value_of(raw) if isinstance(raw, Unread) else self.raise_for_status().raw.get("value")
+            self._value = value = decode(sent) if isinstance(sent, (dict, list)) else sent  # others are what they are
+        return value
 
     @cached_property
     def final_answer(self) -> Any:
@@ -225,7 +235,7 @@ class Result:
 
     def raise_for_status(self) -> Result:
         """SnippetError unless the status is `ok`."""
-        if self.raw["status"] != "ok":
+        if not self.ok:
             raise SnippetError(self)
         return self
 
@@ -253,6 +263,9 @@ class Result:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"raw": self.raw}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._raw, self._value = state["raw"], _UNREAD
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """The display of this result in a notebook: its last rich value, else its output and value as text."""
