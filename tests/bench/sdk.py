@@ -28,7 +28,7 @@ import client  # noqa: E402
 CALLS = 200
 CODE = "1+1"
 BARE, STREAMS, SESSION, ASYNC = "the bare protocol", "the same by asyncio's streams", "Session.run", "AsyncSession.run"
-BRIEF = "brief results: "
+BRIEF, WHOLE = "brief results: ", ", all members"  # where a row's name begins with the one, or ends with the other
 AIM_US = 40
 
 
@@ -137,6 +137,9 @@ def main():
         async def awaited():
             (await waiting.run(CODE)).value
 
+        async def read_whole():
+            (await waiting.run(CODE)).raw["value"]
+
         async def briefly():
             (await waiting.run(CODE, brief=True)).value
 
@@ -145,6 +148,8 @@ def main():
             SESSION: lambda: measure(lambda: session.run(CODE).value),
             STREAMS: lambda: loop.run_until_complete(measure_async(by_streams)),
             ASYNC: lambda: loop.run_until_complete(measure_async(awaited)),
+            SESSION + WHOLE: lambda: measure(lambda: session.run(CODE).raw["value"]),
+            ASYNC + WHOLE: lambda: loop.run_until_complete(measure_async(read_whole)),
             BRIEF + BARE: lambda: measure(lambda: one.ask("run", session=name, code=CODE, brief=True)["value"]),
             BRIEF + SESSION: lambda: measure(lambda: session.run(CODE, brief=True).value),
             BRIEF + ASYNC: lambda: loop.run_until_complete(measure_async(briefly)),
