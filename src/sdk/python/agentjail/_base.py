@@ -29,7 +29,14 @@ WhyGone = Callable[[str], BaseException]
 S = TypeVar("S", bound="BaseService")
 
 
-class BaseService:
+class OfThisProcess:
+    """A thing of which there is one. A copy would close the original when the copy is collected."""
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: it is a connection of this process")
+
+
+class BaseService(OfThisProcess):
     """How a service is reached or started; Service has the words."""
 
     def __init__(

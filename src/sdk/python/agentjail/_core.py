@@ -204,10 +204,20 @@ class Core:
         try:
             data = frame(message)
         except (TypeError, ValueError, RecursionError) as e:
-            raise errors.ValueNotSent(f"the request has no form as JSON: {e}") from None
+            raise errors.ValueNotSent(f"{_unsendable(message)} has no form as JSON: {e}") from None
         if len(data) - 4 > self.request_bytes:
             raise errors.TooLarge(
                 f"a request of {len(data) - 4} bytes is longer than the {self.request_bytes} that the service takes",
                 "send less at a time, or start the service with a larger --request-max (64M at most)",
             )
         return data
+
+
+def _unsendable(message: Message) -> str:
+    """What frame() did not take."""
+    for name, value in message.items():
+        try:
+            frame({name: value})
+        except (TypeError, ValueError, RecursionError):
+            return f"`{name}`"
+    return "the request"

@@ -28,15 +28,19 @@ class Runner(Protocol):
         """It has start(request, wake), answer(pending) and forget(pending), as _link.Link."""
 
 
-def default_workers() -> int:
-    return 2 * len(os.sched_getaffinity(0))
+def workers_of(workers: int | None) -> int:
+    """The bound: as the caller says, else two for each processor. ValueError: none could run."""
+    if workers is None:
+        return 2 * len(os.sched_getaffinity(0))
+    if workers < 1:
+        raise ValueError(f"workers={workers}: at least one snippet must run at a time")
+    return workers
 
 
 def run_all(
-    service: Runner, requests: Iterator[Any], workers: int | None, progress: Progress, ordered: bool, total: int | None
+    service: Runner, requests: Iterator[Any], bound: int, progress: Progress, ordered: bool, total: int | None
 ) -> Generator[Any, None, None]:
-    """The Results of the requests; in their order, or with their numbers."""
-    bound = workers or default_workers()
+    """The Results of the requests, `bound` of them under way at a time; in their order, or with their numbers."""
     link = service.link()
     arrived: queue.SimpleQueue[int] = queue.SimpleQueue()
     running: dict[int, Any] = {}

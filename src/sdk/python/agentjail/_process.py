@@ -12,7 +12,7 @@ import socket
 import subprocess
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union
@@ -53,6 +53,13 @@ OPTIONS = {  # keyword of Service -> option of the command, see `agentjail serve
 TIMES = frozenset(("timeout", "idle", "lifetime", "grace", "request_time"))
 
 
+def names_of(option: str, names: Iterable[str]) -> list[str]:
+    """A list of modules. TypeError: it is one text, whose letters would be taken for modules."""
+    if isinstance(names, str):
+        raise TypeError(f"{option} is a list of modules: {option}=[{names!r}]")
+    return list(names)
+
+
 def words(limits: Mapping[str, Any]) -> tuple[str, ...]:
     """The command's options for keyword arguments. A time is in seconds, a size in bytes, unless it is a text such as `10s` or `512M`."""
     out: list[str] = []
@@ -60,7 +67,7 @@ def words(limits: Mapping[str, Any]) -> tuple[str, ...]:
         if value is None:
             continue
         if key == "allow_imports":
-            out += [word for module in value for word in ("--allow-import", module)]
+            out += [word for module in names_of(key, value) for word in ("--allow-import", module)]
         elif key == "layer":
             out += ["--layer", "on" if value else "off"]
         elif key not in OPTIONS:
@@ -80,7 +87,7 @@ class Process:
         tree = find_tree(recipe.rootfs)
         if tree is None:
             verify_tree(program)
-        self._folder: Folder | None = None
+        self._program, self._folder = program, None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._log = os.memfd_create("agentjail-log")
         try:
@@ -142,9 +149,10 @@ class Process:
         self.end()
         message, _, fix = self._said.partition("\n  fix: ")
         message = message.removeprefix("agentjail: ").strip()
-        return SetupError(message or f"agentjail serve ended with status {self.process.returncode}", fix.strip())
+        return SetupError(message or f"`{self._program} serve` ended with status {self.process.returncode}, and said nothing", fix.strip())
 
     _said = ""
+    _folder: Folder | None
 
     def end(self, patience_s: float = END_S) -> None:
         """Close the connection, upon which the service ends, and reap the process. May be called again."""

@@ -4,14 +4,17 @@ The blocking and the asyncio classes share this module, which sends nothing.
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Union
 
 from ._core import Request
+from ._process import names_of
 from ._unread import Unread
 from .errors import NoSuchSession, SessionEnded, SetupError
 from .result import Result
@@ -89,7 +92,7 @@ def members(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
         elif name == "workspace":
             out[name] = os.path.realpath(value)
         elif name == "imports":
-            out[name] = list(value)
+            out[name] = names_of(name, value)
         else:
             out[name] = value
     return out
@@ -115,9 +118,18 @@ def place(own_service: bool, policy: Any, options: Mapping[str, Any]) -> tuple[t
     return (policy, options.get("imports"), options.get("builtins"), options.get("layer")), jail
 
 
+def same_kind(service: object, kind: type) -> bool:
+    """Whether the caller named a service. TypeError: it is none of this kind."""
+    if service is not None and not isinstance(service, kind):
+        raise TypeError(f"service: {kind.__name__}(...) makes one that fits here, and {type(service).__name__} is another type")
+    return service is not None
+
+
 def milliseconds(seconds: float) -> int:
-    if seconds <= 0:
-        raise ValueError(f"a timeout of {seconds} s: it is more than 0")
+    if not isinstance(seconds, Real):
+        raise TypeError(f"a timeout is a number of seconds, and no {type(seconds).__name__}")
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"a timeout of {seconds} s: it is more than 0 and has an end")
     return max(1, round(seconds * 1000))
 
 
@@ -139,6 +151,8 @@ def _file(name: str, content: FileContent) -> Member:
         content = content.encode("utf-8", "surrogatepass")
     elif isinstance(content, os.PathLike):
         content = Path(content).read_bytes()
+    elif not isinstance(content, (bytes, bytearray, memoryview)):
+        raise TypeError(f"the file {name!r}: its content is bytes, text or a path, and no {type(content).__name__}")
     return {"name": name, "data": b64encode(content).decode()}
 
 
@@ -210,6 +224,11 @@ def run(session: str, code: str, options: dict[str, Any], tools: Mapping[str, To
     if on_output:
         message["stream"] = True
     return Request("run", message, result_of, tools, on_output, True)
+
+
+def together(variables: Mapping[str, Any] | None, more: dict[str, Any]) -> Mapping[str, Any]:
+    """All variables that set() was given."""
+    return {**variables, **more} if variables and more else variables or more
 
 
 def set_variables(session: str, variables: Mapping[str, Any]) -> Request[Result]:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from . import _requests as rq
 from . import errors
 from ._alink import AsyncLink
+from ._base import OfThisProcess
 from ._core import Request
-from ._map import default_workers
+from ._map import workers_of
 from ._options import NO_DEFAULT, Entry, Output, Variable, entries, variables
 from ._process import PolicyLike
 from ._progress import Bar
@@ -33,6 +34,8 @@ __all__ = ["AsyncJail", "AsyncService", "AsyncSession"]
 
 class AsyncJail(BaseJail[AsyncService]):
     """As Jail; without a service it uses the private one of the running event loop. Tools that are coroutines run in that loop."""
+
+    _kind = AsyncService
 
     @property
     def service(self) -> AsyncService:
@@ -65,7 +68,7 @@ class AsyncJail(BaseJail[AsyncService]):
         """Run many snippets, as Jail.map: an async generator. Closing it, as `contextlib.aclosing` does, ends the snippets that still run."""
         service = self.service
         jobs = enumerate(codes)
-        bound = workers or default_workers()
+        bound = workers_of(workers)
         bar = Bar(progress, total_of(codes))
         running: dict[asyncio.Task[Result], int] = {}
         ready: dict[int, Result] = {}
@@ -104,7 +107,7 @@ class AsyncJail(BaseJail[AsyncService]):
                 await asyncio.gather(*running, return_exceptions=True)
 
 
-class AsyncSession:
+class AsyncSession(OfThisProcess):
     """As Session; it opens with `async with`, or with its first call, and ends with `async with` or close()."""
 
     def __init__(
@@ -123,6 +126,7 @@ class AsyncSession:
         self.name = self.policy = ""
         self._state = "new"
         self._link: AsyncLink | None = None
+        rq.same_kind(service, AsyncService)
         self._how = service, policy, branching, files, options
         self._opening: asyncio.Lock | None = None
 
@@ -180,7 +184,10 @@ class AsyncSession:
 
     async def set(self, variables: Mapping[str, Any] | None = None, /, **more: Any) -> None:
         """Set variables. SnippetError: the jail cannot make one of the values."""
-        (await self._ask(lambda name: rq.set_variables(name, {**(variables or {}), **more}))).raise_for_status()
+        if variables or more:
+            (await self._ask(lambda name: rq.set_variables(name, rq.together(variables, more)))).raise_for_status()
+        else:
+            await self._need()
 
     async def get(self, name: str, default: Any = NO_DEFAULT, *, timeout: float | None = None, handles: bool = False) -> Any:
         """The value of a variable. SnippetError: there is none of that name, and no default."""
@@ -277,9 +284,10 @@ class AsyncSession:
         """Its connection, open."""
         if self._state == "new":
             await self.open()
-        assert self._link is not None
-        rq.check_open(self._state == "open", self._link.gone)
-        return self._link
+        link = self._link
+        rq.check_open(self._state == "open" and link is not None, link.gone if link is not None else None)
+        assert link is not None
+        return link
 
     async def _ask(self, make: Callable[[str], Request[T]]) -> T:
         """make: the request, from the session's name, which it has once it is open."""

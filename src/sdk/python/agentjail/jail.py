@@ -36,11 +36,24 @@ class BaseJail(Generic[S]):
         self.tools = collect(tools)
         self.timeout = timeout
         self._service = service
-        self._key, self._members = rq.place(service is not None, policy, options)
+        self._key, self._members = rq.place(rq.same_kind(service, self._kind), policy, options)
         self._prepare()
+
+    _kind: type  # of its service
 
     def _prepare(self) -> None:
         """Set the fields of a subclass."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k != "service"}  # another process has a private service of its own
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._prepare()
+
+    def __repr__(self) -> str:
+        given = {"policy": self._key[0], **self._members, "tools": [*self.tools], "timeout": self.timeout}
+        return f"<{type(self).__name__}{''.join(f' {k}={v!r:.80}' for k, v in given.items() if v)}>"
 
     def _request(self, code: str, options: Mapping[str, Any], on_output: Any = None) -> Request[Result]:
         return rq.execute(code, self._members, rq.run_members(self.timeout, options), self.tools, on_output)
@@ -53,6 +66,8 @@ class Jail(BaseJail[Service]):
     timeout: seconds for each run that says none. service: where it runs; without it the private service of this process for such
     jails. options: see JailOptions.
     """
+
+    _kind = Service
 
     def _prepare(self) -> None:
         self.service = self._service or shared(*self._key)
@@ -90,15 +105,17 @@ class Jail(BaseJail[Service]):
         False: (number from 0, Result) as they end. progress: None: a bar on stderr if that is a terminal; or True, False, or a
         function of (how many have ended, how many there are, or None). Leaving the loop ends the snippets that still run.
         """
-        from ._map import run_all
+        from ._map import run_all, workers_of
 
         requests = (self._request(*job_of(job, options)) for job in codes)
-        return run_all(self.service, requests, workers, progress, ordered, total_of(codes))
+        return run_all(self.service, requests, workers_of(workers), progress, ordered, total_of(codes))
 
 
 def job_of(job: Job, options: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if isinstance(job, str):
         return job, dict(options)
+    if not isinstance(job, Mapping) or "code" not in job:
+        raise TypeError(f"map takes snippets, or dicts with the arguments of run(), of which `code` is one; and not {job!r:.100}")
     own = dict(job)
     return own.pop("code"), {**options, **own}
 
@@ -110,7 +127,18 @@ def total_of(codes: Any) -> int | None:
         return None
 
 
-def run(code: str, **options: Any) -> Result:
+class AllOptions(JailOptions, RunOptions, total=False):
+    """Options of run(): those of Jail and of Jail.run."""
+
+    policy: PolicyLike | None
+    tools: Iterable[ToolLike] | Mapping[str, ToolLike]
+    service: Service | None
+    on_stdout: OnText | None
+    on_stderr: OnText | None
+
+
+def run(code: str, **given: Unpack[AllOptions]) -> Result:
     """Run one snippet in a jail of its own, with the options of Jail and of Jail.run."""
+    options: dict[str, Any] = {**given}
     own = {name: options.pop(name) for name in list(options) if name in rq.RUN_OPTIONS or name in ("on_stdout", "on_stderr")}
     return Jail(**options).run(code, **own)

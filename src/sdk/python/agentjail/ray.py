@@ -16,7 +16,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # typ
 
 from . import errors
 from ._base import BUSY_S, Pauses
-from ._map import run_all
+from ._map import run_all, workers_of
 from ._raynode import JailNode, Node
 from ._raysession import Session, carried, contents
 from ._requests import Files, JailOptions, RunOptions
@@ -148,7 +148,7 @@ class Cluster:
         snippet that got no Result is given in its place; otherwise it is raised, and the rest is given up.
         """
         tasks = (_Task(job.pop("code"), job, retries) for job in (carried(*job_of(item, options)) for item in codes))
-        bound = workers or 2 * sum(node.jails for node in self._nodes)
+        bound = 2 * sum(node.jails for node in self._nodes) if workers is None else workers_of(workers)
         outcomes = run_all(_Lanes(self), tasks, bound, progress, ordered, total_of(codes))
         try:
             for item in outcomes:

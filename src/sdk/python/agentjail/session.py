@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _requests as rq
 from . import errors
+from ._base import OfThisProcess
 from ._core import Request
 from ._link import Link
 from ._options import NO_DEFAULT, Entry, Output, Variable, entries, variables
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Session:
+class Session(OfThisProcess):
     """A jail that lasts. It is open once it is made, and ends with `with`, or with close().
 
     tools: functions that its code may call, see Tool. service: where it runs; without it the private service of this process for
@@ -49,7 +50,7 @@ class Session:
         self._state = "new"
         self.tools = collect(tools)
         self.timeout = timeout
-        key, jail = rq.place(service is not None, policy, options)
+        key, jail = rq.place(rq.same_kind(service, Service), policy, options)
         self.service = service or shared(*key)
         self._link: Link = self.service.link()
         request = rq.open_session(jail, self.tools, branching, files)
@@ -102,7 +103,10 @@ class Session:
 
     def set(self, variables: Mapping[str, Any] | None = None, /, **more: Any) -> None:
         """Set variables. SnippetError: the jail cannot make one of the values."""
-        self._ask(rq.set_variables(self.name, {**(variables or {}), **more})).raise_for_status()
+        if variables or more:
+            self._ask(rq.set_variables(self.name, rq.together(variables, more))).raise_for_status()
+        else:
+            self._check_open()
 
     def get(self, name: str, default: Any = NO_DEFAULT, *, timeout: float | None = None, handles: bool = False) -> Any:
         """The value of a variable. SnippetError: there is none of that name, and no default."""

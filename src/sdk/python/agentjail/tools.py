@@ -52,10 +52,10 @@ class Tool:
         if not callable(function):
             raise ToolError(f"a tool is a function, not {function!r}")
         self.function = function
-        self.name: str = name or str(getattr(function, "__name__", type(function).__name__))
+        called = function.func if isinstance(function, functools.partial) else function
+        self.name: str = name or str(getattr(called, "__name__", type(called).__name__))
         if not NAME.fullmatch(self.name) or keyword.iskeyword(self.name) or self.name in ("ToolError", "type"):
             raise ToolError(f"{self.name!r} is no name for a tool: Tool(f, name=...) takes an ASCII identifier without a leading underscore")
-        called = function.func if isinstance(function, functools.partial) else function
         self.is_async = inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(type(called).__call__)
         signature, hints = _signature(function)
         self._converts: dict[str, Callable[[Any], Any]] = {}
@@ -172,13 +172,16 @@ def tool(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 def collect(tools: Iterable[ToolLike] | Mapping[str, ToolLike]) -> dict[str, Tool]:
     """The tools by their names. A mapping gives the names."""
+    if isinstance(tools, (str, Tool)) or not isinstance(tools, Iterable):
+        raise ToolError(f"tools are a list of functions, or a mapping of names to functions, and not {tools!r:.100}")
     if isinstance(tools, Mapping):
         made = [_named(t, name) for name, t in tools.items()]
     else:
         made = [t if isinstance(t, Tool) else Tool(t) for t in tools]
     out = {t.name: t for t in made}
     if len(out) < len(made):
-        raise ToolError("two tools have the same name")
+        twice = next(t.name for i, t in enumerate(made) if any(t.name == other.name for other in made[:i]))
+        raise ToolError(f"two tools have the name {twice}: Tool(f, name=...) gives another")
     return out
 
 

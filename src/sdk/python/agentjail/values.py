@@ -80,6 +80,8 @@ def encode(value: Any) -> Any:
 
 def encode_members(values: Mapping[str, Any]) -> dict[str, Any]:
     """Variables by name; the error names the variable."""
+    if not isinstance(values, Mapping):
+        raise TypeError(f"variables are a mapping of names to values, and not {type(values).__name__}")
     out: dict[str, Any] = {}
     for name, value in values.items():
         try:

@@ -1,0 +1,101 @@
+"""Mistakes of a caller: each gets an exception that names the argument, at once, and nothing of a mistake is run or lost in silence."""
+
+import asyncio
+import copy
+import functools
+import math
+import pickle
+import unittest
+
+from agentjail import AsyncJail, AsyncService, AsyncSession, Jail, Service, Session, SessionEnded, SetupError, errors
+
+
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+class TestMistakes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.service = Service(parked=1)
+        cls.jail, cls.session = Jail(service=cls.service), Session(service=cls.service)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.session.close()
+        cls.service.close()
+
+    def test_arguments(self):
+        run, jail, one = self.session.run, self.jail, {"service": self.service}
+        for error, words, call in (
+            (TypeError, "timeout is a number of seconds, and no str", lambda: run("1", timeout="5")),
+            (ValueError, "timeout of inf s", lambda: run("1", timeout=math.inf)),
+            (ValueError, "timeout of nan s", lambda: run("1", timeout=math.nan)),
+            (errors.ValueNotSent, "`stdin` has no form", lambda: run("1", stdin=b"x")),
+            (errors.ValueNotSent, "`code` has no form", lambda: run(b"1")),
+            (TypeError, "mapping of names to values, and not list", lambda: run("1", inputs=[1])),
+            (TypeError, "mapping of names to values, and not list", lambda: self.session.set([1])),
+            (TypeError, "the file 'x'.* and no int", lambda: run("1", files={"x": 5})),
+            (TypeError, r"imports is a list of modules: imports=\['json'\]", lambda: Jail(imports="json")),
+            (TypeError, "allow_imports is a list of modules", lambda: Service(allow_imports="json")),
+            (ValueError, "workers=-1", lambda: jail.map(["1"], workers=-1)),
+            (ValueError, "workers=0", lambda: jail.map(["1"], workers=0)),
+            (TypeError, "map takes snippets.* and not 1$", lambda: list(jail.map([1]))),
+            (TypeError, "map takes snippets", lambda: list(jail.map([{"cod": "1"}]))),
+            (errors.ToolError, "tools are a list of functions", lambda: Session(add, **one)),
+            (errors.ToolError, "tools are a list of functions", lambda: Session("add", **one)),
+            (errors.ToolError, "two tools have the name add", lambda: Session([add, add], **one)),
+            (TypeError, r"service: Service\(.* str is another type", lambda: Jail(service="/run/agentjail.sock")),
+            (TypeError, "AsyncService is another type", lambda: Session(service=AsyncService())),
+            (TypeError, "Service is another type", lambda: AsyncSession(**one)),
+            (TypeError, "Service is another type", lambda: AsyncJail(**one)),
+            (SetupError, "true serve` ended with status 0, and said nothing", Service(program="/bin/true").ping),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                call()
+
+    def test_nothing_to_set_is_set(self):
+        self.session.set()
+        self.session.set({})
+        self.session.set({"a": 1}, b=2)
+        self.assertEqual((self.session.get("a"), self.session.get("b")), (1, 2))
+
+    def test_asyncio(self):
+        async def mistakes():
+            session = AsyncSession()
+            await session.close()
+            with self.assertRaises(SessionEnded):
+                await session.run("1")
+            async with AsyncSession() as session:
+                await session.set()
+            with self.assertRaises(SessionEnded):
+                await session.set()
+            with self.assertRaisesRegex(ValueError, "workers=-1"):
+                async for _ in AsyncJail().map(["1"], workers=-1):
+                    pass
+
+        asyncio.run(mistakes())
+
+    def test_a_partial_function_has_the_name_of_the_whole(self):
+        with Session([functools.partial(add, 1)], service=self.service) as session:
+            self.assertEqual(session.run("add(b=2)").value, 3)
+
+    def test_copies(self):
+        """A copy of a session would close the session when it is collected."""
+        for thing in (self.session, self.service, AsyncSession()):
+            for make in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, "cannot be copied or pickled"):
+                    make(thing)
+        with self.assertRaises(TypeError):
+            pickle.dumps(self.jail)  # with its service
+        self.assertEqual(self.session.run("1").value, 1)
+
+    def test_a_jail_crosses_processes(self):
+        jail = pickle.loads(pickle.dumps(Jail(imports=["math"], tools=[add], timeout=9)))
+        self.assertEqual(jail.run("import math\nadd(1, math.floor(2.5))").value, 3)
+        self.assertEqual(copy.copy(jail).run("1").value, 1)
+        self.assertEqual(repr(jail), "<Jail imports=['math'] tools=['add'] timeout=9>")
+
+
+if __name__ == "__main__":
+    unittest.main()
