@@ -4,6 +4,7 @@ import contextlib
 import datetime
 import decimal
 import enum
+import fractions
 import io
 import json
 import pathlib
@@ -222,6 +223,9 @@ class TestValues(unittest.TestCase):
         for value in (object(), lambda: 1, loop, open, (i for i in ()), {"a": [object()]}):
             with self.assertRaises(errors.ValueNotSent):
                 values.encode(value)
+        for wrong, words in ((range(3), "range .* pass list"), (iter([]), "list_iterator .* pass list"), (fractions.Fraction(1, 3), "Fraction .* pass float")):
+            with self.assertRaisesRegex(errors.ValueNotSent, words):
+                values.encode(wrong)
         with self.assertRaisesRegex(errors.ValueNotSent, "^deep: .*object"):
             values.encode_members({"deep": {"a": object()}})
 

@@ -13,6 +13,7 @@ import typing
 import unittest
 from typing import Annotated, Any, Literal, NamedTuple, Optional, TypedDict, Union
 
+import agentjail
 from agentjail import Tool, errors, tool, tools, values
 
 
@@ -268,6 +269,18 @@ class TestPackages(unittest.TestCase):
         with self.assertRaises(pydantic.ValidationError):
             t.arguments({"order": {"inner": {"code": "A"}}})
         self.assertEqual(values.encode(named["order"])["inner"], {"code": "ab"})
+
+
+class TestOwnHints(unittest.TestCase):
+    def test_they_can_be_evaluated(self):
+        """As programs do that make a tool of run(), or of a method of a session."""
+        things = [agentjail.run, tool, *(value for name in agentjail.__all__ if isinstance(value := getattr(agentjail, name), type))]
+        for thing in things:
+            methods = () if issubclass(type(thing), type) and issubclass(thing, Exception) else vars(thing).values()
+            for function in [thing, *(f for f in methods if isinstance(f, types.FunctionType))]:
+                with self.subTest(function):
+                    typing.get_type_hints(function)
+        self.assertEqual(Tool(agentjail.run).declaration["parameters"]["required"], ["code"])
 
 
 if __name__ == "__main__":

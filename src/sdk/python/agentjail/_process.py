@@ -22,7 +22,7 @@ from ._program import find_program, find_tree
 from ._verified import verify_tree
 from .errors import SetupError
 
-PolicyLike = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+PolicyLike = Union[str, os.PathLike[str], Mapping[str, Any]]
 
 LOG_BYTES = 1 << 20  # of the service's messages; older ones go
 LAST_WORDS_BYTES = 2000

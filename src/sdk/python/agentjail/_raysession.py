@@ -7,17 +7,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import errors
 from ._options import NO_DEFAULT, Entry, Variable
 from ._raynode import Node
-from ._requests import Files, RunOptions
+from ._requests import Files, RunOptions, Unpack
 from .result import Result
 from .tools import ToolLike, collect
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 class Session:

@@ -11,7 +11,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union
 
 from ._core import Request
 from ._process import names_of
@@ -21,8 +21,20 @@ from .result import Result
 from .tools import Tool
 from .values import encode_members
 
-FileContent = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
-Files = Union[Mapping[str, FileContent], Iterable[Union[str, "os.PathLike[str]"]]]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack as Unpack
+else:  # those that make a schema of a function's hints evaluate them
+    try:
+        from typing import Unpack
+    except ImportError:  # Python 3.10
+
+        class Unpack:
+            def __class_getitem__(cls, item: Any) -> Any:
+                return Any
+
+
+FileContent = Union[bytes, bytearray, memoryview, str, os.PathLike[str]]
+Files = Union[Mapping[str, FileContent], Iterable[Union[str, os.PathLike[str]]]]
 Member = dict[str, Union[str, bool]]  # a file as the protocol has it
 OnText = Callable[[str], Any]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 from . import _requests as rq
 from . import errors
@@ -18,14 +18,11 @@ from ._map import workers_of
 from ._options import NO_DEFAULT, Entry, Output, Variable, entries, variables
 from ._process import PolicyLike
 from ._progress import Bar
-from ._requests import Files, JailOptions, OnText, RunOptions
+from ._requests import Files, JailOptions, OnText, RunOptions, Unpack
 from .aservice import AsyncService, shared
 from .jail import BaseJail, Job, Progress, job_of, total_of
 from .result import Result
 from .tools import ToolLike, collect
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 T = TypeVar("T")
 

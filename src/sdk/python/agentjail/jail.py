@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, Union, overload
+from typing import Any, Generic, Literal, TypeVar, Union, overload
 
 from . import _requests as rq
 from ._core import Request
 from ._process import PolicyLike
-from ._requests import JailOptions, OnText, RunOptions
+from ._requests import JailOptions, OnText, RunOptions, Unpack
 from .result import Result
 from .service import Service, shared
 from .tools import ToolLike, collect
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 Job = Union[str, Mapping[str, Any]]  # code, or the arguments of run(): {"code": ..., "inputs": ...}
 Progress = Union[bool, Callable[[int, "int | None"], Any], None]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ray  # type: ignore[import-not-found]
 from ray.exceptions import GetTimeoutError  # type: ignore[import-not-found]
@@ -19,14 +19,11 @@ from ._base import BUSY_S, Pauses
 from ._map import run_all, workers_of
 from ._raynode import JailNode, Node
 from ._raysession import Session, carried, contents
-from ._requests import Files, JailOptions, RunOptions
+from ._requests import Files, JailOptions, RunOptions, Unpack
 from .errors import NodeDied
 from .jail import Job, Progress, job_of, total_of
 from .result import Result
 from .tools import ToolLike, collect
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 __all__ = ["Cluster", "NodeDied", "Session", "connect"]
 

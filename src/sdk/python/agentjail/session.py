@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from . import _requests as rq
 from . import errors
@@ -15,13 +15,10 @@ from ._core import Request
 from ._link import Link
 from ._options import NO_DEFAULT, Entry, Output, Variable, entries, variables
 from ._process import PolicyLike
-from ._requests import Files, JailOptions, OnText, RunOptions
+from ._requests import Files, JailOptions, OnText, RunOptions, Unpack
 from .result import Result
 from .service import Service, shared
 from .tools import ToolLike, collect
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ import datetime
 import enum
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import PurePath, PurePosixPath
@@ -185,9 +185,9 @@ def _rare(x: Any, level: int) -> Any:
     for base in _BASES:
         if isinstance(x, base):
             return _encode(base(x), level)
-    if isinstance(x, (range, Fraction)) or hasattr(x, "__next__"):
-        raise ValueNotSent(f"a {type(x).__name__} cannot go into a jail; pass list(x), or float(x)")
-    raise ValueNotSent(f"a value of type {type(x).__module__}.{type(x).__qualname__} cannot go into a jail; docs/values.md lists the types that can")
+    kind = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
+    instead = "pass float(x)" if isinstance(x, Fraction) else "pass list(x)" if isinstance(x, Iterable) else "docs/values.md lists the types that can"
+    raise ValueNotSent(f"a value of type {kind} cannot go into a jail; {instead}")
 
 
 # --- from tags to values ---
