@@ -262,6 +262,12 @@ def errors(score):
         score.check("error/help-file", claim["error"]["type"] == "NameError" and "current folder" in claim["error"].get("hint", ""), claim["error"])
         (claim,), _ = run(request("final_answer(1, b=2)"))
         score.check("error/help-final-answer", claim["error"]["message"] == "final_answer() got an unexpected keyword argument 'b'", claim["error"])
+        for code, words in (("!ls", "commands of notebooks"), ("x = 1\n%pip install numpy", "commands of notebooks"),
+                            ("%%timeit\npass", "commands of notebooks"), ("```python\n1\n```", "the code alone"), ("1\n```", "the code alone"),
+                            ("!= 1", None), ("(1\n% 2 3)", None), ("x = 5 !", None), ("raise SyntaxError('!ls')", None)):
+            (claim,), _ = run(request(code))
+            hint = claim["error"].get("hint")
+            score.check("error/help-notebook " + code, hint is None if words is None else words in (hint or ""), claim["error"])
         (claim,), _ = run(request("await asyncio.sleep(0)", imports=["json"]))
         e = claim["error"]
         score.check("error/help-await", (e["type"], e["line"], e["hint"]) == ("NameError", 1, "The module asyncio is not allowed. "

@@ -240,6 +240,11 @@ def add_hints(session, e, out):
     if isinstance(e, LookupError) and out["message"].startswith("unknown encoding"):
         out["hint"] = ("The codecs of Chinese, Japanese and Korean character sets are machine code, which a jail of one snippet loads ahead where "
                        "the code names the encoding, and no session does. UTF-8, UTF-16 and the 8-bit character sets are always there.")
+    start = out["source"].lstrip()[:3] if isinstance(e, SyntaxError) else ""
+    if start == "```":
+        out["hint"] = "Send the code alone, without the lines of ``` around it."
+    elif start[:1] in ("!", "%") and start.lstrip("!%")[:1].isalpha():
+        out["hint"] = "This is plain Python: the commands of notebooks, as `!ls` and `%pip install`, are not part of it."
     if isinstance(e, (TypeError, AttributeError)) and "coroutine" in out["message"]:
         out["hint"] = "A coroutine has no value before it is awaited: write `await` before the call of an async function or tool."
     if isinstance(e, ImportError) and "failed to map segment" in out["message"]:
