@@ -5,9 +5,12 @@ import copy
 import functools
 import math
 import pickle
+import subprocess
+import sys
 import unittest
 
 from agentjail import AsyncJail, AsyncService, AsyncSession, Jail, Service, Session, SessionEnded, SetupError, errors
+from agentjail.tinyagent import JailExecutor
 
 
 def add(a: int, b: int) -> int:
@@ -42,6 +45,7 @@ class TestMistakes(unittest.TestCase):
             (ValueError, "workers=0", lambda: jail.map(["1"], workers=0)),
             (TypeError, "map takes snippets.* and not 1$", lambda: list(jail.map([1]))),
             (TypeError, "map takes snippets", lambda: list(jail.map([{"cod": "1"}]))),
+            (TypeError, "imports is a list of modules", lambda: JailExecutor("json")),
             (errors.ToolError, "tools are a list of functions", lambda: Session(add, **one)),
             (errors.ToolError, "tools are a list of functions", lambda: Session("add", **one)),
             (errors.ToolError, "two tools have the name add", lambda: Session([add, add], **one)),
@@ -53,6 +57,12 @@ class TestMistakes(unittest.TestCase):
         ):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 call()
+
+    def test_an_adapter_without_its_package_names_the_extra(self):
+        for name in ("smolagents", "ray"):
+            code = f"import sys\nsys.modules['{name}'] = None\nimport agentjail.{name}"
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+            self.assertIn(f"fix: pip install 'libagentjail[{name}]'", done.stderr)
 
     def test_nothing_to_set_is_set(self):
         self.session.set()

@@ -407,6 +407,11 @@ class TestSmolagents(unittest.TestCase):
                 self.assertIn(word, str(caught.exception))
         self.assertEqual(self.executor(["*", "json.decoder"])("1").output, 1)
 
+    def test_a_module_that_is_no_list(self):
+        with self.assertRaisesRegex(TypeError, r"additional_authorized_imports=\['numpy'\]"):
+            AgentjailExecutor("numpy")
+        self.assertIn("*", AgentjailExecutor("*").authorized_imports)
+
     def test_the_prompt_names_what_the_executor_allows(self):
         executor = self.executor(["json", "email.*"])
         one, _ = agent(executor, [], additional_authorized_imports=["json", "email.*"])

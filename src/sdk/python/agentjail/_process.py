@@ -54,8 +54,8 @@ TIMES = frozenset(("timeout", "idle", "lifetime", "grace", "request_time"))
 
 
 def names_of(option: str, names: Iterable[str]) -> list[str]:
-    """A list of modules. TypeError: it is one text, whose letters would be taken for modules."""
-    if isinstance(names, str):
+    """A list of modules. TypeError: it is one text, whose letters would be taken for modules; but for `*`."""
+    if isinstance(names, str) and names != "*":
         raise TypeError(f"{option} is a list of modules: {option}=[{names!r}]")
     return list(names)
 

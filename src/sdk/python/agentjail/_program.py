@@ -49,3 +49,8 @@ def find_tree(given: str | os.PathLike[str] | None = None) -> str | None:
                 raise SetupError(f"{source} names {os.fspath(path)!r}, which is no folder", "name a tree that `agentjail rootfs` or the package made")
             return os.path.realpath(path)
     return None
+
+
+def lacking(extra: str, error: ModuleNotFoundError) -> ModuleNotFoundError:
+    """The error for an adapter whose package is not installed."""
+    return ModuleNotFoundError(f"agentjail.{extra}: {error}\nfix: pip install 'libagentjail[{extra}]'", name=error.name)

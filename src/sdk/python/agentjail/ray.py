@@ -10,20 +10,25 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-import ray  # type: ignore[import-not-found]
-from ray.exceptions import GetTimeoutError  # type: ignore[import-not-found]
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # type: ignore[import-not-found]
-
 from . import errors
 from ._base import BUSY_S, Pauses
 from ._map import run_all, workers_of
-from ._raynode import JailNode, Node
-from ._raysession import Session, carried, contents
+from ._program import lacking
 from ._requests import Files, JailOptions, RunOptions, Unpack
 from .errors import NodeDied
 from .jail import Job, Progress, job_of, total_of
 from .result import Result
 from .tools import ToolLike, collect
+
+try:
+    import ray  # type: ignore[import-not-found]
+    from ray.exceptions import GetTimeoutError  # type: ignore[import-not-found]
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # type: ignore[import-not-found]
+
+    from ._raynode import JailNode, Node
+    from ._raysession import Session, carried, contents
+except ModuleNotFoundError as e:
+    raise lacking("ray", e) from None
 
 __all__ = ["Cluster", "NodeDied", "Session", "connect"]
 

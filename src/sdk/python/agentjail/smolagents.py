@@ -13,27 +13,31 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from smolagents.default_tools import BASE_PYTHON_TOOLS  # type: ignore[import-untyped]
-from smolagents.local_python_executor import (  # type: ignore[import-untyped]
-    BASE_BUILTIN_MODULES,
-    DEFAULT_MAX_LEN_OUTPUT,
-    CodeOutput,
-    ExecutionTimeoutError,
-    InterpreterError,
-    PrintContainer,
-    PythonExecutor,
-)
-from smolagents.utils import truncate_content  # type: ignore[import-untyped]
-
 from . import errors
 from ._host_objects import HostObjects
-from ._process import PolicyLike
+from ._process import PolicyLike, names_of
+from ._program import lacking
 from .jail import Jail
 from .live import live
 from .result import ErrorInfo, Result
 from .service import Service
 from .session import Session
 from .tools import Tool
+
+try:
+    from smolagents.default_tools import BASE_PYTHON_TOOLS  # type: ignore[import-untyped]
+    from smolagents.local_python_executor import (  # type: ignore[import-untyped]
+        BASE_BUILTIN_MODULES,
+        DEFAULT_MAX_LEN_OUTPUT,
+        CodeOutput,
+        ExecutionTimeoutError,
+        InterpreterError,
+        PrintContainer,
+        PythonExecutor,
+    )
+    from smolagents.utils import truncate_content  # type: ignore[import-untyped]
+except ModuleNotFoundError as e:
+    raise lacking("smolagents", e) from None
 
 __all__ = ["AgentjailExecutor", "HostObjects"]
 
@@ -107,7 +111,7 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         imports_checked: str = "run",
     ) -> None:
         self.session: Session | None = None
-        self.additional_authorized_imports = list(additional_authorized_imports)
+        self.additional_authorized_imports = names_of("additional_authorized_imports", additional_authorized_imports)
         self.authorized_imports = sorted(set(BASE_BUILTIN_MODULES) | set(self.additional_authorized_imports))
         self.max_print_outputs_length = DEFAULT_MAX_LEN_OUTPUT if max_print_outputs_length is None else max_print_outputs_length
         self.additional_functions = dict(additional_functions or {})

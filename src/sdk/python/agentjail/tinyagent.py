@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import errors
+from ._process import names_of
 from .result import Result
 from .service import Service
 from .session import Session
@@ -58,7 +59,7 @@ class _Runner:
     """What both shapes share: names for the code, a fresh jail for each run, and its end from another thread."""
 
     def __init__(self, imports: Iterable[str], limits: ExecutionLimits, builtin_set: str, service: Service | None) -> None:
-        self.imports, self.limits, self.builtin_set, self.service = sorted(set(imports)), limits, builtin_set, service
+        self.imports, self.limits, self.builtin_set, self.service = sorted(set(names_of("imports", imports))), limits, builtin_set, service
         self.lock = threading.Lock()
         self.session: Session | None = None
         self.killed = False
