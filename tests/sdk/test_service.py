@@ -45,7 +45,11 @@ class TestPrivate(unittest.TestCase):
 
     def test_after_close(self):
         service = Service()
+        self.assertEqual(repr(service), "<Service not started>")
+        service.ping()
+        self.assertEqual(repr(service), f"<Service of process {service.pid}>")
         service.close()
+        self.assertEqual((repr(service), repr(Service("/run/x"))), ("<Service closed>", "<Service at /run/x>"))
         with self.assertRaises(errors.ServiceClosed):
             Jail(service=service).run("1")
 

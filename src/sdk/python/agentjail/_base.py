@@ -73,6 +73,10 @@ class BaseService(OfThisProcess):
         process = self._process
         return process.pid if process else None
 
+    def __repr__(self) -> str:
+        where = f"at {self.address}" if self.address is not None else f"of process {self.pid}" if self.pid else "not started"
+        return f"<{type(self).__name__} {'closed' if self._closed else where}>"
+
     def close_now(self) -> None:
         """Close the service without waiting for requests under way."""
         self._closed = True
