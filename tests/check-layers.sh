@@ -153,10 +153,11 @@ owner linux/futex.h     guest/birth.c
 owner sys/ioctl.h       seccomp/notify.c mediate/endpoint.c mediate/socket_holders.c pty/caller.h sandbox/terminal.c sandbox/init.c tree/content.c
 owner linux/filter.h    seccomp/compile.h
 owner stdatomic.h        metrics/board.c
-owner sys/mman.h        metrics/board.c serve/shard.c seccomp/compile.c guest/huge.c guest/birth.c guest/prefault.c
+owner sys/mman.h        metrics/board.c serve/shard.c seccomp/compile.c guest/huge.c guest/birth.c guest/prefault.c terminal/terminal.c
+owner sys/sendfile.h    terminal/terminal.c
 owner sys/prctl.h       sandbox/attributes.c sandbox/network.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
 owner sys/single_threaded.h sandbox/launch.c
-owner sys/socket.h      mounts/idmap.c inspect/address.c sandbox/launch.c sandbox/handshake.c channel/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c pool/zygote_messages.c guest/birth.c sockets/send.c serve/client.c metrics/http.c sockets/listen.c sockets/connection.c sockets/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mounts/named_sockets.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
+owner sys/socket.h      mounts/idmap.c inspect/address.c sandbox/launch.c sandbox/handshake.c channel/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c pool/zygote_messages.c guest/birth.c sockets/send.c serve/client.c metrics/http.c sockets/listen.c sockets/connection.c sockets/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mediate/given.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
 owner sys/un.h          audit/datagram.c sockets/listen.c sockets/sd_notify.c mediate/connector_process.c mediate/endpoint.c mediate/socket_holders.c
 owner arpa/inet.h       sockets/listen.c inspect/http_head.c policy/hosts.c
 owner fnmatch.h         home/toolchains.c home/tokens.c

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/procfs.h"
+#include "mediate/given.h"
 #include "pty/relay.h"
 
 /* Except for signals that the caller ignores, as nohup does. */
@@ -89,7 +90,7 @@ static int launch_jail(struct aj_run *run, const struct aj_request *request, str
 		return aj_fail(err, AJ_EXIT_SETUP, "watch", errno, "make an event loop");
 	if (aj_asker_open(&run->asker, run->loop, run->plan, run->policy, request, run->output || !run->plan->capture, err) < 0)
 		return -1;
-	if (run->plan->mediated && aj_mediator_open(run->mediator, run->plan, err) < 0)
+	if (aj_given_check(run->plan, err) < 0 || (run->plan->mediated && aj_mediator_open(run->mediator, run->plan, err) < 0))
 		return -1;
 	if (aj_view_open(&run->view, run->plan, request, &planned, err) < 0 ||
 	    aj_protect_open(&run->protect, planned, SEARCH_MS, &launched, err) < 0 ||

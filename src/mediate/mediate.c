@@ -13,9 +13,7 @@ enum { TURN = 64 };
 int aj_mediator_open(struct aj_mediator *m, const struct aj_plan *plan, struct aj_error *err)
 {
 	*m = (struct aj_mediator){ .connector = { -1, -1 } };
-	if (aj_named_sockets_check_stdio(plan->capture ? 1 : 3, err) < 0 || aj_named_sockets_open(&m->named, plan, err) < 0)
-		return -1;
-	return 0;
+	return aj_named_sockets_open(&m->named, plan, err);
 }
 
 bool aj_mediator_call(struct aj_mediator *m, const struct aj_plan *plan, const struct aj_jail *jail, int listener_fd,

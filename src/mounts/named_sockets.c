@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -50,33 +49,4 @@ void aj_named_sockets_close(struct aj_named_sockets *named)
 	for (size_t i = 0; i < named->count; i++)
 		aj_close(&named->fds[i]);
 	named->count = 0;
-}
-
-static int int_option(int socket, int name)
-{
-	int value;
-	socklen_t bytes = sizeof value;
-	return getsockopt(socket, SOL_SOCKET, name, &value, &bytes) < 0 ? -1 : value;
-}
-
-int aj_named_sockets_check_stdio(int count, struct aj_error *err)
-{
-	for (int fd = 0; fd < count; fd++) {
-		struct sockaddr_storage peer;
-		socklen_t bytes = sizeof peer;
-		int domain = int_option(fd, SO_DOMAIN);
-		if (domain < 0 && errno != ENOTSOCK && errno != EBADF)
-			return aj_fail(err, AJ_EXIT_SETUP, "sockets", errno, "ask whether descriptor %d is a socket", fd);
-		if (domain != AF_UNIX)
-			continue;
-		if (int_option(fd, SO_TYPE) != SOCK_DGRAM &&
-		    (int_option(fd, SO_ACCEPTCONN) == 1 || getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0))
-			continue;
-		aj_fail(err, AJ_EXIT_USAGE, "sockets", 0,
-		        "descriptor %d is a Unix socket that could still reach other sockets in a writable folder: a datagram socket, or one that is not connected",
-		        fd);
-		aj_advise(err, "give the command a file, a pipe, or a stream socket that is connected or listens");
-		return -1;
-	}
-	return 0;
 }

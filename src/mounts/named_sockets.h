@@ -14,8 +14,3 @@ struct aj_named_sockets {
 int aj_named_sockets_open(struct aj_named_sockets *named, const struct aj_plan *plan, struct aj_error *err);
 bool aj_named_sockets_has(const struct aj_named_sockets *named, const struct stat *st);
 void aj_named_sockets_close(struct aj_named_sockets *named);
-
-/* The first `count` descriptors, which the guest inherits from the caller, must not be Unix sockets that could still reach other sockets: a datagram
- * socket sends to any socket file without connect(), and where no supervisor reads the filter's notifications the kernel performs
- * connect() unchecked. */
-int aj_named_sockets_check_stdio(int count, struct aj_error *err);

@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +18,8 @@
 enum { OF_OTHERS = S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH };
 /* The flags that F_SETFL can change. */
 enum { CHANGEABLE = O_APPEND | O_ASYNC | O_DIRECT | O_NOATIME | O_NONBLOCK };
+/* Bytes of a file in memory that are copied: the copy counts in none of the jail's limits. */
+enum { COPIED_MAX = 64 << 20 };
 
 /* Is it a terminal whose foreground process group is not ours? A background job must neither read its input nor set its modes. */
 static bool is_foreign_terminal(int fd)
@@ -49,6 +53,31 @@ static int reopen_read_only(struct aj_request *request, struct aj_error *err)
 	aj_fail(err, AJ_EXIT_SETUP, "input", errno,
 	        "standard input is a file that is open for writing too, and it cannot be reopened read-only");
 	aj_advise(err, "open the file for reading only: `agentjail run ... <FILE`");
+	return -1;
+}
+
+/* A file of memfd_create(2) is on no mount, so Landlock lets whoever has it open for reading open it for writing, too. If nothing seals
+ * it, the command gets a sealed copy, at the same offset. */
+static int copy_memory_file(struct aj_error *err)
+{
+	const int unchanging = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
+	char name[sizeof "/memfd:" + 300];
+	struct stat st;
+	int seals = fcntl(0, F_GET_SEALS);
+	if (seals < 0 || (seals & unchanging) == unchanging || !aj_fd_path(0, name, sizeof name) || strncmp(name, "/memfd:", 7) != 0)
+		return 0;
+	off_t at = lseek(0, 0, SEEK_CUR), done = 0;
+	cleanup_fd int copy = memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	ssize_t n = copy < 0 || fstat(0, &st) < 0 || st.st_size > COPIED_MAX ? -1 : 1;
+	while (n > 0 && done <= COPIED_MAX)
+		n = sendfile(copy, 0, &done, COPIED_MAX);
+	if (n == 0 && done <= COPIED_MAX && lseek(copy, at, SEEK_SET) == at && fcntl(copy, F_ADD_SEALS, unchanging | F_SEAL_SEAL) == 0 &&
+	    dup2(copy, 0) == 0)
+		return 0;
+	aj_fail(err, AJ_EXIT_SETUP, "input", 0,
+	        "standard input is a file in memory that the command could write to, and it cannot be copied (at most %d MiB are)",
+	        COPIED_MAX >> 20);
+	aj_advise(err, "seal it (F_SEAL_WRITE, F_SEAL_SHRINK, F_SEAL_GROW), or give the command a file or a pipe");
 	return -1;
 }
 
@@ -94,7 +123,7 @@ int aj_terminal_choose(struct aj_request *request, struct aj_arena *arena, struc
 {
 	struct stat as_out, as_err;
 	request->no_input = is_foreign_terminal(0);
-	if (reopen_read_only(request, err) < 0)
+	if (reopen_read_only(request, err) < 0 || copy_memory_file(err) < 0)
 		return -1;
 	choose_terminal(request);
 	bool pump_out = is_pumped(request, 1, &as_out), pump_err = is_pumped(request, 2, &as_err);

@@ -117,6 +117,61 @@ else
 	skip "input-file: it is not opened again for writing" "no Landlock to be seen"
 fi
 
+# --- a file in memory as standard input ---
+cat >"$T/memory.py" <<'X'
+import fcntl, os, sys
+SEALS = {"sealed": 0x000e, "shrinks": 0x000c}  # F_SEAL_SHRINK 2, F_SEAL_GROW 4, F_SEAL_WRITE 8
+m = os.memfd_create("mine", os.MFD_ALLOW_SEALING)
+os.write(m, b"keep me")
+fcntl.fcntl(m, 1033, SEALS.get(sys.argv[1], 0))
+if sys.argv[1] == "large":
+    os.ftruncate(m, (64 << 20) + 1)
+given = os.open("/proc/self/fd/%d" % m, os.O_RDONLY) if sys.argv[1] == "read" else os.dup(m)
+os.lseek(given, 5, 0)
+if os.fork() == 0:
+    os.dup2(given, 0)
+    os.execv(sys.argv[2], sys.argv[2:])
+code = os.waitstatus_to_exitcode(os.wait()[1])
+print("exit", code, os.pread(m, 7, 0))
+X
+cat >"$T/write.py" <<'X'
+import os
+def again(flags): return os.write(os.open("/proc/self/fd/0", flags), b"OUT")
+for way in (lambda: again(os.O_RDWR), lambda: again(os.O_WRONLY | os.O_TRUNC), lambda: os.truncate("/proc/self/fd/0", 0), lambda: os.ftruncate(0, 0)):
+    try:
+        way(); print("done")
+    except OSError:
+        pass
+print(os.read(0, 100), os.pread(0, 100, 0))
+X
+memory() { # KIND
+	timeout 60 "$PY" -I -S -B "$T/memory.py" "$1" "$AJ" run --bind "$T/write.py:/opt/write.py" -- "$PY" -I -S -B /opt/write.py >"$T/out" 2>"$T/err"
+}
+for kind in read write sealed; do
+	memory $kind
+	is "input-memory: $kind: the command reads it and changes nothing" "b'me' b'keep me' exit 0 b'keep me'" "$(flat "$T/out")"
+done
+memory shrinks
+is "input-memory: sealed in part: the same" "b'me' b'keep me' exit 0 b'keep me'" "$(flat "$T/out")"
+memory large
+is "input-memory: a large one that is not sealed starts nothing" "exit 125 1" "$(cut -d' ' -f1,2 "$T/out") $(grep -c 'cannot be copied' "$T/err")"
+
+# --- pipes ---
+cat >"$T/back.py" <<'X'
+import os
+for fd, flags in ((0, os.O_WRONLY), (1, os.O_RDONLY)):
+    try:
+        os.open("/proc/self/fd/%d" % fd, flags | os.O_NONBLOCK); print(fd, "opened")
+    except OSError as e:
+        print(fd, "refused", e.errno)
+X
+echo in | timeout 60 "$AJ" run --bind "$T/back.py:/opt/back.py" -- "$PY" -I -S -B /opt/back.py 2>"$T/err" | cat >"$T/out"
+if [ "$(id -u)" = 0 ]; then
+	is "input-pipe: root's jail opens no pipe in the other direction" "0 refused 13 1 refused 13" "$(flat "$T/out")"
+else
+	is "input-pipe: control: as the owner's jail it opens them in both directions" "0 opened 1 opened" "$(flat "$T/out")"
+fi
+
 # --- attributes ---
 root() { [ "$(id -u)" = 0 ]; }
 inside() { # COMMAND...: what the caller does, with agentjail as its last arguments

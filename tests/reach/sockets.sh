@@ -142,6 +142,19 @@ inherit 's, t = socket.socketpair()
 t.set_inheritable(True)'
 given "socket-inherited: nor does one that is connected already" "connect $refused;abstract $refused"
 is "socket-inherited: nobody came" "" "$(visitors)"
+for kind in 'socket.AF_UNIX' 'socket.AF_UNIX, socket.SOCK_DGRAM' 'socket.AF_INET' 'socket.AF_INET6, socket.SOCK_DGRAM' 'socket.AF_NETLINK, socket.SOCK_RAW'; do
+	"$PY" "$T/try.py" give "$kind" "$AJ" run -- true >"$T/out" 2>"$T/err"
+	is "socket-inherited: without any folder, too: $kind" "2 1" "$? $(grep -c 'descriptor 0 is a .*socket' "$T/err")"
+done
+for options in '' "--bind $W:$W:rw"; do
+	# shellcheck disable=SC2086 # several words, or none
+	"$PY" "$T/try.py" tcp "$AJ" run $options >"$T/out" 2>"$T/err"
+	given "socket-inherited: a connection of the host's network is not begun anew ($options)" "exit 2;nobody came"
+done
+"$PY" "$T/try.py" tcp "$AJ" run --network host >"$T/out" 2>"$T/err"
+given "socket-inherited: with the host's network it stays what it was" "fetched;exit 0;came b'anew'"
+"$PY" "$T/try.py" tcp "$AJ" exec -c '1' >"$T/out" 2>"$T/err"
+given "socket-inherited: control: a snippet has no input" "1;exit 0;nobody came"
 
 # --- nobody can listen ---
 listened "$AJ" run --json --bind "$W:$W:rw" --bind "$T/try.py:/opt/try.py" -- "$PY" -B /opt/try.py datagrams "$W" >"$T/out" 2>"$T/err"
