@@ -38,10 +38,11 @@ int aj_given_check(const struct aj_plan *plan, struct aj_error *err)
 		else
 			/* connect(2) with AF_UNSPEC takes a TCP socket's peer away; then MSG_FASTOPEN connects past Landlock, and listen(2) finds a port. */
 			aj_fail(err, AJ_EXIT_USAGE, "sockets", 0,
-			        "descriptor %d is a socket of the host's network, which the command could disconnect and connect to any address there", fd);
+			        "descriptor %d is a socket of the host's network, which the command could disconnect and connect to any address there",
+			        fd);
 		aj_advise(err, domain == AF_UNIX
-		                       ? "give the command a file, a pipe, or a stream socket that is connected or listens"
-		                       : "put a program between that copies: `socat TCP-LISTEN:PORT,fork EXEC:'agentjail run ...'` gives the command a Unix socket");
+		                   ? "give the command a file, a pipe, or a stream socket that is connected or listens"
+		                   : "put a program between that copies: `socat TCP-LISTEN:PORT,fork EXEC:'agentjail run ...'` gives the command a Unix socket");
 		return -1;
 	}
 	return 0;

@@ -71,8 +71,8 @@ static int copy_memory_file(struct aj_error *err)
 	ssize_t n = copy < 0 || fstat(0, &st) < 0 || st.st_size > COPIED_MAX ? -1 : 1;
 	while (n > 0 && done <= COPIED_MAX)
 		n = sendfile(copy, 0, &done, COPIED_MAX);
-	if (n == 0 && done <= COPIED_MAX && lseek(copy, at, SEEK_SET) == at && fcntl(copy, F_ADD_SEALS, unchanging | F_SEAL_SEAL) == 0 &&
-	    dup2(copy, 0) == 0)
+	if (n == 0 && done <= COPIED_MAX && lseek(copy, at, SEEK_SET) == at &&
+	    fcntl(copy, F_ADD_SEALS, unchanging | F_SEAL_SEAL) == 0 && dup2(copy, 0) == 0)
 		return 0;
 	aj_fail(err, AJ_EXIT_SETUP, "input", 0,
 	        "standard input is a file in memory that the command could write to, and it cannot be copied (at most %d MiB are)",
