@@ -1,6 +1,7 @@
 """The client without a service: frames, requests and events as state, values both ways, hostile claims, errors."""
 
 import contextlib
+import copy
 import datetime
 import decimal
 import enum
@@ -261,6 +262,14 @@ class TestValues(unittest.TestCase):
         instance = values.decode({"__type__": "dataclass", "class_name": "Point", "module": __name__, "data": {"x": 1, "y": 2}})
         self.assertEqual((type(instance), instance.x), (Instance, 1))
         self.assertRaises(AttributeError, lambda: instance.z)
+
+    def test_a_field_is_no_protocol(self):
+        names = ("__array_interface__", "__cuda_array_interface__", "__deepcopy__", "_as_parameter_", "_repr_html_")
+        instance = values.decode({"__type__": "dataclass", "class_name": "P", "module": "m", "data": {**dict.fromkeys(names, 1), "_x": 2, "y_": 3}})
+        for name in names:
+            self.assertFalse(hasattr(instance, name), name)
+        self.assertEqual((instance.fields["_repr_html_"], instance._x, instance.y_), (1, 2, 3))
+        self.assertEqual(copy.deepcopy(instance), instance)
 
 
 class TestResult(unittest.TestCase):

@@ -7,14 +7,17 @@ from __future__ import annotations
 import re
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from io import BytesIO
 from typing import Any
 
+from .values import SAME_HASH_MAX
+
 Convert = Callable[[Any], Any]
 
 TEXT_BYTES_MAX = 256 << 20  # of an array of texts, in which each item takes the room of the longest
+ITEMS = (int, float, complex, bool, str, bytes, type(None))
 PLAIN_KINDS = "biufcmMUS"  # of dtypes: those whose items are values, and whose text makes the dtype again
 NUMPY_DTYPE = re.compile(r"[<>=|]?[A-Za-z_]{1,16}[0-9]{0,10}(\[[0-9]{0,6}[a-zA-Z]{1,2}\])?")
 # A time zone is a name: pandas would open a file for one that begins with `dateutil/`.
@@ -117,6 +120,7 @@ def _read_array(numpy: Any, x: dict[str, Any], decode: Convert) -> Any:
     data, shape = decode(x["data"]), x.get("shape")
     if dtype.kind not in PLAIN_KINDS:
         raise ValueError("dtype")
+    _check_items(data)
     if dtype.kind in "US":  # the width is a claim too
         _check_texts(data, str if dtype.kind == "U" else bytes)
         found = numpy.array(data, dtype=dtype.kind)
@@ -124,6 +128,17 @@ def _read_array(numpy: Any, x: dict[str, Any], decode: Convert) -> Any:
             dtype = found.dtype
     out = numpy.array(data, dtype="int64").astype(dtype) if dtype.kind in "mM" else numpy.array(data, dtype=dtype)
     return out if shape is None else out.reshape([int(n) for n in shape])
+
+
+def _check_items(data: Any) -> None:
+    """Plain values alone: of any other object numpy asks for an array, and an image of some kilobytes has one of gigabytes."""
+    todo = [data]
+    while todo:
+        x = todo.pop()
+        if type(x) is list:
+            todo += x
+        elif type(x) not in ITEMS:
+            raise TypeError("an item that is no plain value")
 
 
 def _check_texts(data: Any, kind: type[str] | type[bytes]) -> None:
@@ -143,6 +158,10 @@ def _check_texts(data: Any, kind: type[str] | type[bytes]) -> None:
 
 def _series(pandas: Any, values: list[Any], dtype: Any) -> Any:
     dtype = _matching(PANDAS_DTYPE, dtype)
+    if dtype != "object":  # whose cells may be anything, and stay what they are
+        _check_items(values)
+    if dtype == "category":
+        _check_hashes(values)
     if dtype[:1] in "SUV" and dtype[1:].isdecimal():  # no column of pandas' has a type of numpy's texts
         raise ValueError("dtype")
     return pandas.Series(values).astype("category") if dtype == "category" else pandas.Series(values, dtype=dtype)
@@ -153,14 +172,28 @@ def _read_index(pandas: Any, index: Any, rows: int, decode: Convert) -> Any:
         return pandas.RangeIndex(rows)
     data, names = decode(index["data"]), decode(index["names"])
     if len(names) > 1:
-        return pandas.MultiIndex.from_tuples(data, names=names)
+        return _multi_index(pandas, data, names)
+    _check_hashes(data)
     return pandas.Index(_series(pandas, data, index["dtype"]), name=names[0])
+
+
+def _multi_index(pandas: Any, tuples: list[Any], names: list[Any] | None) -> Any:
+    for level in zip(*tuples):
+        _check_hashes(level)
+    return pandas.MultiIndex.from_tuples(tuples, names=names)
+
+
+def _check_hashes(items: Sequence[Any]) -> None:
+    """Few different items with one hash: pandas compares each with all of them. A set of texts is quick, whichever they are."""
+    if len(set(map(repr, items))) - len(set(map(hash, items))) > SAME_HASH_MAX:
+        raise ValueError("too many items with the same hash")
 
 
 def _read_frame(pandas: Any, x: dict[str, Any], decode: Convert) -> Any:
     rows, dtypes, columns = x["data"], x["dtypes"], decode(x["columns"])
     values = [[decode(row[i]) for row in rows] for i in range(len(dtypes))]
     out = pandas.DataFrame({i: _series(pandas, values[i], dtype) for i, dtype in enumerate(dtypes)}, index=pandas.RangeIndex(len(rows)))
-    out.columns = pandas.MultiIndex.from_tuples(columns) if columns and all(type(c) is tuple for c in columns) else columns
+    _check_hashes(columns)
+    out.columns = _multi_index(pandas, columns, None) if columns and all(type(c) is tuple for c in columns) else columns
     out.index = _read_index(pandas, x["index"], len(rows), decode)
     return out

@@ -57,17 +57,21 @@ class EnumMember:
 
 @dataclasses.dataclass(frozen=True)
 class Instance:
-    """An instance of a dataclass of the jail's; its fields are attributes. Passed in, it is an instance again where the class is known."""
+    """An instance of a dataclass of the jail's; its fields are attributes. Passed in, it is an instance again where the class is known.
+
+    A field is no attribute if its name begins and ends with an underscore: libraries ask any object for such attributes, and numpy reads
+    memory at the address that an `__array_interface__` says.
+    """
 
     class_name: str
     module: str
     fields: dict[str, Any]
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["fields"][name]
-        except KeyError:
-            raise AttributeError(name) from None
+        fields = self.__dict__.get("fields", {})
+        if name not in fields or name[:1] == name[-1:] == "_":
+            raise AttributeError(name)
+        return fields[name]
 
 
 # --- values to tags ---
