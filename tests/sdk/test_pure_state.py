@@ -263,6 +263,12 @@ class TestValues(unittest.TestCase):
         self.assertEqual((type(instance), instance.x), (Instance, 1))
         self.assertRaises(AttributeError, lambda: instance.z)
 
+    def test_what_is_printed_moves_no_cursor(self):
+        text = "a\x1b[2J\x9b\u202e"
+        shown = r"a\x1b[2J\x9b\u202e"
+        self.assertEqual((repr(Opaque(text)), str(Opaque(text)), str(Handle("h", repr=text))), (f"<Opaque {shown}>", f"<Opaque {shown}>", shown))
+        self.assertEqual(str(Result({"status": "error", "error": {"type": "E", "message": text}}).error), f"E: {shown}")
+
     def test_a_field_is_no_protocol(self):
         names = ("__array_interface__", "__cuda_array_interface__", "__deepcopy__", "_as_parameter_", "_repr_html_")
         instance = values.decode({"__type__": "dataclass", "class_name": "P", "module": "m", "data": {**dict.fromkeys(names, 1), "_x": 2, "y_": 3}})

@@ -43,7 +43,7 @@ class ErrorInfo:
         return cls(**text, hint=str(raw.get("hint") or raw.get("fix") or ""), line=raw.get("line"), column=raw.get("column"), raw=raw)
 
     def __str__(self) -> str:
-        return f"{f'line {self.line}: ' if self.line else ''}{self.type}: {self.message}"
+        return harmless(f"{f'line {self.line}: ' if self.line else ''}{self.type}: {self.message}")
 
 
 @dataclass(frozen=True)

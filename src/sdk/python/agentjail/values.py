@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import PurePath, PurePosixPath
 from typing import Any
 
-from .errors import ValueNotSent
+from .errors import ValueNotSent, harmless
 
 SAFE_INT = 1 << 53  # beyond it an int goes as a tag: a reader that holds numbers as doubles would change it
 LEVELS_MAX = 120
@@ -32,7 +32,7 @@ class Handle:
     repr: str = dataclasses.field(default="", compare=False)
 
     def __str__(self) -> str:
-        return self.repr or f"<{self.type or 'object'} {self.id}>"
+        return harmless(self.repr or f"<{self.type or 'object'} {self.id}>")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Opaque:
     text: str
 
     def __repr__(self) -> str:
-        return f"<Opaque {self.text}>"
+        return harmless(f"<Opaque {self.text}>")
 
 
 @dataclasses.dataclass(frozen=True)
