@@ -84,6 +84,52 @@ says "devices-audit: none whose refusals are recorded" '^recorded ENOSYS False$'
 says "devices-audit: nor for all threads" '^recorded-threads ENOSYS False$'
 says "devices-audit: one that has calls recorded is accepted" '^log OK False$'
 
+# Records of Landlock, where the host keeps any: of a ruleset of the jail's own, and of the jail's own walls.
+cat >"$T/refused.py" <<'X'
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def refused(path, flags):
+    try:
+        os.open(path, flags)
+    except OSError as e:
+        return e.errno
+here = sys.argv[1]
+print("walls", refused(here, os.O_WRONLY) in (13, 30), end=" ")
+rules = libc.syscall(444, struct.pack("QQQ", 1 << 2, 0, 0), 24, 0)
+print("own", libc.syscall(446, rules, 0), {refused(here, os.O_RDONLY) for _ in range(50)}, flush=True)
+X
+cat >"$T/audited.py" <<'X'
+"""Runs a command, and counts the records of Landlock (AUDIT_LANDLOCK_ACCESS) that name its file meanwhile. 77: the host keeps no records."""
+import socket, struct, subprocess, sys
+name, command = sys.argv[1].encode(), sys.argv[2:]
+try:
+    s = socket.socket(16, socket.SOCK_RAW, 9)
+    s.send(struct.pack("IHHII", 16, 1000, 1, 1, 0))  # AUDIT_GET
+    answer = s.recv(65536)
+    if struct.unpack_from("H", answer, 4)[0] != 1000 or not struct.unpack_from("I", answer, 20)[0]:
+        sys.exit(77)
+    s.setsockopt(270, 1, 1)  # the group of those that read the log
+except OSError:
+    sys.exit(77)
+subprocess.run(command, check=True)
+s.settimeout(1)
+count = 0
+try:
+    while True:
+        record = s.recv(65536)
+        count += struct.unpack_from("H", record, 4)[0] == 1423 and name in record
+except TimeoutError:
+    print("records", count)
+X
+"$PY" -I -S -B "$T/audited.py" "$(basename "$T")" "$PY" -I -S -B "$T/refused.py" "$T/refused.py" >"$T/out" 2>"$T/err"
+if [ $? = 77 ] || grep -q 'records 0$' "$T/out"; then
+	skip "devices-audit: no records of what Landlock refuses" "the host keeps none of Landlock's"
+else
+	"$PY" -I -S -B "$T/audited.py" "$(basename "$T")" "$AJ" run --bind "$T/refused.py:$T/refused.py" -- "$PY" -I -S -B "$T/refused.py" "$T/refused.py" >"$T/out" 2>"$T/err"
+	says "devices-audit: control: a ruleset of the jail's own refuses" 'walls True own 0 .13.$'
+	says "devices-audit: no records of what Landlock refuses" '^records 0$'
+fi
+
 # --- watched ---
 cat >"$T/watch.py" <<'X'
 import ctypes, errno, os
