@@ -187,8 +187,8 @@ $B/unit/test_huge: $B/src/guest/huge.o
 $B/unit.a: $(LIB_OBJS) $B/src/seccomp/compile.o
 	$Q rm -f $@ && $(AR) qcs $@ $^
 
-$B/unit/%: $B/tests/unit/%.o $B/unit.a
-	$(call say,LD)mkdir -p $(@D) && $(CXX) $(CFLAGS) $(LINK_TOOL) -o $@ $^ $(LDLIBS) -lseccomp -lcriterion
+$B/unit/%: $B/tests/unit/%.o $B/tests/unit/no_certificates.o $B/unit.a
+	$(call say,LD)mkdir -p $(@D) && $(CXX) $(CFLAGS) $(LINK_TOOL) -rdynamic -o $@ $^ $(LDLIBS) -lseccomp -lcriterion
 
 # Static, so that it runs in a jail that holds nothing else.
 $B/probe: tests/probe.c
