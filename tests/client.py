@@ -25,6 +25,13 @@ ROOT = os.getuid() == 0
 LONG = float(os.environ.get("PATIENCE", 60))  # seconds until what ought to happen has failed to; no test is decided by less
 os.environ.pop("PYTHONPATH", None)
 
+# The modules that a policy lets snippets import are most of what a zygote's start takes: services whose tests import little have
+# the policy `snippet` with a short list. Tests of imports and of what a zygote holds ask for the policy by its name.
+IMPORTS = '[python]\nimports = ["csv", "datetime", "json", "math", "random", "re", "sys", "time"]\n'
+FEW = FOLDER + "/snippet.toml"
+with open(FEW, "w") as f:
+    f.write('extends = "snippet"\n' + IMPORTS)
+
 spec = importlib.util.spec_from_file_location("example", EXAMPLES + "/client.py")
 example = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(example)
@@ -100,6 +107,8 @@ class Server:
             if names:
                 env["LISTEN_FDNAMES"] = names
             os.execve(program, arguments, env)
+        if not any(option in options for option in ("--policy", "--policy-file", "--config", "--allow-import", "--connection")):
+            options += "--policy-file", FEW
         arguments = [program, "serve"] + ([] if fds or path == "" else ["--socket", self.path]) + list(options)
         if fds:
             popen.update(preexec_fn=child)
@@ -299,7 +308,7 @@ class Skipped(Exception):
 
 
 tests = []
-POLICIES = {"open": "[python]\nlayer = false\n", "work": "[python]\nlayer = false\n[filesystem]\nworkspace = \"read-only\"\n"}
+POLICIES = {"open": IMPORTS + "layer = false\n", "work": IMPORTS + "layer = false\n[filesystem]\nworkspace = \"read-only\"\n"}
 
 
 def test(function, name=None):
@@ -320,7 +329,7 @@ def main():
             if function.__code__.co_argcount:
                 if not shared or shared.process.poll() is not None:
                     files = [word for policy in POLICIES for word in ("--policy-file", "%s/%s.toml" % (FOLDER, policy))]
-                    shared = Server("--policy", "snippet", "--policy", "minimal", *files, "--parked", "2")
+                    shared = Server("--policy-file", FEW, "--policy", "minimal", *files, "--parked", "2")
                 shared.forget()
                 function(shared)
                 assert shared.process.poll() is None, "the service ended: " + shared.said()[-500:]

@@ -7,7 +7,7 @@ import random
 import signal
 import time
 
-from client import BUILD, Sessions, check, done
+from client import BUILD, FEW, Sessions, check, done
 from procfs import children, numbers, read, state, status
 
 hits, sessions, births = (int(os.environ[name]) for name in ("HITS", "SESSIONS", "BIRTHS"))
@@ -72,7 +72,7 @@ def kill_one(service):
 
 
 PARKED = 4
-service = Sessions(parked=PARKED)
+service = Sessions(FEW, parked=PARKED)
 service.open("first")
 good = {"ok": 0, "killed": 0, "refused": 0}
 wrong = []
@@ -151,7 +151,7 @@ check("the service answers still", service.open("last") and service.run("last", 
 check("the service ends", service.stop() == 0)
 
 # Whoever waits for a jail while its zygote dies gets one of the next zygote's, and is told when that dies, too.
-service = Sessions(parked=0)
+service = Sessions(FEW, parked=0)
 service.open("one")
 os.kill(service.zygotes()[0], signal.SIGSTOP)
 service.send("open", "two")

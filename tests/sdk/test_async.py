@@ -9,12 +9,12 @@ import time
 import unittest
 
 from agentjail import AsyncJail, AsyncService, AsyncSession, Output, ServiceDied, SessionEnded, SnippetError, errors
-from test_service import children, descriptors
+from test_service import FEW, children, descriptors
 
 
 class TestAsync(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self):
-        self.service = AsyncService(parked=1)
+        self.service = AsyncService(policy=FEW, parked=1)
 
     async def asyncTearDown(self):
         await self.service.close()
@@ -87,7 +87,7 @@ class TestAsync(unittest.IsolatedAsyncioTestCase):
         def in_thread(x: int):
             return [x, threading.current_thread() is here]
 
-        async with AsyncSession([in_loop, in_thread], service=self.service) as s:
+        async with AsyncService(parked=0) as service, AsyncSession([in_loop, in_thread], service=service) as s:
             both = "import asyncio\n(await asyncio.gather(in_loop(1), in_loop(2)), in_thread(3))"
             self.assertEqual((await s.run(both)).value, ([[1, True], [2, True]], [3, False]))
 
@@ -181,7 +181,7 @@ class TestLoops(unittest.TestCase):
         self.assertEqual(asyncio.run(main())[1], 42)
 
     def test_a_service_moves_to_the_next_loop(self):
-        service = AsyncService(parked=0)
+        service = AsyncService(policy=FEW, parked=0)
         session = []
 
         async def first():
@@ -196,7 +196,7 @@ class TestLoops(unittest.TestCase):
         self.assertEqual((asyncio.run(first()), asyncio.run(second())), (1, 2))
 
     def test_two_loops_at_a_time(self):
-        service = AsyncService(parked=0)
+        service = AsyncService(policy=FEW, parked=0)
 
         async def main():
             await service.ping()
@@ -208,7 +208,7 @@ class TestLoops(unittest.TestCase):
 
     def test_a_session_that_was_given_up(self):
         async def main():
-            async with AsyncService(parked=0) as service:
+            async with AsyncService(policy=FEW, parked=0) as service:
                 with self.assertWarns(ResourceWarning):
                     await AsyncSession(service=service).open()
                     gc.collect()

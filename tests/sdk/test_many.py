@@ -9,7 +9,7 @@ import unittest
 
 import agentjail
 from agentjail import Jail, Service, ServiceDied, Session, Tool, errors
-from test_service import children, descriptors
+from test_service import FEW, children, descriptors
 
 
 def in_threads(count, work):
@@ -37,30 +37,30 @@ class TestMany(unittest.TestCase):
                 s.set(i=i)
                 return [s.run("mine(i * 100 + k)", inputs={"k": k}).value for k in range(10)]
 
-        with Service() as service:
+        with Service(policy=FEW) as service:
             got = in_threads(12, agent)
             self.assertEqual(got, [[[i, i * 100 + k] for k in range(10)] for i in range(12)])
 
     def test_one_session_for_many_threads(self):
-        with Service(parked=0) as service, Session(service=service) as s:
+        with Service(policy=FEW, parked=0) as service, Session(service=service) as s:
             s.run("n = 0")
             got = in_threads(6, lambda i: s.run("n += 1; n").value)
             self.assertEqual(sorted(got), [1, 2, 3, 4, 5, 6])
 
     def test_more_than_there_is_room_for(self):
-        with Service(jails_max=2, queue_max=4, parked=0) as service:
+        with Service(policy=FEW, jails_max=2, queue_max=4, parked=0) as service:
             jail = Jail(service=service)
             self.assertEqual([r.value for r in jail.map(map(str, range(60)), workers=20)], list(range(60)))
             self.assertEqual(in_threads(10, lambda i: jail.run(str(i)).value), list(range(10)))
 
     def test_no_room_for_too_long(self):
-        with Service(sessions_max=1, parked=0, busy_timeout=0.1) as service, Session(service=service):
+        with Service(policy=FEW, sessions_max=1, parked=0, busy_timeout=0.1) as service, Session(service=service):
             with self.assertRaises(errors.Busy) as caught:
                 Session(service=service)
             self.assertIsInstance(caught.exception.retry_ms, int)
 
     def test_all_that_wait_are_told(self):
-        with Service(parked=0) as service:
+        with Service(policy=FEW, parked=0) as service:
             sessions = [Session(service=service) for _ in range(4)]
             before = len(children())
             killer = threading.Timer(0.3, lambda: os.kill(service.pid, signal.SIGKILL))
@@ -73,7 +73,7 @@ class TestMany(unittest.TestCase):
             self.assertEqual(len(children()), before)
 
     def test_closed_while_many_wait(self):
-        service = Service(parked=0)
+        service = Service(policy=FEW, parked=0)
         sessions = [Session(service=service) for _ in range(3)]
         closer = threading.Timer(0.2, service.close)
         closer.start()
@@ -82,7 +82,7 @@ class TestMany(unittest.TestCase):
         self.assertEqual([type(e) for e in got], [errors.ServiceClosed] * 3)
 
     def test_nothing_is_left_of_sessions(self):
-        with Service(parked=0) as service:
+        with Service(policy=FEW, parked=0) as service:
             with Session([Tool(lambda: 1, name="one")], service=service) as s:
                 s.run("one()")
             before = descriptors(), threading.active_count()
@@ -93,7 +93,7 @@ class TestMany(unittest.TestCase):
             self.assertEqual((service.stats()["sessions"], len(service._link._core._pending)), (0, 0))
 
     def test_a_session_that_was_given_up(self):
-        with Service(parked=0) as service:
+        with Service(policy=FEW, parked=0) as service:
             session = Session(service=service)
             with self.assertWarns(ResourceWarning):
                 del session
@@ -109,7 +109,7 @@ class TestMany(unittest.TestCase):
             late.set()
             return 1
 
-        with Service(parked=0) as service, Session([slow], service=service) as s:
+        with Service(policy=FEW, parked=0) as service, Session([slow], service=service) as s:
             self.assertEqual(s.run("slow()", timeout=0.2).status, "timeout")
             gate.set()
             late.wait()
@@ -122,7 +122,7 @@ class TestMany(unittest.TestCase):
         async def later():
             return who.get()
 
-        with Service(parked=0) as service, Session({"whoami": lambda: who.get(), "later": later}, service=service) as s:
+        with Service(policy=FEW, parked=0) as service, Session({"whoami": lambda: who.get(), "later": later}, service=service) as s:
             who.set("alice")
             self.assertEqual(s.run("whoami(), await later()").value, ("alice", "alice"))
 
@@ -130,13 +130,13 @@ class TestMany(unittest.TestCase):
         async def ask_later():
             return s.get("x")
 
-        with Service(parked=0) as service:
+        with Service(policy=FEW, parked=0) as service:
             tools = {"ask": lambda: s.run("1"), "files": lambda: len(s.list_files("/tmp")), "other": lambda: Jail(service=service).run("2").value, "ask_later": ask_later}
             with Session(tools, service=service) as s:
                 for code in ("ask()", "await ask_later()"):
                     self.assertRegex(s.run(code).error.message, "ReentrantCall: a tool cannot ask for .(run|get). in the session")
                 self.assertEqual(s.run("files(), other()").value, (0, 2))
-                with Service(parked=0) as elsewhere, Session(service=elsewhere) as namesake:
+                with Service(policy=FEW, parked=0) as elsewhere, Session(service=elsewhere) as namesake:
                     self.assertEqual(namesake.name, s.name)
                     s.add_tools({"far": lambda: namesake.run("3").value})
                     self.assertEqual(s.run("far()").value, 3)
@@ -156,7 +156,7 @@ class TestMany(unittest.TestCase):
                 self.assertEqual(s.run("import asyncio\nawait asyncio.gather(meet(1), meet(2), later(3))").value, [1, 2, 3])
 
     def test_ctrl_c(self):
-        with Service(parked=0) as service, Session(service=service) as s:
+        with Service(policy=FEW, parked=0) as service, Session(service=service) as s:
             s.run("x = 1")
             with self.assertRaises(KeyboardInterrupt):
                 s.run("print(1, flush=True)\nwhile True: pass", on_stdout=lambda text: signal.raise_signal(signal.SIGINT))
@@ -169,7 +169,7 @@ class TestMany(unittest.TestCase):
             self.assertEqual(agentjail.Jail(service=service).run("2").value, 2)
 
     def test_large_values(self):
-        with Service(parked=0) as service, Session({"echo": lambda x: x}, service=service, timeout=60) as s:
+        with Service(policy=FEW, parked=0) as service, Session({"echo": lambda x: x}, service=service, timeout=60) as s:
             data = os.urandom(200_000)
             self.assertEqual(s.run("echo(data)", inputs={"data": data}).value, data)
             s.write_files({"large": bytes(12_000_000)})
