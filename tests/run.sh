@@ -3,7 +3,7 @@
 # It builds nothing and judges nothing: each part prints `N passed, N failed, N skipped`, and this adds them up.
 #
 # Parts run beside each other, each with mounts of its own (apart.sh) and, where no root is needed, with a user id of its own: the
-# kernel's counters of that user are then the part's. Parts that measure the whole host come last, one at a time.
+# kernel's counters of that user are then the part's. Parts that measure the whole host come last, one at a time, beside a part without jails.
 #
 # Usage: tests/run.sh [UNIT-TEST-BINARY...]     AGENTJAIL=build/agentjail, whose folder holds the test programs: probe, inject, warm, raw.so, toml-check
 #        AGENTJAIL_MUST_WORK=1: where no jail can be made the tests fail instead of skipping. V=1: print what passes.
@@ -21,8 +21,10 @@ build=$(dirname "$AGENTJAIL")
 : "${JOBS:=$(($(nproc) * 4))}" "${AGAIN:=5}"
 USER_IDS=$((20000 + $$ % 130 * 300)) # and the ones above it, one a part: two runs beside each other share none, as a rule
 
-# Parts that count things of the whole host, or fill a counter that all jails of root share.
+# Parts that count things of the whole host, or fill a counter that all jails of root share; and a part that makes no jail and holds
+# a few processes and files at a time, fewer than the counts may differ by: it runs beside those.
 ALONE='fault/soak fault/warm reach/descriptors'
+BESIDE_ALONE='layer/values'
 # Scripts that must hold for a jail from a zygote too run once more, with a program whose `exec` is warm. The owner of the jail
 # makes no difference to scripts of the Python layer: root runs them cold, and the other user warm. The command line is parsed before
 # there is a jail, and what a warm one answers to it e2e/serve and e2e/library ask: its warm run is for WHOLE alone.
@@ -101,6 +103,7 @@ collect() {
 	cat "$into/more"
 	printf '%-36s %5d passed %3d failed %3d skipped  (%s)\n' "$ended" "$(($1))" "$(($2))" "$(($3))" "$(cat "$into/took")"
 	cat "$into/took" >>"$work/took"
+	case " $BESIDE_ALONE " in *" $ended "*) JOBS=1 ;; esac
 	if [ "$(($2))" -gt 0 ] && [ "$turn" != again ]; then
 		echo "$(($1)) $(($2)) $(($3))" >"$into/counts"
 		failed_parts="$failed_parts $into"
@@ -143,8 +146,9 @@ part() { # NAME COMMAND...
 	name=$1
 	shift
 	case $name in *"${ONLY:-}"*) ;; *) return ;; esac
-	case " $ALONE " in *" ${name#user/} "*) [ $turn = alone ] ;; *) [ $turn = beside ] ;; esac || return
+	case " $ALONE $BESIDE_ALONE " in *" ${name#user/} "*) [ $turn = alone ] ;; *) [ $turn = beside ] ;; esac || return
 	while [ $running -ge "$JOBS" ]; do collect; done
+	case " $BESIDE_ALONE " in *" $name "*) JOBS=$at_end ;; esac
 	parts=$((parts + 1)) running=$((running + 1))
 	mkdir "$work/$parts"
 	echo "$name" >"$work/$parts/name"
@@ -163,7 +167,7 @@ run_script() { # NAME COMMAND...: as the user whose turn it is
 	shift
 	if [ -n "$as_user" ]; then
 		id=$((USER_IDS + parts))
-		part "user/$name" sh "$tests/apart.sh" setpriv --reuid $id --regid $id --clear-groups env -u AGENTJAIL_ROOTFS ROOT_TOO=$root_too HOME=/nonexistent TMPDIR=/tmp "$@"
+		part "user/$name" sh "$tests/apart.sh" setpriv --reuid $id --regid $id --clear-groups env -C "$copy" -u AGENTJAIL_ROOTFS ROOT_TOO=$root_too HOME=/nonexistent TMPDIR=/tmp "$@"
 	else
 		part "$name" "$@"
 	fi
@@ -217,7 +221,7 @@ fi
 for turn in beside alone; do
 	if [ $turn = alone ]; then
 		while [ $running -gt 0 ]; do collect; done
-		JOBS=1
+		at_end=$((JOBS > 1 ? 2 : 1)) JOBS=1 # two while BESIDE_ALONE runs
 	fi
 	if [ -z "${SUITES:-}" ]; then
 		for group in $(sh "$tests/layer/run.sh" --groups); do part "layer/$group" sh "$tests/layer/run.sh" --group "$group"; done

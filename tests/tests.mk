@@ -5,13 +5,18 @@
 UNITS    := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
 # Beside the launcher, in a jail or in place of its `exec`.
 PROGRAMS := $(addprefix $B/,probe inject raw.so warm relayed)
+STRANGERS := $B/library-test $B/library-shared $(if $(STATIC),$B/library-static)
 JAILS    := AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS)
 
 # make check    build everything and run all tests (SAN=1: with sanitizers)
 # With all processors, unless -j says otherwise; ends with a count.
 check: deps-check
-	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) layers check-docs all $(if $(SAN),build/guest.so,wheel-file) $(UNITS) $(PROGRAMS) $B/toml-check strangers fuzzers sets sdk-text
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) check-programs
 	$Q $(JAILS) $(SAMPLES) sh tests/run.sh $(UNITS)
+
+# In a make of its own: which of these can be built is seen once the packages are there.
+.PHONY: check-programs
+check-programs: layers check-docs all $(if $(SAN),build/guest.so,wheel-file) $(UNITS) $(PROGRAMS) $B/toml-check $(STRANGERS) fuzzers sets sdk-text
 
 # make check-whole  make check without its samples, and every script as a user too, also what no user id changes
 .PHONY: check-whole
@@ -223,10 +228,6 @@ $B/toml-check: $B/tests/policy/toml-check.o $B/src/toml/toml.o $B/src/base/text.
 # --- programs of strangers: they know the library as `make install` leaves it, and pkg-config. Sanitizers do not link statically ---
 
 DEST := $B/dest
-# A target, so that its list is made when the libraries are installed, and not by the make that installs them.
-.PHONY: strangers
-strangers: $B/library-test $B/library-shared $(if $(STATIC),$B/library-static)
-
 AS_STRANGER = env PKG_CONFIG_PATH=$(DEST)/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(CURDIR)/$(DEST) pkg-config --cflags --libs
 
 $(DEST)/usr/lib/pkgconfig/agentjail.pc: $(SO) $A src/lib/agentjail.h src/lib/agentjail.pc.in
@@ -268,7 +269,7 @@ build/fuzz/rooms.a: $(call in_rooms,$(FUZZ_ROOMS),build/fuzz) build/fuzz/gen/bui
 	$(call say,AR)rm -f $@ && $(AR) qcs $@ $^
 
 $(FUZZERS:%=build/fuzz/%): build/fuzz/%: build/fuzz/tests/fuzz/%.o build/fuzz/rooms.a
-	$(call say,LD)$(CLANG)++ $(FUZZ_FLAGS) -fsanitize=fuzzer $(FUZZ_WRAP_$*) -o $@ $^ -ljansson -lmd -lz -lm
+	$(call say,LD)$(CLANG)++ $(FUZZ_FLAGS) -fsanitize=fuzzer $(FUZZ_WRAP_$*) -o $@ $^ -ljansson -lmd -lm
 
 build/fuzz/%.dict: $B/gen-docs
 	$(call say,GEN)mkdir -p $(@D) && $< dictionary-$* > $@.tmp && mv $@.tmp $@

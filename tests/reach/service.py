@@ -232,10 +232,11 @@ def the_other_user():
     place = FOLDER + "/user"
     os.mkdir(place)
     os.chown(place, user, user)
-    # The repository may lie where that user cannot go.
-    shutil.copytree(BUILD + "/rootfs/default", FOLDER + "/rootfs/default", symlinks=True)
-    with Server("--clients-max", "2", "--parked", "0", path=place + "/s", program=shutil.copy2(AJ, FOLDER), user=user, group=user,
-                extra_groups=[]) as s:
+    # The build may lie where that user cannot go.
+    env = {"AGENTJAIL_ROOTFS": place + "/tree"}
+    shutil.copy(AJ, place + "/agentjail")
+    shutil.copytree(os.environ.get("AGENTJAIL_ROOTFS") or BUILD + "/rootfs/default", place + "/tree", symlinks=True)
+    with Server("--clients-max", "2", "--parked", "0", path=place + "/s", program=place + "/agentjail", env=env, user=user, group=user, extra_groups=[]) as s:
         def connect():
             pid = os.fork()
             if not pid:
