@@ -242,6 +242,8 @@ struct aj_main_rule aj_main_rule(const char *below, const char *worktree, const 
 		return rule(inside ? AJ_MAIN_SPOILS : AJ_MAIN_REFUSED, "git writes through a link");
 	if (c->refused) /* by its type, or since it cannot be read */
 		return rule(inside ? AJ_MAIN_SPOILS : AJ_MAIN_REFUSED, c->refused);
+	if (c->is.st_mode && !S_ISREG(c->is.st_mode) && !S_ISDIR(c->is.st_mode))
+		return rule(inside ? AJ_MAIN_SPOILS : AJ_MAIN_REFUSED, no_file);
 	if (found.verdict == AJ_MAIN_HELD && !found.held_bytes)
 		found.held_bytes = strlen(below);
 	return found;

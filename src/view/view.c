@@ -110,7 +110,10 @@ static int make_view(struct aj_view *a, struct aj_view_tree *t, const struct aj_
 static int open_folder(struct aj_view_tree *t, struct stat *st, struct aj_error *err)
 {
 	t->folder = aj_beneath_open(AT_FDCWD, t->path, O_RDONLY | O_DIRECTORY);
-	return t->folder < 0 || fstat(t->folder, st) < 0 ? aj_mount_fail_source(t->path, err) : 0;
+	if (t->folder >= 0 && fstat(t->folder, st) == 0)
+		return 0;
+	aj_mount_fail_source(t->path, err);
+	return -1;
 }
 
 /* The host's folder, and what the record of the run says of it. */
@@ -193,7 +196,7 @@ int aj_view_open(struct aj_view **ret, const struct aj_plan *plan, const struct 
 	a->repository.name = "the main repository";
 	a->repository.path = plan->apart_repository;
 	a->repository.row = find_row(a, plan->apart_repository);
-	a->copy = a->workspace.row->flags & AJ_COPIED;
+	a->copy = a->workspace.row && a->workspace.row->flags & AJ_COPIED;
 	/* A signal that ends this program waits until the state folder is complete, or removed. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);

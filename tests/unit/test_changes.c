@@ -109,10 +109,10 @@ Test(changes, steps)
 	          read.was_mode == step.was_mode);
 	cr_expect(read.dev == step.dev && read.ino == step.ino && read.bytes == 3 && read.mtime_ns == -9);
 	cr_expect_not(aj_step_read(out.data, out.bytes - 1, &read));
-	static const char *const wrong[] = { "P 0 0 0 0 0 0 0 0 ../a", "P 0 0 0 0 0 0 0 0 /a",     "P 0 0 0 0 0 0 0 0 a/",
+	static const char *const wrong[] = { "P 0 0 0 0 0 0 0 0 ../a", "P 0 0 0 0 0 0 0 0 //a",    "P 0 0 0 0 0 0 0 0 a/",
 		                             "P 0 0 0 0 0 0 0 0 a//b", "P 0 0 0 0 0 0 0 0 a/../b", "P 0 0 0 0 0 0 0 0 ",
 		                             "X 0 0 0 0 0 0 0 0 a",    "P 9 0 0 0 0 0 0 0 a",      "P 0 0 0 0 0 0 0 a",
-		                             "P 0 0 0 0 0 0 0 0 ." };
+		                             "P 0 0 0 0 0 0 0 0 .",    "P 0 0 0 0 0 0 0 0 /",      "P 0 0 0 0 0 0 0 0 /a/../b" };
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
 		cr_expect_not(aj_step_read(wrong[i], strlen(wrong[i]) + 1, &read), "%s", wrong[i]);
 	aj_buffer_free(&out);
