@@ -49,7 +49,7 @@ static void look_at_head(const struct aj_main *m, const struct aj_change *c, str
 static void look_at_log(const struct aj_main *m, const char *below, struct aj_main_rule *r)
 {
 	const char *ref = r->own ? NULL : aj_path_rest(below, "logs") + 1;
-	const char *why = !aj_main_log_extends(m, below) ? "it drops entries of the host's log"
+	const char *why = !aj_main_log_extends(m, below) ? "it lacks entries of the host's log"
 	                : ref && aj_main_taken(m, ref)   ? taken
 	                                                 : NULL;
 	if (why)
@@ -90,7 +90,8 @@ static void note(struct aj_git_unit *unit, const struct aj_change *c, const stru
 	if (r->verdict != AJ_MAIN_PART && r->verdict != AJ_MAIN_HOLDS)
 		return;
 	unit->moved = true;
-	unit->conflict = unit->conflict ? unit->conflict : c->conflict;
+	if (c->conflict)
+		unit->conflict = "the repository is applied as a whole, and a part of it is in conflict";
 }
 
 void aj_main_judge(const struct aj_walk *w, struct aj_change *c)

@@ -76,7 +76,7 @@ static bool read_line(char *line, size_t room, const sigset_t *while_waiting)
 
 /* --- the question --- */
 
-static bool pose(const char *folder, unsigned *number)
+static bool pose(const char *folder, const char *repository, unsigned *number)
 {
 	unsigned random;
 	if (getrandom(&random, sizeof random, 0) != sizeof random)
@@ -84,6 +84,10 @@ static bool pose(const char *folder, unsigned *number)
 	*number = FIRST_NUMBER + random % NUMBERS;
 	fputs("\nagentjail: apply these changes to `", stderr);
 	aj_path_print(folder, stderr);
+	if (repository) {
+		fputs("` and `", stderr);
+		aj_path_print(repository, stderr);
+	}
 	fputs("`?\n", stderr);
 	/* The terminal has the question before it gets the words of an answer, and the keys that were typed until then are dropped. */
 	if (fflush(stderr) != 0 || tcdrain(2) < 0 || tcflush(0, TCIFLUSH) < 0)
@@ -99,11 +103,11 @@ static void act(const char *verb, const char *id)
 	fflush(stdout);
 }
 
-static enum answer ask(const char *id, const char *folder, const sigset_t *while_waiting)
+static enum answer ask(const char *id, const char *folder, const char *repository, const sigset_t *while_waiting)
 {
 	unsigned number;
 	char line[80];
-	for (int tries = 0; tries < TRIES && pose(folder, &number);) {
+	for (int tries = 0; tries < TRIES && pose(folder, repository, &number);) {
 		if (!read_line(line, sizeof line, while_waiting)) {
 			fputc('\n', stderr);
 			break;
@@ -119,7 +123,7 @@ static enum answer ask(const char *id, const char *folder, const sigset_t *while
 	return KEEP;
 }
 
-void aj_changes_ask(const char *id, const char *folder)
+void aj_changes_ask(const char *id, const char *folder, const char *repository)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct sigaction old[sizeof ends / sizeof *ends];
@@ -133,7 +137,7 @@ void aj_changes_ask(const char *id, const char *folder)
 			sigaction(ends[i], &ours, NULL);
 	}
 	sigprocmask(SIG_BLOCK, &held, &before);
-	enum answer answer = ask(id, folder, &before);
+	enum answer answer = ask(id, folder, repository, &before);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		sigaction(ends[i], &old[i], NULL);

@@ -242,7 +242,7 @@ int aj_jail_and_report(struct aj_options *o)
 	const char *changes = changes_to_ask_for(o, &plan, &result);
 	if (changes) {
 		aj_close(&home); /* another run may have it meanwhile */
-		aj_changes_ask(changes, plan.apart);
+		aj_changes_ask(changes, plan.apart, plan.apart_repository);
 	}
 	aj_result_free(&result);
 	return code;

@@ -4,6 +4,7 @@ Usage: at_end.py AGENTJAIL FOLDER; each check prints `ok NAME` or `FAIL NAME: wh
 import os
 import re
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -101,6 +102,30 @@ def a_signal():
     os.system("rm -rf " + KEPT)
 
 
+def linked_worktree():
+    """The question names the main repository, too, and a yes takes the commit."""
+    main, ws, policy = FOLDER + "/main", FOLDER + "/linked", FOLDER + "/tree.toml"
+    person = {"GIT_%s_%s" % (role, what): "x@x" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    env = dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1", **person)
+
+    def git(*words):
+        return subprocess.run(("git", *words), env=env, stdout=subprocess.PIPE, check=True).stdout.decode()
+
+    git("init", "-q", main)
+    git("-C", main, "commit", "-q", "--allow-empty", "-m", "one")
+    git("-C", main, "worktree", "add", "-q", "-b", "topic", ws)
+    with open(policy, "w") as f:
+        f.write('extends = "offline-build"\n[filesystem]\nworktree = true\n')
+    words = [word for name, value in person.items() for word in ("--env", "%s=%s" % (name, value))]
+    t = Terminal(AJ, "run", "--policy-file", policy, "--workspace", ws, "--workspace-mode", "overlay", *words, "--", "git", "commit", "-q", "--allow-empty", "-m", "two",
+                 env={"XDG_STATE_HOME": STATE})
+    t.expect("a linked worktree: the question names both", r"apply these changes to `[^`]*/linked` and `[^`]*/main/\.git`\?\r\n  y (\d+): yes")
+    t.type("y %s\n" % re.findall(r"y (\d+): yes", t.text)[-1])
+    t.exits("a linked worktree: the end", 0)
+    check("a linked worktree: the host has the commit", git("-C", main, "log", "--format=%s", "topic") == "two\none\n")
+    os.system("rm -rf " + KEPT)
+
+
 def no_question():
     for name, command, options in (("nothing changed", "true", ()), ("--changes-end keep", WRITES, ("--changes-end", "keep")),
                                    ("a writable workspace", WRITES, ("--workspace-mode", "rw"))):
@@ -116,7 +141,7 @@ def no_question():
 os.makedirs(STATE, mode=0o755)
 os.makedirs(WORK)
 os.chmod(WORK, 0o755)
-for test in (answers, diff_first, what_was_typed_before, held_changes, a_signal, no_question):
+for test in (answers, diff_first, what_was_typed_before, held_changes, a_signal, linked_worktree, no_question):
     with open(WORK + "/file", "w") as f:
         f.write("before\n")
     test()
