@@ -269,7 +269,7 @@ build/fuzz/rooms.a: $(call in_rooms,$(FUZZ_ROOMS),build/fuzz) build/fuzz/gen/bui
 	$(call say,AR)rm -f $@ && $(AR) qcs $@ $^
 
 $(FUZZERS:%=build/fuzz/%): build/fuzz/%: build/fuzz/tests/fuzz/%.o build/fuzz/rooms.a
-	$(call say,LD)$(CLANG)++ $(FUZZ_FLAGS) -fsanitize=fuzzer $(FUZZ_WRAP_$*) -o $@ $^ -ljansson -lmd -lm
+	$(call say,LD)$(CLANG)++ $(FUZZ_FLAGS) -fsanitize=fuzzer $(FUZZ_WRAP_$*) -o $@ $^ -ljansson -lmd -lz -lm
 
 build/fuzz/%.dict: $B/gen-docs
 	$(call say,GEN)mkdir -p $(@D) && $< dictionary-$* > $@.tmp && mv $@.tmp $@
