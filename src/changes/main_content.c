@@ -13,6 +13,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "changes/main_objects.h"
 #include "changes/main_rules.h"
 #include "git/index.h"
 #include "tree/content.h"
@@ -135,7 +136,8 @@ bool aj_main_ref_plain(const struct aj_main *m, const struct aj_change *c, const
 	if (text) {
 		size_t bytes = strlen(text);
 		bool symbolic = strncmp(text, to_ref, sizeof to_ref - 1) == 0;
-		plain = !symbolic && (bytes == 40 || bytes == 64) && strspn(text, "0123456789abcdef") == bytes;
+		plain = !symbolic && (bytes == 40 || bytes == 64) && strspn(text, "0123456789abcdef") == bytes &&
+		        aj_main_has_object(m, text);
 		if (symbolic && ret_branch && aj_path_below(text + sizeof to_ref - 1, "refs/heads") &&
 		    aj_main_ref_valid(text + sizeof to_ref - 1)) {
 			plain = true;

@@ -20,7 +20,7 @@ void aj_main_free(struct aj_main *whole);
 bool aj_main_packs(const struct aj_main *whole, const char *ref);
 /* Is the reference the branch of another working tree of the host? */
 bool aj_main_taken(const struct aj_main *whole, const char *ref);
-/* Does the changed file name an object, or, where `ret_branch` is not NULL or the reference stands for another one by its name, a reference?
+/* Does the changed file name an object that is there, or, where `ret_branch` is not NULL or the reference stands for another one by its name, a reference?
  * `*ret_branch`, with PATH_MAX bytes: the branch of a HEAD, "" for none. */
 bool aj_main_ref_plain(const struct aj_main *whole, const struct aj_change *change, const char *ref, char *ret_branch);
 /* Has the changed log all that the host's has? */

@@ -137,6 +137,13 @@ for mode in overlay copy; do
 	is "$mode: all of them are there" "two host host host" "$(git -C "$main" log -1 --format=%s topic) $(git -C "$main" log -1 --format=%s main) $(git -C "$main" log -1 --format=%s side) $(git -C "$main" log -1 --format=%s fresh)"
 	sound "$mode: beside the host's"
 
+	fresh
+	git -C "$main" gc -q
+	run "branches at a packed commit" 0 '' $mode at-packed 'git branch fresh; git tag v1 HEAD; git update-ref refs/heads/old HEAD; git commit -q --allow-empty -m two'
+	text "$mode: are applied" 0 '' changes apply at-packed
+	is "$mode: all of them" "two one one" "$(git -C "$main" log -1 --format=%s topic) $(git -C "$main" log -1 --format=%s fresh) $(git -C "$main" log -1 --format=%s v1)"
+	sound "$mode: at a packed commit"
+
 	for what in "worktrees/ws/index.lock" "worktrees/ws/HEAD.lock" "packed-refs.lock" "refs/heads/topic.lock"; do
 		[ $mode = overlay ] || [ $what = packed-refs.lock ] || continue # what is judged does not depend on the mode
 		fresh
@@ -246,7 +253,7 @@ for mode in overlay copy; do
 	says "$mode: a list of packs" "^refused +$git/objects/info/packs  git makes it anew"
 	is "$mode: the commit is there" two "$(git -C "$main" log -1 --format=%s topic)"
 	sound "$mode: objects"
-	for what in "mkdir -p $git/objects/info; echo /tmp >$git/objects/info/alternates" "rm $git/refs/heads/topic; ln -s old $git/refs/heads/topic" "echo junk >$git/refs/heads/topic" \
+	for what in "mkdir -p $git/objects/info; echo /tmp >$git/objects/info/alternates" "rm $git/refs/heads/topic; ln -s old $git/refs/heads/topic" "echo junk >$git/refs/heads/topic" "echo 0123456789012345678901234567890123456789 >$git/refs/heads/topic" \
 		"echo ref: refs/heads/main >$git/refs/heads/sym" "echo ref: ../../x >$git/worktrees/ws/HEAD" "rm $git/worktrees/ws/HEAD" "mkfifo $git/refs/heads/fifo" "cp $git/refs/heads/topic $git/refs/heads/-x" \
 		"rm $git/refs/heads/old; mkdir $git/refs/heads/old; cp $git/refs/heads/topic $git/refs/heads/old/new" "rm -rf $git/refs" "ln -sf /etc/passwd $git/worktrees/ws/index" "mkdir $git/reftable; echo >$git/reftable/tables.list" "mkdir -p $git/objects/ab; cp $git/objects/\$(git rev-parse HEAD | sed 's,^..,&/,') $git/objects/ab/cdef0123456789abcdef0123456789abcdef01"; do
 		[ $mode = overlay ] || [ "$what" = "rm -rf $git/refs" ] || continue
