@@ -188,6 +188,9 @@ bench-walls: all $B/probe $B/warm
 # Code of the runner that needs no interpreter.
 $B/unit/test_holes: $B/src/guest/holes.o
 $B/unit/test_huge: $B/src/guest/huge.o
+# Compiled in half of the time that -O2 takes.
+$B/tests/unit/%.o: CFLAGS += -Og
+
 # From an archive: a test takes the objects that it calls, and is linked in a quarter of the time.
 $B/unit.a: $(LIB_OBJS) $B/src/seccomp/compile.o
 	$Q rm -f $@ && $(AR) qcs $@ $^
