@@ -27,7 +27,7 @@ os.environ.pop("PYTHONPATH", None)
 
 # The modules that a policy lets snippets import are most of what a zygote's start takes: services whose tests import little have
 # the policy `snippet` with a short list. Tests of imports and of what a zygote holds ask for the policy by its name.
-IMPORTS = '[python]\nimports = ["csv", "datetime", "json", "math", "os.path", "random", "re", "sys", "time"]\n'
+IMPORTS = '[python]\nimports = ["csv", "datetime", "json", "math", "os", "os.path", "random", "re", "sys", "time"]\n'
 FEW = FOLDER + "/snippet.toml"
 with open(FEW, "w") as f:
     f.write('extends = "snippet"\n' + IMPORTS)

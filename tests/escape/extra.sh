@@ -136,7 +136,7 @@ an exception class with evil attributes#status~^(error|rejected)$#class E(Except
 TABLE
 json "P96 recursion without a limit" 1 'status~error' -- exec --layer off --timeout 20s -c 'def f(): return f()
 f()'
-aj exec --json --layer off --allow-import sys --memory 128M --timeout "${PATIENCE:-20}s" -c 'import sys
+aj exec --json --layer off --allow-import sys --memory 128M --timeout "${PATIENCE:-50}s" -c 'import sys
 sys.setrecursionlimit(10 ** 9)
 def f(n): return [f(n + 1)]
 sorted([1, 2], key=f)'
