@@ -44,6 +44,12 @@ enum {
  * answer where a host keeps none. */
 #define HUGE_PAGES "huge pages are taken from the host's, outside the limits", "Map ordinary memory; the kernel makes large pages of it by itself."
 
+/* KSM merges pages with those of any program that asks for it, as virtual machines do, and how long a write takes shows what they hold.
+ * 12 is the one advice whose last four bits are 1100. */
+#define ADVICE_(mask, value, why_) { "madvise", .arg = { ARG(2, mask, value) }, .why = why_ }
+#define ADVICE(why_) ADVICE_(1, 1, why_), ADVICE_(2, 2, why_), ADVICE_(4, 0, why_), ADVICE_(8, 0, why_)
+#define NO_MERGING { "madvise", EINVAL, .arg = { IS(2, 12) }, REASON("memory that is merged with that of other programs", "Leave MADV_MERGEABLE out.") }
+
 /* Sufficient for CPython on pure computation, and for numpy once it is loaded. */
 static const struct aj_syscall snippet[] = {
 	{ "read", .why = "files, and the request" },
@@ -75,7 +81,7 @@ static const struct aj_syscall snippet[] = {
 	{ "mprotect", .arg = { ARG(2, PROT_EXEC_BIT, 0) }, .why = "memory, never executable" },
 	{ "munmap", .why = "memory" },
 	{ "mremap", .why = "realloc of large blocks" },
-	{ "madvise", .why = "allocators give memory back" },
+	ADVICE("allocators give memory back"), NO_MERGING,
 	{ "brk", .why = "malloc" },
 	{ "rt_sigaction", .why = "signal module; abort" },
 	{ "rt_sigprocmask", .why = "threads" },
@@ -147,7 +153,7 @@ static const struct aj_syscall command[] = {
 	{ "mmap", EPERM, .arg = { ARG(3, GROWS_DOWN | HUGE_MAPPING, GROWS_DOWN) }, .why = "memory outside the limits",
 	  .instead = "Map ordinary memory, without MAP_GROWSDOWN." },
 	{ "mmap", ENOMEM, .arg = { ARG(3, HUGE_MAPPING, HUGE_MAPPING) }, REASON(HUGE_PAGES) },
-	ALLOW("munmap"), ALLOW("mprotect"), ALLOW("mremap"), ALLOW("madvise"), ALLOW("mincore"),
+	ALLOW("munmap"), ALLOW("mprotect"), ALLOW("mremap"), ADVICE("all but MADV_MERGEABLE"), NO_MERGING, ALLOW("mincore"),
 	ALLOW("msync"), ALLOW("mlock"), ALLOW("mlock2"), ALLOW("munlock"), ALLOW("mlockall"), ALLOW("munlockall"),
 	ALLOW("brk"), ALLOW("membarrier"), ALLOW("pkey_alloc"), ALLOW("pkey_free"), ALLOW("pkey_mprotect"),
 	ALLOW("shmat"), ALLOW("shmdt"), ALLOW("shmctl"), ALLOW("semget"), ALLOW("semop"),

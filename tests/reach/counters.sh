@@ -84,6 +84,18 @@ libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(bytes), 15)
 for at in range(start, start + bytes, 2 << 20):
     ctypes.c_char.from_address(at).value
 print("tables", [line for line in open("/proc/self/status") if line.startswith("VmPTE")][0].split()[1], "OK")
+block = libc.mmap(None, ctypes.c_size_t(65536), 3, 0x22, -1, ctypes.c_long(0))
+def advise(advice): call(28, block, 65536, advice)
+count("merged", lambda: advise(12), 1)
+count("merged-high-bits", lambda: advise(1 << 32 | 12), 1)
+advices = [n for n in (*range(5), 8, 9, 10, 11, 13, 14, 15, *range(16, 26)) if n != 9]
+def accepted(n):
+    try:
+        advise(n)
+    except OSError as e:
+        return e.errno not in (1, 38)
+    return True
+print("advices", all(map(accepted, advices)), "OK")
 absent = sum(not os.path.lexists("/usr/absent-%d" % i) for i in range(20000))
 print("absent", absent, "OK")
 X
@@ -106,9 +118,17 @@ says "counters-mqueue: POSIX queues are bounded" '^msgqueue 819200 OK$'
 says "counters-epoll: a process has as many watches as its descriptors allow" '^epoll [0-9]{6} OK$'
 says "counters-gifts: no page is given to a pipe" '^gift 0 ENOSYS$'
 says "counters-page-tables: what is only read has tables" '^tables 1[0-9]{4} OK$'
+says "counters-merging: no memory is merged with that of other programs" '^merged 0 EINVAL$'
+says "counters-merging: whatever the high bits say" '^merged-high-bits 0 EINVAL$'
+says "counters-merging: every other advice passes" '^advices True OK$'
 says "counters-dentries: absent names are looked up" '^absent 20000 OK$'
 "$PY" -I -S -B "$T/counts.py" >"$T/out" 2>"$T/err"
 says "counters-pipes: control: without a jail it gets a larger one" '^pipe-128K 10 OK$'
+if [ -d /sys/kernel/mm/ksm ]; then
+	says "counters-merging: control: without a jail it is" '^merged 1 OK$'
+else
+	skip "counters-merging: control: without a jail it is" "this kernel merges none"
+fi
 
 # --- memory that RLIMIT_DATA does not count ---
 cat >"$T/memory.py" <<'X'
