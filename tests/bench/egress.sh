@@ -1,14 +1,17 @@
 #!/bin/sh
 # Connections through the relay beside direct ones over loopback, in one run: on all processors, then the latencies on one; then
 # agentjail's own way and its peers', from within their sandboxes (egress_peers.py). With --write the table in docs/network.md is replaced.
+# With ROWS (words of rows[] in egress.c) it prints these rows alone, on all processors: for one program beside another, in turns.
 # It measures in network namespaces of its own, as root or as a user who may make them, and touches no network of the host's.
 #
-# usage: tests/bench/egress.sh [--write]    BUILD=build
+# usage: tests/bench/egress.sh [--write]    BUILD=build ROWS='cost 16-streams beside'
 set -eu
 cd "$(dirname "$0")/../.."
 : "${BUILD:=build}"
 
-if [ "${1:-}" != inside ]; then
+if [ "${1:-}" != inside ] && [ -n "${ROWS:-}" ]; then
+	exec unshare -Urnm sh "$0" inside
+elif [ "${1:-}" != inside ]; then
 	mkdir -p "$BUILD/bench"
 	python3 tests/bench/egress_peers.py install "$BUILD"
 	unshare -Urnm sh "$0" inside >"$BUILD/bench/egress.txt.new"
@@ -37,6 +40,10 @@ run() {
 	$1 "$BUILD/relayed" --connections 2000 bench.example.org:7000 bench.example.org:443 bench.example.org:7001 203.0.113.10:7001 203.0.113.10:7000 203.0.113.10:443 -- \
 		"$BUILD/bench-egress" ${2:-} 2>"$work/events" || { tail -n 5 "$work/events" >&2; exit 1; }
 }
+if [ -n "${ROWS:-}" ]; then
+	run '' "$ROWS"
+	exit 0
+fi
 echo "On $(nproc) processors:"
 run ''
 echo 'On one processor:'
