@@ -13,7 +13,9 @@
 
 enum {
 	PIPE_BYTES = 1 << 20,
-	PIPE_LEAST_BYTES = AJ_FLOW_CHUNK_BYTES, /* smaller ones are slower than copies */
+	PIPE_LEAST_BYTES = 256 << 10, /* smaller ones are slower than copies */
+	COPY_BYTES = 256 << 10,
+	SMALL_OF_BULK = 16, /* reads */
 };
 
 /* Of the relay alone: as static memory each process of ours would have it, and count it against RLIMIT_DATA. */
@@ -25,7 +27,7 @@ bool aj_bulk_begin(struct aj_bulk *bulk)
 {
 	*bulk = (struct aj_bulk){ 0 };
 	bulk->last = &bulk->first;
-	scratch = malloc(AJ_FLOW_CHUNK_BYTES);
+	scratch = malloc(COPY_BYTES);
 	return scratch;
 }
 
@@ -139,17 +141,17 @@ static void ask_gate(struct aj_flow *flow)
 		flow->passed += flow->gate ? pass : bytes;
 }
 
-static void read_gated(struct aj_flow *flow)
+static size_t read_gated(struct aj_flow *flow)
 {
 	if (!flow->held && !hold(flow, AJ_FLOW_GATED_BYTES))
-		return;
+		return 0;
 	if (flow->held_at) {
 		memmove(flow->held, flow->held + flow->held_at, flow->held_bytes);
 		flow->held_at = 0;
 	}
 	if (flow->held_bytes == AJ_FLOW_GATED_BYTES) { /* a gate that waits for more than it may */
 		flow->refused = true;
-		return;
+		return 0;
 	}
 	size_t n = read_some(flow, flow->held + flow->held_bytes, AJ_FLOW_GATED_BYTES - flow->held_bytes);
 	flow->held_bytes += n;
@@ -157,6 +159,7 @@ static void read_gated(struct aj_flow *flow)
 		ask_gate(flow);
 	else if (!flow->held_bytes)
 		drop_held(flow);
+	return n;
 }
 
 static void write_held(struct aj_flow *flow)
@@ -208,6 +211,16 @@ static void unqueue(struct aj_flow *flow)
 	flow->queued = false;
 }
 
+/* A small amount was read: others like it may wait for the turns that follow. The small amounts of a bulk flow, whose sender is slower than
+ * the relay for a while, do not count. */
+static void note_small(struct aj_flow *flow)
+{
+	if (flow->small_left)
+		flow->small_left--;
+	else
+		flow->bulk->short_turns = AJ_FLOW_SHORT_TURNS;
+}
+
 static void write_pipe(struct aj_flow *flow)
 {
 	undelay(flow);
@@ -227,18 +240,22 @@ static void write_pipe(struct aj_flow *flow)
 /* One chunk. Bytes that were read are written or held; the flow stays bulk while there are more. */
 static void move_chunk(struct aj_flow *flow)
 {
+	const bool is_short = flow->bulk->short_turns > 0;
+	const size_t chunk = is_short ? AJ_FLOW_SHORT_BYTES : AJ_FLOW_CHUNK_BYTES, copy = is_short ? AJ_FLOW_SHORT_BYTES : COPY_BYTES;
 	size_t n = 0;
+	flow->bulk->short_turns -= is_short;
+	flow->small_left = SMALL_OF_BULK;
 	if (!flow->pipe)
 		flow->pipe = take_pipe(flow->bulk);
 	if (flow->pipe) {
-		ssize_t in = splice(flow->from, NULL, flow->pipe->ends[1], NULL, AJ_FLOW_CHUNK_BYTES, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+		ssize_t in = splice(flow->from, NULL, flow->pipe->ends[1], NULL, chunk, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 		if (in < 0 && !would_wait(errno))
 			flow->error = errno;
 		flow->ended = in == 0;
 		flow->piped = n = in > 0 ? (size_t)in : 0;
 		write_pipe(flow);
 	} else
-		n = copy_some(flow, flow->bulk->held_bytes < AJ_FLOW_HELD_BYTES ? AJ_FLOW_CHUNK_BYTES : AJ_FLOW_READ_BYTES);
+		n = copy_some(flow, flow->bulk->held_bytes < AJ_FLOW_HELD_BYTES ? copy : AJ_FLOW_READ_BYTES);
 	if (!flow->piped)
 		give_pipe(flow);
 	if (n && !flow->error && !flow->blocked)
@@ -284,10 +301,13 @@ void aj_flow_pump(struct aj_flow *flow)
 	if (flow->to >= 0 && flow->passed && !flow->error)
 		write_held(flow);
 	if (aj_flow_wants_bytes(flow)) {
+		size_t n = 0;
 		if (flow->gate)
-			read_gated(flow);
-		else if (copy_some(flow, AJ_FLOW_READ_BYTES) == AJ_FLOW_READ_BYTES && !flow->blocked && !flow->error)
+			n = read_gated(flow);
+		else if ((n = copy_some(flow, AJ_FLOW_READ_BYTES)) == AJ_FLOW_READ_BYTES && !flow->blocked && !flow->error)
 			queue(flow);
+		if (n && n < AJ_FLOW_READ_BYTES)
+			note_small(flow);
 		if (flow->to >= 0 && flow->passed && !flow->error)
 			write_held(flow);
 	}
@@ -316,7 +336,7 @@ void aj_flow_end(struct aj_flow *flow)
 		unqueue(flow);
 	if (flow->piped) { /* what is in the pipe is of this connection: another must not get it */
 		ssize_t n;
-		while (flow->piped && (n = read(flow->pipe->ends[0], scratch, AJ_FLOW_CHUNK_BYTES)) > 0)
+		while (flow->piped && (n = read(flow->pipe->ends[0], scratch, COPY_BYTES)) > 0)
 			flow->piped -= (size_t)n < flow->piped ? (size_t)n : flow->piped;
 	}
 	give_pipe(flow);

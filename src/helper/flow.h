@@ -6,9 +6,11 @@
 #include <stdint.h>
 
 enum {
-	AJ_FLOW_READ_BYTES = 16 << 10,   /* read at once; a flow that fills this is bulk */
-	AJ_FLOW_GATED_BYTES = 32 << 10,  /* held at most for a gate, which refuses longer messages itself */
-	AJ_FLOW_CHUNK_BYTES = 256 << 10, /* of a bulk flow, a turn */
+	AJ_FLOW_READ_BYTES = 16 << 10,  /* read at once; a flow that fills this is bulk */
+	AJ_FLOW_GATED_BYTES = 32 << 10, /* held at most for a gate, which refuses longer messages itself */
+	AJ_FLOW_CHUNK_BYTES = 512 << 10, /* of a bulk flow, a turn: a third less processor time a byte than 256 KiB, and no more than 1 MiB */
+	AJ_FLOW_SHORT_BYTES = 128 << 10, /* the same in the next AJ_FLOW_SHORT_TURNS behind a small amount of another flow, which waits for a turn */
+	AJ_FLOW_SHORT_TURNS = 256,
 	AJ_FLOW_PIPES = 16, /* of all flows: one that is bulk has one for its turn, and while its data waits; without one it is copied */
 	AJ_FLOW_HELD_BYTES = 32 << 20, /* of all flows: then a chunk is as small as any other read */
 };
@@ -29,8 +31,9 @@ struct aj_bulk {
 	struct aj_flow *first, **last;
 	struct aj_pipe pipes[AJ_FLOW_PIPES], *free;
 	unsigned made;
-	bool no_more;      /* the kernel gives no large pipe */
-	size_t held_bytes; /* of all flows */
+	bool no_more;         /* the kernel gives no large pipe */
+	unsigned short_turns; /* that follow */
+	size_t held_bytes;    /* of all flows */
 };
 
 struct aj_flow {
@@ -46,13 +49,14 @@ struct aj_flow {
 	size_t held_room, held_at, held_bytes, passed;
 	struct aj_pipe *pipe;
 	size_t piped;
-	bool ended;     /* the end of `from` was read */
-	bool finished;  /* and passed on */
-	bool blocked;   /* `to` takes no more now */
-	bool queued;    /* in the queue of bulk */
-	bool refused;   /* by the gate */
-	bool undelayed; /* `to` has TCP_NODELAY, which only writes behind the first one need */
-	int error;      /* of a socket: the flow is broken */
+	bool ended;          /* the end of `from` was read */
+	bool finished;       /* and passed on */
+	bool blocked;        /* `to` takes no more now */
+	bool queued;         /* in the queue of bulk */
+	bool refused;        /* by the gate */
+	bool undelayed;      /* `to` has TCP_NODELAY, which only writes behind the first one need */
+	int error;           /* of a socket: the flow is broken */
+	unsigned small_left; /* reads, until the flow counts as bulk no more */
 	struct aj_flow *next;
 };
 

@@ -2,6 +2,7 @@
  * more than its share, and a pipe takes no byte from one flow to another. The sockets are of AF_UNIX. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -222,6 +223,75 @@ Test(flow, bulk_flows_take_turns)
 	for (int i = 0; i < 3; i++)
 		end(&lines[i]);
 	cr_expect(!bulk.first && bulk.last == &bulk.first);
+}
+
+static bool by_line(struct aj_flow *flow, const uint8_t *bytes, size_t count, size_t *ret_pass);
+
+/* Pipes in the place of the sockets: a socket's buffers may hold less than a chunk. */
+static void fill_whole_chunk(const int source[2], const int sink[2])
+{
+	while (read(sink[0], got, sizeof got) > 0)
+		;
+	while (read(source[0], got, sizeof got) > 0)
+		;
+	cr_assert_eq(write(source[1], data, 1 << 20), 1 << 20);
+}
+
+static size_t chunk_of(struct line *l, const int source[2], const int sink[2])
+{
+	uint64_t before = l->flow.moved;
+	fill_whole_chunk(source, sink);
+	aj_bulk_turn(&bulk);
+	return (size_t)(l->flow.moved - before);
+}
+
+Test(flow, chunks_are_short_behind_small_amounts_of_others)
+{
+	struct line l, other;
+	int source[2], sink[2], sockets[2];
+	begin(&l);
+	begin(&other);
+	send(l.source, data, AJ_FLOW_READ_BYTES, 0);
+	aj_flow_pump(&l.flow);
+	cr_assert(l.flow.queued && pipe2(source, O_NONBLOCK) == 0 && pipe2(sink, O_NONBLOCK) == 0);
+	cr_assert(fcntl(source[1], F_SETPIPE_SZ, 1 << 20) >= 1 << 20 && fcntl(sink[1], F_SETPIPE_SZ, 1 << 20) >= 1 << 20);
+	sockets[0] = l.flow.from;
+	sockets[1] = l.flow.to;
+	l.flow.from = source[0];
+	l.flow.to = sink[1];
+	cr_expect_eq(chunk_of(&l, source, sink), (size_t)AJ_FLOW_CHUNK_BYTES);
+	send(other.source, "x", 1, 0);
+	aj_flow_pump(&other.flow);
+	for (int i = 0; i < AJ_FLOW_SHORT_TURNS; i++)
+		cr_assert_eq(chunk_of(&l, source, sink), (size_t)AJ_FLOW_SHORT_BYTES, "turn %d", i);
+	cr_expect_eq(chunk_of(&l, source, sink), (size_t)AJ_FLOW_CHUNK_BYTES);
+	/* What a gate reads counts as well: the first bytes of a connection. */
+	other.flow.gate = by_line;
+	send(other.source, "y\n", 2, 0);
+	aj_flow_pump(&other.flow);
+	cr_expect_eq(chunk_of(&l, source, sink), (size_t)AJ_FLOW_SHORT_BYTES);
+	bulk.short_turns = 0;
+	/* Its own small amounts do not, until there have been many. */
+	while (read(source[0], got, sizeof got) > 0)
+		;
+	aj_bulk_turn(&bulk);
+	cr_assert_not(l.flow.queued);
+	l.flow.from = sockets[0];
+	l.flow.to = sockets[1];
+	for (int i = 0; i < 20; i++) {
+		send(l.source, "x", 1, 0);
+		aj_flow_pump(&l.flow);
+		drain(&l, 0);
+		if (i < 10)
+			cr_expect_eq(bulk.short_turns, 0u, "amount %d", i);
+	}
+	cr_expect_gt(bulk.short_turns, 0u);
+	for (int i = 0; i < 2; i++) {
+		close(source[i]);
+		close(sink[i]);
+	}
+	end(&l);
+	end(&other);
 }
 
 /* Lets lines pass, once each is whole; `!` is refused, and after `$` the gate is gone. */
