@@ -240,11 +240,12 @@ void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, c
 	relay->connection_count++;
 	if (name)
 		name->connections++;
-	if (!name || !aj_first_bytes_awaited(port)) {
-		aj_upstream_start(c);
-		return;
-	}
-	aj_loop_set(relay->loop, &c->timer, c->opened_us + FIRST_US);
+	const bool awaited = name && aj_first_bytes_awaited(port);
+	if (awaited)
+		aj_loop_set(relay->loop, &c->timer, c->opened_us + FIRST_US);
 	aj_flow_pump(&c->out); /* the first bytes are often there already */
-	aj_connection_settle(c);
+	if (awaited || c->out.refused || c->out.error)
+		aj_connection_settle(c);
+	else
+		aj_upstream_start(c);
 }

@@ -131,11 +131,11 @@ static void drop_held(struct aj_flow *flow)
 	flow->held_at = flow->held_bytes = flow->passed = 0;
 }
 
-/* Asks the gate about the bytes that it has not let pass. */
+/* Asks the gate about the bytes that it has not let pass; without a gate all do. */
 static void ask_gate(struct aj_flow *flow)
 {
 	size_t pass = 0, bytes = flow->held_bytes - flow->passed;
-	if (!flow->gate(flow, flow->held + flow->held_at + flow->passed, bytes, &pass))
+	if (flow->gate && !flow->gate(flow, flow->held + flow->held_at + flow->passed, bytes, &pass))
 		flow->refused = true;
 	else
 		flow->passed += flow->gate ? pass : bytes;
@@ -298,11 +298,12 @@ void aj_flow_pump(struct aj_flow *flow)
 	flow->blocked = false;
 	if (flow->piped)
 		write_pipe(flow);
-	if (flow->to >= 0 && flow->passed && !flow->error)
+	bool had = flow->to >= 0 && flow->passed && !flow->error;
+	if (had)
 		write_held(flow);
-	if (aj_flow_wants_bytes(flow)) {
+	if (!had && aj_flow_wants_bytes(flow)) { /* else there are seldom more already: the loop tells */
 		size_t n = 0;
-		if (flow->gate)
+		if (flow->gate || flow->to < 0)
 			n = read_gated(flow);
 		else if ((n = copy_some(flow, AJ_FLOW_READ_BYTES)) == AJ_FLOW_READ_BYTES && !flow->blocked && !flow->error)
 			queue(flow);

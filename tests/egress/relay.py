@@ -19,12 +19,12 @@ import time
 
 HOST, OTHER, DEAD, SLAMS = "203.0.113.10", "203.0.113.11", "203.0.113.12", "203.0.113.13"
 STUCK = ["203.0.113.%d" % i for i in range(14, 21)]
-ECHO, SINK, SOURCE, RESETS, HALF = 7, 9, 19, 20, 21
+ECHO, SINK, SOURCE, RESETS, HALF, SEGMENTS = 7, 9, 19, 20, 21, 23
 NAME_SERVER = "127.0.0.77"
 ALERT = b"\x15\3\3\0\2\2\x31"  # TLS: access_denied
 RESET = socket.SO_LINGER, struct.pack("ii", 1, 0)
-RULES = ["echo.test.org:%d" % port for port in (ECHO, SINK, SOURCE, RESETS, HALF, 80, 443, 8443)]
-RULES += ["%s:%d" % (HOST, port) for port in (ECHO, SINK, SOURCE, RESETS, HALF, 80, 443, 8443)]
+RULES = ["echo.test.org:%d" % port for port in (ECHO, SINK, SOURCE, RESETS, HALF, SEGMENTS, 80, 443, 8443)]
+RULES += ["%s:%d" % (HOST, port) for port in (ECHO, SINK, SOURCE, RESETS, HALF, SEGMENTS, 80, 443, 8443)]
 NF_TABLES, NEW_RULE = 10, 6  # linux/netfilter/nfnetlink.h, nf_tables.h
 seen = []  # what servers here saw
 
@@ -71,6 +71,13 @@ def source(s):
 def resets(s):
     s.recv(1)
     s.setsockopt(socket.SOL_SOCKET, *RESET)
+    s.close()
+
+
+def segments(s):
+    """Says how many segments have brought the first bytes, the SYN included: tcpi_segs_in."""
+    s.recv(100)
+    s.sendall(b"%d" % struct.unpack_from("I", s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256), 140))
     s.close()
 
 
@@ -296,6 +303,18 @@ def half_closed():
     s.sendall(b"later")
     s.shutdown(socket.SHUT_WR)
     return s, said
+
+
+def inside_one_segment():
+    """Bytes that are there when the relay takes a connection go to the host with the handshake's last segment."""
+    for address in socket.inet_ntoa(ask("echo.test.org")[1]), HOST:
+        os.kill(relay_pid(), signal.SIGSTOP)
+        s = socket.create_connection((address, SEGMENTS), 10)
+        s.sendall(b"\1")
+        os.kill(relay_pid(), signal.SIGCONT)
+        yield s.recv(10) == b"2"  # the first is the SYN
+    s = reach(HALF)
+    yield s.recv(10) == b"bye"  # and a host that speaks first need not wait for any
 
 
 def inside_half_close():
@@ -626,6 +645,7 @@ def inside_few_descriptors():
 
 CASES = {
     "passes": ([], ["closed 1 echo.test.org %s %d 5 5 " % (HOST, ECHO), "closed 1 echo.test.org %s %d %d %d " % (HOST, ECHO, 1 + (8 << 20), 1 + (8 << 20))]),
+    "one_segment": ([], []),
     "half_close": ([], []),
     "resets": ([], ["closed 1 echo.test.org %s %d 1 0 Connection reset by peer" % (HOST, RESETS)]),
     "tls": ([], ["refused . echo.test.org - 443 0 0 TLS asks for evil.test.org", "refused . echo.test.org - 8443 0 0 "]),
@@ -703,7 +723,7 @@ def main():
         os.chmod(own, 0o644)
         subprocess.run(["mount", "--bind", own, path], check=True)
     name_server()
-    for port, talk in ((ECHO, echo), (SINK, sink), (SOURCE, source), (RESETS, resets), (HALF, half), (80, echo), (443, echo), (8443, echo)):
+    for port, talk in ((ECHO, echo), (SINK, sink), (SOURCE, source), (RESETS, resets), (HALF, half), (SEGMENTS, segments), (80, echo), (443, echo), (8443, echo)):
         serve(port, talk)
     serve(3128, proxy, OTHER)
     queues = [full(address) for address in [SLAMS, *STUCK]]
