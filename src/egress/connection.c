@@ -230,6 +230,8 @@ void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, c
 	c->timer = (struct aj_timer){ .fn = on_idle, .arg = c };
 	c->out = (struct aj_flow){ .from = fd, .to = -1, .bulk = &relay->bulk, .arg = c, .turned = on_turned, .total = &relay->bytes_out };
 	c->in = (struct aj_flow){ .from = -1, .to = fd, .bulk = &relay->bulk, .arg = c, .turned = on_turned, .total = &relay->bytes_in };
+	c->out.most = relay->policy->bytes_out;
+	c->in.most = relay->policy->bytes_in;
 	c->in.undelayed = true; /* the listener has it */
 	c->out.back = &c->in;
 	c->in.back = &c->out;

@@ -12,16 +12,12 @@
 #include <unistd.h>
 
 enum {
-	PIPE_BYTES = 1 << 20,
-	PIPE_LEAST_BYTES = 256 << 10, /* smaller ones are slower than copies */
 	COPY_BYTES = 256 << 10,
 	SMALL_OF_BULK = 16, /* reads */
 };
 
 /* Of the relay alone: as static memory each process of ours would have it, and count it against RLIMIT_DATA. */
 static uint8_t *scratch;
-
-/* --- the pipes --- */
 
 bool aj_bulk_begin(struct aj_bulk *bulk)
 {
@@ -31,36 +27,11 @@ bool aj_bulk_begin(struct aj_bulk *bulk)
 	return scratch;
 }
 
-static struct aj_pipe *take_pipe(struct aj_bulk *bulk)
-{
-	struct aj_pipe *pipe = bulk->free;
-	if (pipe) {
-		bulk->free = pipe->next;
-		return pipe;
-	}
-	if (bulk->made == AJ_FLOW_PIPES || bulk->no_more)
-		return NULL;
-	pipe = &bulk->pipes[bulk->made];
-	if (pipe2(pipe->ends, O_CLOEXEC | O_NONBLOCK) < 0)
-		return NULL;
-	if (fcntl(pipe->ends[0], F_SETPIPE_SZ, PIPE_BYTES) < PIPE_LEAST_BYTES) {
-		/* The uid has as many pages in pipes as it may have unprivileged. */
-		close(pipe->ends[0]);
-		close(pipe->ends[1]);
-		bulk->no_more = true;
-		return NULL;
-	}
-	bulk->made++;
-	return pipe;
-}
-
 static void give_pipe(struct aj_flow *flow)
 {
-	if (flow->pipe) {
-		flow->pipe->next = flow->bulk->free;
-		flow->bulk->free = flow->pipe;
-		flow->pipe = NULL;
-	}
+	if (flow->pipe)
+		aj_pipe_give(flow->bulk, flow->pipe);
+	flow->pipe = NULL;
 }
 
 /* --- reading and writing --- */
@@ -70,10 +41,15 @@ static bool would_wait(int error)
 	return error == EAGAIN || error == EINTR;
 }
 
-static void count(struct aj_flow *flow, size_t bytes)
+/* How much may be read before the cap. */
+static size_t left(const struct aj_flow *flow)
 {
-	flow->moved += bytes;
-	*flow->total += bytes;
+	return !flow->most ? SIZE_MAX : *flow->total < flow->most ? flow->most - *flow->total : 0;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
 }
 
 /* Nagle's algorithm holds a small segment back while another one is under way: never the first. */
@@ -95,18 +71,22 @@ static size_t write_some(struct aj_flow *flow, const uint8_t *data, size_t bytes
 		flow->error = errno;
 	flow->blocked = n < (ssize_t)bytes;
 	if (n > 0)
-		count(flow, (size_t)n);
+		flow->moved += (size_t)n;
 	return n < 0 ? 0 : (size_t)n;
 }
 
-/* Reads; 0: nothing now, or never again. */
+/* Reads; 0: nothing now, or never again. A first byte beyond the cap is counted, and goes nowhere. */
 static size_t read_some(struct aj_flow *flow, uint8_t *data, size_t bytes)
 {
-	ssize_t n = recv(flow->from, data, bytes, MSG_DONTWAIT);
+	size_t most = left(flow);
+	ssize_t n = recv(flow->from, data, most ? least(bytes, most) : 1, MSG_DONTWAIT);
 	if (n < 0 && !would_wait(errno))
 		flow->error = errno;
 	flow->ended = n == 0;
-	return n < 0 ? 0 : (size_t)n;
+	if (n <= 0)
+		return 0;
+	*flow->total += (size_t)n;
+	return most ? (size_t)n : 0;
 }
 
 /* --- what is held --- */
@@ -172,7 +152,7 @@ static void write_held(struct aj_flow *flow)
 		drop_held(flow);
 }
 
-bool aj_flow_hold(struct aj_flow *flow, const uint8_t *data, size_t bytes)
+static bool keep(struct aj_flow *flow, const uint8_t *data, size_t bytes)
 {
 	if (!hold(flow, bytes))
 		return false;
@@ -181,12 +161,18 @@ bool aj_flow_hold(struct aj_flow *flow, const uint8_t *data, size_t bytes)
 	return true;
 }
 
+bool aj_flow_hold(struct aj_flow *flow, const uint8_t *data, size_t bytes)
+{
+	*flow->total += bytes;
+	return keep(flow, data, bytes);
+}
+
 /* Reads at most so many bytes, and writes or holds them; their number. */
 static size_t copy_some(struct aj_flow *flow, size_t most)
 {
 	size_t n = read_some(flow, scratch, most), written = n ? write_some(flow, scratch, n) : 0;
 	if (written < n && !flow->error)
-		aj_flow_hold(flow, scratch + written, n - written);
+		keep(flow, scratch + written, n - written);
 	return n;
 }
 
@@ -233,7 +219,7 @@ static void write_pipe(struct aj_flow *flow)
 			return;
 		}
 		flow->piped -= (size_t)n;
-		count(flow, (size_t)n);
+		flow->moved += (size_t)n;
 	}
 }
 
@@ -246,13 +232,15 @@ static void move_chunk(struct aj_flow *flow)
 	flow->bulk->short_turns -= is_short;
 	flow->small_left = SMALL_OF_BULK;
 	if (!flow->pipe)
-		flow->pipe = take_pipe(flow->bulk);
-	if (flow->pipe) {
-		ssize_t in = splice(flow->from, NULL, flow->pipe->ends[1], NULL, chunk, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+		flow->pipe = aj_pipe_take(flow->bulk);
+	if (flow->pipe && left(flow)) {
+		ssize_t in = splice(flow->from, NULL, flow->pipe->ends[1], NULL, least(chunk, left(flow)),
+		                    SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 		if (in < 0 && !would_wait(errno))
 			flow->error = errno;
 		flow->ended = in == 0;
 		flow->piped = n = in > 0 ? (size_t)in : 0;
+		*flow->total += n;
 		write_pipe(flow);
 	} else
 		n = copy_some(flow, flow->bulk->held_bytes < AJ_FLOW_HELD_BYTES ? copy : AJ_FLOW_READ_BYTES);
@@ -273,22 +261,6 @@ void aj_bulk_turn(struct aj_bulk *bulk)
 	if (flow->ended && !flow->piped && !flow->held)
 		aj_flow_pump(flow);
 	flow->turned(flow);
-}
-
-void aj_bulk_rest(struct aj_bulk *bulk)
-{
-	unsigned unused = 0;
-	for (struct aj_pipe *pipe = bulk->free; pipe; pipe = pipe->next)
-		unused++;
-	if (unused < bulk->made)
-		return;
-	for (unsigned i = 0; i < bulk->made; i++) {
-		close(bulk->pipes[i].ends[0]);
-		close(bulk->pipes[i].ends[1]);
-	}
-	bulk->made = 0;
-	bulk->free = NULL;
-	bulk->no_more = false;
 }
 
 /* --- a flow --- */
@@ -333,6 +305,7 @@ bool aj_flow_wants_room(const struct aj_flow *flow)
 
 void aj_flow_end(struct aj_flow *flow)
 {
+	*flow->total -= flow->held_bytes + flow->piped; /* they were not moved */
 	if (flow->queued)
 		unqueue(flow);
 	if (flow->piped) { /* what is in the pipe is of this connection: another must not get it */

@@ -43,7 +43,8 @@ struct aj_flow {
 	void *arg;                            /* of the gate and of `turned` */
 	void (*turned)(struct aj_flow *flow); /* after a turn of bulk */
 	const struct aj_flow *back; /* the other direction, whose owner closes both sockets once both flows have finished; NULL: none */
-	uint64_t moved, *total;
+	uint64_t moved, *total; /* total: of all flows of that direction, when they are read; what is never written is taken off again */
+	uint64_t most; /* that `total` may be; 0: any. A flow that has more for it counts one byte more, and moves none */
 	/* Bytes that were read and not written: `passed` of `held_bytes`, from `held_at` on, may be written. */
 	uint8_t *held;
 	size_t held_room, held_at, held_bytes, passed;
@@ -67,8 +68,6 @@ static inline bool aj_bulk_waits(const struct aj_bulk *bulk)
 }
 /* The first flow's chunk; its `turned` is called. */
 void aj_bulk_turn(struct aj_bulk *bulk);
-/* Close the pipes, if no flow has one: they count against a limit of the user's. */
-void aj_bulk_rest(struct aj_bulk *bulk);
 
 /* Move what can be moved now. Afterwards the flow may be ended, blocked, queued, refused or broken. */
 void aj_flow_pump(struct aj_flow *flow);
@@ -79,3 +78,10 @@ bool aj_flow_wants_bytes(const struct aj_flow *flow);
 bool aj_flow_wants_room(const struct aj_flow *flow);
 /* Give back what it holds. */
 void aj_flow_end(struct aj_flow *flow);
+
+/* --- helper/pipes.c --- */
+
+struct aj_pipe *aj_pipe_take(struct aj_bulk *bulk); /* empty; NULL: none is left */
+void aj_pipe_give(struct aj_bulk *bulk, struct aj_pipe *pipe);
+/* Close the pipes, if no flow has one: they count against a limit of the user's. */
+void aj_bulk_rest(struct aj_bulk *bulk);

@@ -53,9 +53,12 @@ def echo(s):
 
 def sink(s):
     count = 0
-    while data := s.recv(65536):
-        count += len(data)
-    s.sendall(b"%d" % count)
+    try:
+        while data := s.recv(65536):
+            count += len(data)
+        s.sendall(b"%d" % count)
+    except OSError as e:
+        seen.append("sink %s" % type(e).__name__)
     s.close()
 
 
@@ -480,6 +483,16 @@ def inside_bytes():
     yield say(ECHO, b"\1") == "ConnectionResetError"
 
 
+def inside_bytes_out():
+    s = reach(SINK)
+    try:
+        s.sendall(b"\1" * (8 << 20))
+        yield s.recv(10) == b""
+    except OSError as e:
+        yield isinstance(e, (ConnectionResetError, BrokenPipeError))
+    yield say(ECHO, b"\1") == "ConnectionResetError"
+
+
 def inside_slow():
     slow = []
     for _ in range(60):
@@ -666,7 +679,8 @@ CASES = {
     "no_proxy": (["http://%s:3129" % OTHER], ["failed 1 echo.test.org %s 7 .*the site's proxy: connect: Connection refused" % OTHER]),
     "caps": (["--connections", "4"], ["refused 1 echo.test.org - 7 .*too many connections at once"]),
     "rate": (["--per-second", "5"], ["refused .* echo.test.org - 7 .*too many new connections a second"]),
-    "bytes": (["--bytes-in", str(1 << 20)], ["refused .* received all the bytes"]),
+    "bytes": (["--bytes-in", str(1 << 20)], ["refused .* received all the bytes", "closed 1 echo.test.org %s %d [0-9]* %d the jail has received" % (HOST, SOURCE, (1 << 20) - (1 << 16))]),
+    "bytes_out": (["--bytes-out", str(1 << 20)], ["refused .* sent all the bytes", "closed 1 echo.test.org %s %d %d 0 the jail has sent" % (HOST, SINK, 1 << 20)]),
     "slow": ([], []),
     "thousand": ([], []),
     "flood": (["*.below.test.org:7"], ["refused 29. evil.test.org", "refused .*below.test.org.* a wildcard stands for", "too many names"]),

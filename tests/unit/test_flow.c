@@ -225,6 +225,71 @@ Test(flow, bulk_flows_take_turns)
 	cr_expect(!bulk.first && bulk.last == &bulk.first);
 }
 
+/* Through a pipe and by copies, in amounts that no read divides. */
+Test(flow, a_cap_is_met_to_the_byte)
+{
+	enum { CAP = 300001 };
+	for (int copied = 0; copied < 2; copied++) {
+		struct line l;
+		size_t sent = 0, had = 0;
+		begin(&l);
+		bulk.no_more = copied;
+		total = 0;
+		l.flow.most = CAP;
+		for (int i = 0; i < 1000 && total <= CAP; i++) {
+			ssize_t n = send(l.source, data + sent, 500000 - sent, MSG_NOSIGNAL);
+			sent += n > 0 ? (size_t)n : 0;
+			if (aj_bulk_waits(&bulk))
+				aj_bulk_turn(&bulk);
+			else
+				aj_flow_pump(&l.flow);
+			had = drain(&l, had);
+		}
+		cr_expect_eq(had, (size_t)CAP);
+		cr_expect_eq(memcmp(got, data, CAP), 0);
+		cr_expect(l.flow.moved == CAP && total == CAP + 1 && l.turns > 0, "moved %zu", (size_t)l.flow.moved);
+		end(&l);
+	}
+	bulk.no_more = false;
+}
+
+/* The end of the source is no byte beyond the cap. */
+Test(flow, a_cap_may_be_used_up)
+{
+	struct line l;
+	begin(&l);
+	total = 0;
+	l.flow.most = 5;
+	send(l.source, "hello", 5, 0);
+	shutdown(l.source, SHUT_WR);
+	aj_flow_pump(&l.flow);
+	aj_flow_pump(&l.flow);
+	cr_expect(l.flow.finished && l.flow.moved == 5 && total == 5);
+	end(&l);
+}
+
+Test(flow, what_is_never_written_does_not_count_for_a_cap)
+{
+	for (int copied = 0; copied < 2; copied++) {
+		struct line l;
+		begin(&l);
+		bulk.no_more = copied;
+		total = 7;
+		while (!l.flow.blocked) {
+			send(l.source, data, 65536, MSG_NOSIGNAL);
+			if (aj_bulk_waits(&bulk))
+				aj_bulk_turn(&bulk);
+			else
+				aj_flow_pump(&l.flow);
+		}
+		cr_expect(l.flow.held_bytes || l.flow.piped);
+		cr_expect_gt(total, l.flow.moved + 7);
+		end(&l);
+		cr_expect_eq(total, l.flow.moved + 7);
+	}
+	bulk.no_more = false;
+}
+
 static bool by_line(struct aj_flow *flow, const uint8_t *bytes, size_t count, size_t *ret_pass);
 
 /* Pipes in the place of the sockets: a socket's buffers may hold less than a chunk. */
