@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
-#include <linux/sched/types.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,7 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +22,6 @@ enum {
 	FDS_MAX = 1 << 16, /* more serve no jail */
 	STACK_BYTES = 1 << 20,
 	KEPT_MAX = 64,
-	SLICE_NS = 100000, /* the least that Linux gives */
 };
 
 int aj_helper_begin(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what, struct aj_error *err)
@@ -163,16 +159,6 @@ int aj_helper_limits(void)
 	               set_limit(RLIMIT_STACK, STACK_BYTES) < 0
 	         ? -1
 	         : 0;
-}
-
-void aj_helper_ask_short_slice(void)
-{
-	struct sched_attr attr = { 0 };
-	if (syscall(SYS_sched_getattr, 0, &attr, sizeof attr, 0) < 0 || attr.sched_runtime == 0 ||
-	    (attr.sched_policy != SCHED_NORMAL && attr.sched_policy != SCHED_BATCH))
-		return;
-	attr.sched_runtime = SLICE_NS;
-	syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
 int aj_helper_end_with(pid_t parent, struct aj_error *err)
