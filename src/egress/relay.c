@@ -91,7 +91,7 @@ void aj_relay_run(struct aj_relay *relay)
 {
 	relay->rest = (struct aj_timer){ .fn = on_rest, .arg = relay };
 	for (;;) {
-		if (aj_loop_turn(relay->loop, aj_bulk_waits(&relay->bulk) ? 0 : aj_reports_due_us(relay)) < 0)
+		if (aj_loop_turn(relay->loop, aj_pace_until_us(&relay->pace, &relay->bulk, aj_reports_due_us(relay))) < 0)
 			break;
 		if (aj_bulk_waits(&relay->bulk)) /* the turn may have ended what waited */
 			aj_bulk_turn(&relay->bulk);

@@ -5,6 +5,7 @@
 #include "egress/rules.h"
 #include "egress/turned_away.h"
 #include "helper/flow.h"
+#include "helper/pace.h"
 #include "inspect/dns.h"
 #include "loop/loop.h"
 #include "loop/rate.h"
@@ -52,6 +53,7 @@ struct aj_relay {
 	uint32_t last_question;
 	uint64_t bytes_out, bytes_in;
 	struct aj_bulk bulk;
+	struct aj_pace pace;  /* of its turns */
 	struct aj_timer rest; /* then its pipes are closed */
 };
 

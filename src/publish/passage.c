@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/sockaddr.h"
+#include "helper/pace.h"
 #include "helper/side.h"
 #include "loop/loop.h"
 #include "publish/publish.h"
@@ -53,6 +54,7 @@ struct aj_publisher {
 	bool stopping;
 	uint64_t moved; /* by all; no limit counts it */
 	struct aj_bulk bulk;
+	struct aj_pace pace; /* of its turns */
 	struct aj_timer rest, full;
 	bool parked;
 };
@@ -318,7 +320,7 @@ struct aj_publisher *aj_publisher_new(struct aj_loop *loop, const int *listeners
 
 void aj_publisher_run(struct aj_publisher *p)
 {
-	while (aj_loop_turn(p->loop, aj_bulk_waits(&p->bulk) ? 0 : INT64_MAX) == 0) {
+	while (aj_loop_turn(p->loop, aj_pace_until_us(&p->pace, &p->bulk, INT64_MAX)) == 0) {
 		if (aj_bulk_waits(&p->bulk)) /* the turn may have ended what waited */
 			aj_bulk_turn(&p->bulk);
 		else if (p->bulk.made && !p->rest.place)

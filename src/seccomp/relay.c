@@ -15,7 +15,7 @@ static const struct aj_syscall relay[] = {
 	{ .name = "epoll_wait", .why = "waits for bytes" },
 	{ .name = "epoll_pwait", .why = "the same, where there is no epoll_wait" },
 	{ .name = "epoll_ctl", .why = "watches sockets" },
-	{ .name = "clock_gettime", .why = "deadlines, where the vDSO has no clock" },
+	{ .name = "clock_gettime", .why = "the processor time that was had; deadlines, where the vDSO has no clock" },
 	{ .name = "gettimeofday", .why = "timeouts of c-ares, likewise" },
 	/* Sockets: of the jail, of name servers, of hosts. */
 	{ .name = "accept4", .why = "connections of the jail" },

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -343,6 +344,8 @@ static double relay_ms(void)
 	return relay_time().ms;
 }
 
+static volatile uint64_t *downloaded; /* bytes; shared with children */
+
 /* Downloads over `streams` connections; GB/s. */
 static double download(bool relayed, int streams, uint64_t bytes_each)
 {
@@ -364,6 +367,7 @@ static double download(bool relayed, int streams, uint64_t bytes_each)
 				continue;
 			if (n <= 0)
 				die("bench: download");
+			*downloaded += (uint64_t)n;
 			if ((left[i] -= (uint64_t)n) == 0) {
 				close(fds[i].fd);
 				fds[i].fd = -1;
@@ -440,6 +444,7 @@ static void measure_beside_bulk(void)
 {
 	enum { BULK = 4, BESIDE = 400 };
 	struct relay_time before = { 0 }, after = { 0 };
+	double speed[2];
 	for (int relayed = 0; relayed < 2; relayed++) {
 		pid_t bulk = fork();
 		if (bulk == 0) {
@@ -449,6 +454,7 @@ static void measure_beside_bulk(void)
 		}
 		usleep(200000);
 		before = relay_time();
+		double began_us = now_us(), began_bytes = (double)*downloaded;
 		for (int i = -20; i < BESIDE; i++) {
 			int fd = new_socket(relayed);
 			double began = now_us();
@@ -460,10 +466,12 @@ static void measure_beside_bulk(void)
 			close(fd);
 		}
 		after = relay_time();
+		speed[relayed] = ((double)*downloaded - began_bytes) / 1e3 / (now_us() - began_us);
 		kill(bulk, SIGKILL);
 		waitpid(bulk, NULL, 0);
 	}
 	print_times("connect + byte, beside 4 bulk streams", BESIDE);
+	printf("the 4 bulk streams, meanwhile %20.2f %9.2f GB/s    %5.2f of it\n", speed[0], speed[1], speed[1] / speed[0]);
 	printf("the relay's wait for a processor, meanwhile %26.2f x its processor time\n",
 	       (after.waited_ms - before.waited_ms) / (after.ms - before.ms));
 }
@@ -516,6 +524,9 @@ int main(int argc, char **argv)
 	direct_address.sin_family = AF_INET;
 	inet_pton(AF_INET, SERVER, &direct_address.sin_addr);
 	own_namespace = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	downloaded = mmap(NULL, sizeof *downloaded, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (downloaded == MAP_FAILED)
+		die("bench: mmap");
 	setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 16384, 16384 });
 	static const uint16_t ports[2][2] = { { PORT, TLS_PORT }, { BULK_PORT, BULK_PORT + 1 } };
 	if (argc > 1 && strcmp(argv[1], "serve") == 0) /* for egress_peers.py, until it is killed */
