@@ -278,9 +278,7 @@ owner netdb.h           resolve/resolver.c
 owner ares.h            resolve/resolver.c
 owner sys/time.h        resolve/resolver.c
 owner sys/prctl.h       helper/helper.c
-owner linux/sched.h     helper/slice.c
-owner linux/sched/types.h helper/slice.c
-owner sys/syscall.h     egress/process.c helper/slice.c
+owner sys/syscall.h     egress/process.c
 word fork()             helper/helper.c
 word aj_pidfd_signal()  helper/helper.c
 word setresuid()        egress/process.c

@@ -92,7 +92,6 @@ void aj_relay_process(void *arg, int socket, pid_t parent)
 	struct aj_loop *loop = NULL;
 	struct aj_egress_sockets s = *of->sockets;
 	int *const own[] = { &socket, &s.dns_udp[0], &s.dns_udp[1], &s.dns_tcp[0], &s.dns_tcp[1], &s.listener[0], &s.listener[1] };
-	aj_helper_ask_short_slice();
 	if (aj_helper_detach() < 0 || aj_helper_keep(own, sizeof own / sizeof *own) < 0 || !(loop = aj_loop_new()))
 		aj_fail(&err, AJ_EXIT_SETUP, "relay", errno, "start the loop");
 	else if (aj_rules_parse(&rules, policy) < 0)

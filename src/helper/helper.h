@@ -37,9 +37,6 @@ int aj_helper_detach(void);
 /* Only these descriptors stay open (-1: none; others get new numbers), and 0 to 2 lead nowhere. */
 int aj_helper_keep(int *const own[], size_t count);
 int aj_helper_limits(void);
-/* Linux 6.12 and later run a task that asks for short slices of processor time sooner, and give it no more time for that. It needs no
- * privilege; where the kernel has none, or refuses, the slice stays as it is, and nothing else changes. */
-void aj_helper_ask_short_slice(void);
 /* The kernel kills it when its parent ends, also while it is stopped or hangs. A change of ids would undo that. */
 int aj_helper_end_with(pid_t parent, struct aj_error *err);
 /* After the last change of ids: undumpable, no new privileges, ends with its parent. */

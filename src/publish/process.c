@@ -48,7 +48,6 @@ void aj_publisher_process(void *arg, int socket, pid_t parent)
 		ports[i] = plan->publish.items[i].rule.guest_port;
 	}
 	struct aj_loop *loop = NULL;
-	aj_helper_ask_short_slice();
 	if (aj_helper_detach() < 0 || aj_helper_keep(own, 3 + plan->publish.count) < 0 || !(loop = aj_loop_new()))
 		aj_fail(&err, AJ_EXIT_SETUP, "publish", errno, "start the loop");
 	else if (join_jail(of, &err) == 0) {

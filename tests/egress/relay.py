@@ -2,10 +2,8 @@
 
 usage: relay.py RELAYED FOLDER, in network and mount namespaces of its own; relay.py --inside CASE is what `relayed` runs."""
 
-import ctypes
 import json
 import os
-import platform
 import re
 import resource
 import signal
@@ -625,19 +623,6 @@ def inside_walls():
             yield b"RELAY_SECRET" not in f.read()
 
 
-def slice_ns(pid):
-    """Of processor time; 0: this kernel has none for each task."""
-    attr = (ctypes.c_uint32 * 14)()
-    number = {"x86_64": 315, "aarch64": 275}[platform.machine()]  # sched_getattr()
-    if ctypes.CDLL(None, use_errno=True).syscall(number, pid, attr, ctypes.sizeof(attr), 0) < 0:
-        raise OSError(ctypes.get_errno(), "sched_getattr")
-    return attr[6] | attr[7] << 32
-
-
-def inside_slice():
-    yield slice_ns(relay_pid()) == (100000 if slice_ns(0) else 0)
-
-
 def inside_few_descriptors():
     results = []
 
@@ -688,7 +673,6 @@ CASES = {
     "deaf": ([], ["refused 1 evil0.test.org", "refused 1 evil199.test.org"]),
     "killed": ([], ["gone"]),
     "walls": ([], []),
-    "slice": ([], []),
     "few_descriptors": ([], []),
 }
 
