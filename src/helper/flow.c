@@ -163,8 +163,10 @@ static bool keep(struct aj_flow *flow, const uint8_t *data, size_t bytes)
 
 bool aj_flow_hold(struct aj_flow *flow, const uint8_t *data, size_t bytes)
 {
+	if (!keep(flow, data, bytes))
+		return false;
 	*flow->total += bytes;
-	return keep(flow, data, bytes);
+	return true;
 }
 
 /* Reads at most so many bytes, and writes or holds them; their number. */
