@@ -257,6 +257,10 @@ mkdir -p "$T/folder/sub"
 echo deep >"$T/folder/sub/x"
 json "a file of a folder" 0 'value=deep\n' -- exec --file "$T/folder:/in" -c 'open("/in/sub/x").read()'
 json "a file that is not there" 1 error.type=FileNotFoundError -- exec --file "$T/folder:/in" -c 'open("/in/y")'
+json "nor where a relative path leads" 1 error.type=FileNotFoundError "error.hint~'/input/data.txt' is there" -- exec --file "$T/data.txt" -c 'open("data.txt")'
+json "nor with its folder" 1 error.type=FileNotFoundError "error.hint~'/input/data.txt' is there" -- exec --file "$T/data.txt" -c 'import pathlib
+pathlib.Path("input/data.txt").read_text()'
+json "and one that is nowhere has no hint" 1 error.type=FileNotFoundError 'error.hint=(absent)' -- exec --file "$T/data.txt" -c 'open("other.txt")'
 json "a file of the tree is not" 1 error.type=PermissionError 'error.message~Only the files that the caller shows can be read here: /input/data.txt' -- \
 	exec --file "$T/data.txt" -c 'open("/usr/bin/python3", "rb")'
 json "nor by way of one" 1 error.type=PermissionError -- exec --file "$T/data.txt" -c 'open("/input/data.txt/../../../usr/bin/python3", "rb")'
