@@ -13,9 +13,9 @@ static int int_option(int socket, int name)
 	return getsockopt(socket, SOL_SOCKET, name, &value, &bytes) < 0 ? -1 : value;
 }
 
-/* A stream that is connected or listens cannot be connected anew; a datagram socket sends to any address, as to a socket file of the host
+/* A Unix or vsock stream that is connected or listens cannot be connected anew; a datagram socket sends to any address, as to a socket file of the host
  * or to an abstract name in the host's network. */
-static bool is_settled_unix(int fd)
+static bool is_settled(int fd)
 {
 	struct sockaddr_storage peer;
 	socklen_t bytes = sizeof peer;
@@ -29,7 +29,7 @@ int aj_given_check(const struct aj_plan *plan, struct aj_error *err)
 		int domain = int_option(fd, SO_DOMAIN);
 		if (domain < 0 && errno != ENOTSOCK && errno != EBADF)
 			return aj_fail(err, AJ_EXIT_SETUP, "sockets", errno, "ask whether descriptor %d is a socket", fd);
-		if (domain < 0 || (domain == AF_UNIX ? is_settled_unix(fd) : plan->network == AJ_NET_HOST))
+		if (domain < 0 || (domain == AF_UNIX || domain == AF_VSOCK ? is_settled(fd) : plan->network == AJ_NET_HOST))
 			continue;
 		if (domain == AF_UNIX)
 			aj_fail(err, AJ_EXIT_USAGE, "sockets", 0,
