@@ -1105,7 +1105,8 @@ Test(plan, denied_groups)
 		policy.fork = rows[i].fork;
 		policy.deny_syscalls = rows[i].asked;
 		must_build();
-		cr_expect_eq(plan.deny, rows[i].want | (rows[i].exec ? AJ_SYNC_INSIDE | AJ_TCP_OPTIONS : 0), "row %zu: %#lx", i, plan.deny);
+		cr_expect_eq(plan.deny, rows[i].want | (rows[i].exec ? AJ_SYNC_INSIDE | AJ_TCP_OPTIONS : 0), "row %zu: %#lx", i,
+		             plan.deny);
 		cr_expect_eq(plan.profile, rows[i].exec ? AJ_PROFILE_COMMAND : AJ_PROFILE_SNIPPET);
 		cr_expect_eq(strstr(enforced("seccomp"), ", without ") != NULL,
 		             (rows[i].want & ~(uint64_t)(AJ_LOCKS_INSIDE | AJ_LOCKS_MEDIATED)) != 0, "%s", enforced("seccomp"));

@@ -166,7 +166,7 @@ static const struct {
 } other_errnos[] = {
 	{ "setxattr", EOPNOTSUPP },    { "lsetxattr", EOPNOTSUPP },   { "fsetxattr", EOPNOTSUPP }, { "socket", EAFNOSUPPORT },
 	{ "socket", ESOCKTNOSUPPORT }, { "socket", EPROTONOSUPPORT }, { "mmap", ENOMEM },          { "memfd_create", ENOMEM },
-	{ "shmget", ENOMEM },          { "renameat2", EINVAL },          { "madvise", EINVAL },
+	{ "shmget", ENOMEM },          { "renameat2", EINVAL },       { "madvise", EINVAL },
 };
 
 Test(syscalls, reasons)
