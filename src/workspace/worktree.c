@@ -46,6 +46,16 @@ static bool points_back(int own, int workspace, struct aj_arena *arena)
 	       here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
+/* As git tells it. A workspace may lie at `proj/worktrees/x`: a jail that has written a record of a worktree into the workspace itself, or into
+ * another one beside it, would have named `proj` as its main repository. */
+static bool is_repository(const char *path)
+{
+	cleanup_fd int fd = aj_beneath_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
+	cleanup_fd int objects = fd < 0 ? -1 : aj_beneath_open(fd, "objects", O_PATH | O_DIRECTORY);
+	cleanup_fd int refs = fd < 0 ? -1 : aj_beneath_open(fd, "refs", O_PATH | O_DIRECTORY);
+	return objects >= 0 && refs >= 0 && aj_beneath_has(fd, "HEAD");
+}
+
 static int refuse(const struct aj_request *request, const char *why, struct aj_error *err)
 {
 	aj_fail(err, AJ_EXIT_USAGE, "worktree", 0, "`%s/.git` is the file of a linked worktree, but %s", request->workspace, why);
@@ -110,6 +120,8 @@ int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded,
 	cleanup_fd int own = aj_beneath_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
 	if (own < 0 || !points_back(own, workspace, arena))
 		return refuse(request, "that repository has no record of this worktree", err);
+	if (!is_repository(repository) || (aj_path_within(path, request->workspace) && !aj_path_within(repository, request->workspace)))
+		return refuse(request, "the folder that it names lies in no repository of git's", err);
 	struct aj_request probe = { .workspace = repository, .inspect = request->inspect };
 	if (aj_places_check(&probe, loaded, site, arena, err) < 0)
 		return -1;

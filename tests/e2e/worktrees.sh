@@ -310,4 +310,22 @@ text "a worktree in the main repository" 0 'Read-only file system' run --policy-
 	sh -c 'export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0="*"; git -c user.name=x -c user.email=x@x commit -q --allow-empty -m two 2>&1; exit 0'
 says "is told before the run" 'whose main repository .*/main/.git. is read-only for this run, since one of the two lies in the other'
 discard
+
+# --- a workspace in a folder `worktrees`, in which a run has written what names the folder above as a repository ---
+mkdir -p "$T/proj/worktrees/feature" "$T/proj/worktrees/beside" "$T/proj/private"
+echo secret >"$T/proj/private/key"
+planted() { # NAME FOLDER: the record of a worktree lies there
+	echo "gitdir: $2" >"$T/proj/worktrees/feature/.git"
+	echo ../.. >"$2/commondir"
+	echo "$T/proj/worktrees/feature/.git" >"$2/gitdir"
+	for mode in rw overlay copy; do
+		text "$mode: $1 is no record of a worktree" 2 'lies in no repository of git' run --policy-file "$T/tree.toml" --workspace "$T/proj/worktrees/feature" --workspace-mode $mode -- cat "$T/proj/private/key"
+		silent "$mode: $1: the folder above is not shown" '^secret'
+	done
+}
+planted "a file in the workspace" "$T/proj/worktrees/feature"
+planted "a file in another workspace" "$T/proj/worktrees/beside"
+mkdir "$T/proj/objects" "$T/proj/refs"
+echo 'ref: refs/heads/main' >"$T/proj/HEAD"
+planted "a file in the workspace, below a repository," "$T/proj/worktrees/feature"
 finish
