@@ -78,19 +78,61 @@ static bool is_empty(const char *text)
 	return text && !*text;
 }
 
+/* What the host's reference names. */
+static const char *host_value(struct aj_main *m, const char *ref)
+{
+	const char *loose = read_text(&m->arena, m->s->repository, ref, REF_BYTES, false);
+	return loose ? loose : aj_packed_id(&m->host_packed, ref);
+}
+
+static bool same_value(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* A loose reference of the host's counts before the packed one: its own change, a deletion, is judged by its name. */
+static const char *judge_packed(struct aj_main *m)
+{
+	static const char of_other[] = "it moves or deletes the branch of another working tree";
+	const aj_packed_refs *refs = &m->packed;
+	struct aj_change c = { .kind = AJ_CHANGE_ADDED, .is.st_mode = S_IFREG | 0644 };
+	if (m->taken_unknown)
+		return of_other;
+	for (size_t i = 0; i < m->taken.count; i++)
+		if (!aj_main_ref_valid(m->taken.items[i]) ||
+		    (!aj_beneath_has(m->s->repository, m->taken.items[i]) &&
+		     !same_value(aj_packed_id(&m->host_packed, m->taken.items[i]), aj_packed_id(refs, m->taken.items[i]))))
+			return of_other;
+	for (size_t i = 0; i < refs->count; i++) {
+		c.path = refs->items[i].name;
+		if (!same_value(aj_packed_id(&m->host_packed, c.path), refs->items[i].id) &&
+		    aj_main_rule(c.path, m->s->record.worktree, &c).verdict != AJ_MAIN_PART &&
+		    !(aj_path_below(c.path, "refs") && same_value(host_value(m, c.path), refs->items[i].id)))
+			return "it has a reference that is applied by its own name alone, or never";
+	}
+	return NULL;
+}
+
 static void read_packed(struct aj_main *m)
 {
 	static const char name[] = "packed-refs";
 	struct stat is, was;
 	bool force = !m->s->running;
 	int view = m->s->repository_view, host = m->s->repository;
+	char *text = read_text(&m->arena, host, name, PACKED_BYTES, false);
+	if (text)
+		aj_packed_read(&m->arena, text, &m->host_packed);
 	if (fstatat(view, name, &is, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(is.st_mode))
 		return;
 	bool absent = fstatat(host, name, &was, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
 	if (!absent && S_ISREG(was.st_mode) && aj_node_same(view, force, host, name) == 1)
 		return;
-	m->packed = read_text(&m->arena, view, name, PACKED_BYTES, force);
-	m->packs_none = absent && is_empty(m->packed);
+	text = read_text(&m->arena, view, name, PACKED_BYTES, force);
+	m->packs_none = absent && is_empty(text);
+	m->packed_changed = true;
+	m->packed_bad = text ? aj_packed_read(&m->arena, text, &m->packed) : "it is too large, or no text";
+	if (!m->packed_bad)
+		m->packed_bad = judge_packed(m);
 }
 
 void aj_main_read(struct aj_main *ret, const struct aj_change_state *state)
@@ -108,11 +150,29 @@ void aj_main_free(struct aj_main *whole)
 
 bool aj_main_packs(const struct aj_main *m, const char *ref)
 {
-	size_t bytes = strlen(ref);
-	for (const char *at = m->packed; at; at = strchr(at, '\n'), at += at != NULL) {
-		size_t line = strcspn(at, "\n"), id = strspn(at, "0123456789abcdef");
-		if (line == id + 1 + bytes && id >= 40 && at[id] == ' ' && strncmp(at + id + 1, ref, bytes) == 0)
-			return true;
+	return m->packed_changed && !m->packed_bad && aj_packed_id(&m->packed, ref);
+}
+
+bool aj_main_crosses(const struct aj_main *m, const char *ref)
+{
+	return aj_packed_crosses(m->packed_changed ? &m->packed : &m->host_packed, ref);
+}
+
+bool aj_main_shadows(const struct aj_main *m, const char *ref)
+{
+	static const char *const order[] = { "refs/tags", "refs/heads", "refs/remotes" }; /* gitrevisions(7) */
+	char later[PATH_MAX + 16];
+	const char *rest = NULL;
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+		if (rest) {
+			snprintf(later, sizeof later, "%s%s", order[i], rest);
+			struct stat st;
+			cleanup_fd int place = aj_node_place(m->s->repository, later, false);
+			if ((place >= 0 && fstat(place, &st) == 0 && S_ISREG(st.st_mode)) || aj_packed_id(&m->host_packed, later))
+				return true;
+		} else if (aj_path_below(ref, order[i])) {
+			rest = aj_path_rest(ref, order[i]);
+		}
 	}
 	return false;
 }
@@ -161,8 +221,8 @@ bool aj_main_log_extends(const struct aj_main *m, const char *path)
 	cleanup_fd int place = host < 0 ? -1 : aj_node_place(m->s->repository_view, path, force);
 	if (host < 0)
 		return true;
-	if (place < 0) /* an overlay shows the host's where it has none */
-		return !m->s->record.copy;
+	if (place < 0) /* of a reference that has changed: its folder of logs was removed */
+		return false;
 	cleanup_fd int fd = aj_node_open_place(place, force, &is);
 	return fd >= 0 && is.st_size >= was.st_size && aj_content_same(fd, host, was.st_size) == 1;
 }

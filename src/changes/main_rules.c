@@ -3,6 +3,7 @@
  * It opens no file. */
 #include "changes/main_rules.h"
 
+#include <limits.h>
 #include <string.h>
 #include <strings.h>
 
@@ -52,12 +53,14 @@ static struct aj_main_rule rule_of_object(const char *name, const struct aj_chan
 		return rule(AJ_MAIN_SPOILS, "by it objects lie in another place");
 	if (c->kind == AJ_CHANGE_DELETED)
 		return rule(AJ_MAIN_REFUSED, kept);
+	if (c->kind == AJ_CHANGE_TYPE && S_ISDIR(c->was.st_mode)) /* what the references name may lie behind it */
+		return rule(AJ_MAIN_SPOILS, another_type);
 	if (c->kind != AJ_CHANGE_ADDED)
 		return rule(AJ_MAIN_REFUSED, c->kind == AJ_CHANGE_MODE ? a_mode : replaced);
-	if (S_ISDIR(c->is.st_mode) && ((fan && bytes == 2) || strcmp(name, "pack") == 0))
-		return part(AJ_MAIN_OBJECT, false);
+	if ((fan && bytes == 2) || strcmp(name, "pack") == 0)
+		return S_ISDIR(c->is.st_mode) ? part(AJ_MAIN_OBJECT, false) : rule(AJ_MAIN_SPOILS, another_type);
 	if (fan && name[2] == '/' && is_hex(name + 3, bytes - 3) && (bytes == 41 || bytes == 65))
-		return S_ISREG(c->is.st_mode) ? part(AJ_MAIN_OBJECT, false) : rule(AJ_MAIN_REFUSED, no_file);
+		return S_ISREG(c->is.st_mode) ? part(AJ_MAIN_OBJECT, false) : rule(AJ_MAIN_SPOILS, no_file);
 	if (strncmp(name, "pack/pack-", 10) == 0 && S_ISREG(c->is.st_mode) && (ends(name, ".pack") || ends(name, ".idx")))
 		return of_pack;
 	return rule(AJ_MAIN_REFUSED, strstr(name, "tmp_") || strstr(name, ".tmp") ? unfinished : made_anew);
@@ -67,7 +70,7 @@ static struct aj_main_rule rule_of_object(const char *name, const struct aj_chan
 
 static bool ref_part_valid(const char *part, size_t bytes)
 {
-	if (bytes == 0 || part[0] == '.' || part[0] == '-' || part[bytes - 1] == '.' ||
+	if (bytes == 0 || bytes > NAME_MAX - (sizeof ".lock" - 1) || part[0] == '.' || part[0] == '-' || part[bytes - 1] == '.' ||
 	    (bytes >= 5 && strncasecmp(part + bytes - 5, ".lock", 5) == 0))
 		return false;
 	for (size_t i = 0; i < bytes; i++)
@@ -97,6 +100,13 @@ static bool is_private_ref(const char *name)
 	return aj_path_within(name, "refs/bisect") || aj_path_within(name, "refs/worktree") || aj_path_within(name, "refs/rewritten");
 }
 
+/* git reads some others by itself: refs/main before the branch main, refs/notes in place of what a filter prints. */
+static bool is_known_ref(const char *name)
+{
+	return aj_path_within(name, "refs/heads") || aj_path_within(name, "refs/tags") || aj_path_within(name, "refs/remotes") ||
+	       strcmp(name, "refs/stash") == 0;
+}
+
 /* A file below `refs`, or its log: then `below` has a `logs/` before `name`. */
 static struct aj_main_rule rule_of_ref(const char *name, bool log, bool own, const struct aj_change *c)
 {
@@ -109,6 +119,8 @@ static struct aj_main_rule rule_of_ref(const char *name, bool log, bool own, con
 		return rule(AJ_MAIN_HELD, "git reads other objects in place of those that it names");
 	if (!head && !aj_main_ref_valid(name))
 		return rule(AJ_MAIN_SPOILS, "git takes the name for none of a reference");
+	if (!own && !is_known_ref(name))
+		return rule(AJ_MAIN_HELD, unknown);
 	if (c->kind == AJ_CHANGE_TYPE)
 		return rule(AJ_MAIN_SPOILS, another_type);
 	if (c->kind == AJ_CHANGE_MODE)
@@ -223,7 +235,9 @@ static struct aj_main_rule rule_of(const char *below, const char *worktree, cons
 			return rule(AJ_MAIN_REFUSED, a_mode);
 		bool plain = c->kind != AJ_CHANGE_TYPE && !S_ISDIR(c->was.st_mode) && (!c->is.st_mode || S_ISREG(c->is.st_mode));
 		return !plain ? rule(AJ_MAIN_SPOILS, no_file)
-		     : packed ? rule(AJ_MAIN_HOLDS, "it packs references or deletes some")
+		     : packed && c->kind == AJ_CHANGE_DELETED
+		         ? rule(AJ_MAIN_SPOILS, "git never removes it, and all references in it would be gone")
+		     : packed ? rule(AJ_MAIN_HOLDS, "it packs, moves or deletes references")
 		              : rule(AJ_MAIN_HOLDS, "git takes commits for the first ones by it");
 	}
 	size_t bytes = aj_git_obeyed(below);

@@ -15,7 +15,8 @@
 
 static const char at_work[] = "the host's git is at work in it, or has left a file *.lock",
 		  moved[] = "the host's git has moved HEAD of the working tree, or packed references, since the run began",
-		  taken[] = "another working tree has that branch checked out";
+		  taken[] = "another working tree has that branch checked out",
+		  shadows[] = "git would take its short name for this one in place of another reference of yours";
 
 /* --- a change --- */
 
@@ -31,6 +32,11 @@ static void look_at_ref(const struct aj_main *m, const char *below, struct aj_ch
 		c->conflict = at_work;
 	if (!aj_main_ref_plain(m, c, below, NULL))
 		*r = (struct aj_main_rule){ .verdict = AJ_MAIN_SPOILS, .why = "it names no object" };
+	else if (c->kind == AJ_CHANGE_ADDED && aj_main_crosses(m, below))
+		*r = (struct aj_main_rule){ .verdict = AJ_MAIN_SPOILS,
+			                    .why = "it stands in place of a folder of packed references, or below one" };
+	else if (c->kind == AJ_CHANGE_ADDED && aj_main_shadows(m, below))
+		*r = (struct aj_main_rule){ .verdict = AJ_MAIN_HELD, .why = shadows, .held_bytes = strlen(below) };
 	else if (aj_main_taken(m, below))
 		*r = (struct aj_main_rule){ .verdict = AJ_MAIN_HELD, .why = taken, .held_bytes = strlen(below) };
 	else if (m->stash_dropped && strcmp(below, "refs/stash") == 0)
@@ -64,6 +70,8 @@ static struct aj_main_rule find_rule(const struct aj_main *m, const char *below,
 	if (r.verdict == AJ_MAIN_HELD && c->kind == AJ_CHANGE_DELETED && !c->refused && aj_path_below(below, "refs") &&
 	    aj_main_packs(m, below) && !aj_main_taken(m, below))
 		return (struct aj_main_rule){ .verdict = AJ_MAIN_PART, .content = AJ_MAIN_DATA };
+	if (r.verdict == AJ_MAIN_HOLDS && m->packed_bad && strcmp(below, "packed-refs") == 0)
+		return (struct aj_main_rule){ .verdict = AJ_MAIN_SPOILS, .why = m->packed_bad };
 	if (r.verdict == AJ_MAIN_HOLDS && m->packs_none && strcmp(below, "packed-refs") == 0)
 		return (struct aj_main_rule){ .verdict = AJ_MAIN_PART, .content = AJ_MAIN_DATA };
 	if (r.verdict != AJ_MAIN_PART)

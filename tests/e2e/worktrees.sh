@@ -206,7 +206,7 @@ for mode in overlay copy; do
 	fresh
 	git -C "$main" pack-refs --all
 	run "a packed branch that is deleted" 0 '' $mode unpacked 'git branch -D old; git commit -q --allow-empty -m two'
-	text "$mode: holds the repository" 0 "^held +$git/packed-refs  it packs references or deletes some" changes apply unpacked
+	text "$mode: holds the repository" 0 "^held +$git/packed-refs  it packs, moves or deletes references" changes apply unpacked
 	is "$mode: nothing of it is applied" one "$(git -C "$main" log -1 --format=%s topic)"
 	check "$mode: the branch stays" value old
 	text "$mode: until it is named" 0 '' changes apply unpacked "$git"
@@ -291,6 +291,37 @@ END"
 	is "$mode: and the host's git finds the worktree" "$ws/.git" "$(cat "$git/worktrees/ws/gitdir")"
 	sound "$mode: another path"
 done
+
+# --- packed references: what a line of theirs would move, hide or replace is judged like a file ---
+for what in "sed -i '/heads.main/d' $git/packed-refs" "sed -i '/heads.side/s/^[0-9a-f]*/'\$(git rev-parse HEAD)/ $git/packed-refs" "rm $git/packed-refs" "rm -rf $git/packed-refs; mkdir $git/packed-refs" \
+	"echo \$(git rev-parse HEAD) refs/replace/\$(git rev-parse HEAD~1) >>$git/packed-refs" "sed -i '/heads.old/d; /heads.side/p' $git/packed-refs" "echo x >>$git/packed-refs" \
+	"mkdir $git/refs/heads/old; git rev-parse HEAD >$git/refs/heads/old/x" "git rev-parse HEAD >$git/refs/heads/deep"; do
+	fresh
+	git -C "$main" branch deep/er
+	git -C "$main" pack-refs --all
+	run "a commit, and $what" 0 '' overlay packs "git commit -q --allow-empty -m two; $what"
+	picture >"$T/before"
+	for named in "" "$git"; do
+		text "overlay: $what: refuses the repository${named:+, also by name}" 0 "^refused +$git/objects/../[0-9a-f]*  the repository is applied as a whole, and a part of it is never applied" changes apply packs $named
+	done
+	picture >"$T/after"
+	check "overlay: $what: the repository is as it was" cmp "$T/before" "$T/after"
+done
+fresh
+git -C "$main" update-ref refs/remotes/o/main HEAD
+git -C "$main" pack-refs --all
+run "references whose short names are others'" 0 '' overlay short 'git commit -q --allow-empty -m two; git tag side; git branch o/main; git update-ref refs/old HEAD; git tag v3'
+text "overlay: are held" 0 "^held +$git/refs/tags/side  git would take its short name" changes apply short
+says "overlay: a branch called as a remote one" "^held +$git/refs/heads/o/main  git would take its short name"
+says "overlay: one that is neither branch nor tag" "^held +$git/refs/old  "
+is "overlay: all other ones are there" "two two one one" "$(git -C "$main" log -1 --format=%s topic) $(git -C "$main" log -1 --format=%s v3) $(git -C "$main" log -1 --format=%s side) $(git -C "$main" log -1 --format=%s o/main)"
+sound "overlay: short names"
+fresh
+echo x >"$main/a"
+git -C "$main" stash -q
+run "another stash, and no logs" 0 '' overlay logs "git commit -q --allow-empty -m two; git rev-parse HEAD >$git/refs/stash; rm -rf $git/logs/refs; mkdir $git/logs/refs"
+text "overlay: the host's stash waits for its name" 0 "^held +$git/refs/stash  it drops stashes of the host's" changes apply logs
+is "overlay: the host has it" x "$(git -C "$main" show stash@{0}:a)"
 
 # --- a bare repository, whose HEAD names a branch that no working tree has but this one ---
 rm -rf "$T/bare.git" "$ws"

@@ -10,6 +10,7 @@
 #include "apply/order.h"
 #include "apply/select.h"
 #include "base/fd.h"
+#include "changes/main_packed.h"
 #include "changes/main_rules.h"
 #include "changestate/state.h"
 
@@ -76,7 +77,6 @@ Test(main_rules, what_holds_the_whole)
 	cr_expect_eq(added("objects/pack/pack-12ab.pack"), AJ_MAIN_HOLDS);
 	cr_expect_eq(added("objects/pack/pack-12ab.idx"), AJ_MAIN_HOLDS);
 	cr_expect_eq(modified("packed-refs"), AJ_MAIN_HOLDS);
-	cr_expect_eq(deleted("packed-refs"), AJ_MAIN_HOLDS);
 	cr_expect_eq(added("shallow"), AJ_MAIN_HOLDS);
 	cr_expect_eq(deleted("worktrees/ws/index"), AJ_MAIN_HOLDS);
 }
@@ -274,4 +274,64 @@ Test(main_repository, locks)
 	                       "/m/.git/config.lock\n/m/.git/worktrees/ws/refs/bisect/bad.lock\n");
 	unlinkat(dir, "journal.staging", 0);
 	rmdir(folder);
+}
+
+Test(main_rules, references_that_git_reads_by_itself)
+{
+	static const char *const paths[] = { "refs/main", "refs/notes/textconv/x", "refs/original/refs/heads/x", "logs/refs/main" };
+	char name[sizeof "refs/heads/" + 255] = "refs/heads/";
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		cr_expect_eq(added(paths[i]), AJ_MAIN_HELD, "%s", paths[i]);
+	memset(name + 11, 'x', 250);
+	cr_expect_eq(added(name), AJ_MAIN_PART);
+	name[261] = 'x'; /* git has no room for the name of its lock */
+	cr_expect_eq(added(name), AJ_MAIN_SPOILS);
+	cr_expect_eq(deleted("packed-refs"), AJ_MAIN_SPOILS);
+}
+
+/* References are applied; the objects that they name must not be left out behind a link. */
+Test(main_rules, places_of_objects)
+{
+	cr_expect_eq(judge("objects/36", AJ_CHANGE_ADDED, 0, LINK), AJ_MAIN_SPOILS);
+	cr_expect_eq(judge("objects/36", AJ_CHANGE_ADDED, 0, FILE_MODE), AJ_MAIN_SPOILS);
+	cr_expect_eq(judge("objects/36", AJ_CHANGE_TYPE, FOLDER, LINK), AJ_MAIN_SPOILS);
+	cr_expect_eq(judge("objects/pack", AJ_CHANGE_ADDED, 0, LINK), AJ_MAIN_SPOILS);
+	cr_expect_eq(judge("objects/36/" HEX38, AJ_CHANGE_ADDED, 0, LINK), AJ_MAIN_SPOILS);
+}
+
+#define HEX40 "36" HEX38
+
+static const char *read_packed(struct aj_arena *arena, const char *text, aj_packed_refs *ret)
+{
+	*ret = (aj_packed_refs){ 0 };
+	return aj_packed_read(arena, aj_strdup(arena, text), ret);
+}
+
+Test(main_packed, lines_of_git)
+{
+	static const char *const others[] = { "x refs/heads/a\n",
+		                              HEX40 "\n",
+		                              HEX40 "0 refs/heads/a\n",
+		                              HEX40 " refs/heads/a b\n",
+		                              "^" HEX40 "\n",
+		                              "\n" HEX40 " refs/heads/a\n",
+		                              HEX40 " refs/heads/a\n# pack-refs\n",
+		                              HEX40 " refs/heads/b\n" HEX40 " refs/heads/a\n",
+		                              HEX40 " refs/heads/a\n" HEX40 " refs/heads/a\n",
+		                              HEX40 " refs/tags/a\n^" HEX38 "\n" };
+	struct aj_arena arena = { 0 };
+	aj_packed_refs refs;
+	cr_expect_null(read_packed(&arena,
+	                           "# pack-refs with: peeled fully-peeled sorted \n" HEX40 " refs/heads/a/b\n" HEX40
+	                           " refs/tags/v\n^" HEX40 "\n" HEX40 " refs/tags/w\n",
+	                           &refs));
+	cr_expect_eq(refs.count, 3);
+	cr_expect_str_eq(aj_packed_id(&refs, "refs/tags/w"), HEX40);
+	cr_expect_null(aj_packed_id(&refs, "refs/tags/x"));
+	cr_expect_null(aj_packed_id(&refs, "refs/heads/a"));
+	cr_expect(aj_packed_crosses(&refs, "refs/heads/a") && aj_packed_crosses(&refs, "refs/heads/a/b/c"));
+	cr_expect_not(aj_packed_crosses(&refs, "refs/heads/a/b") || aj_packed_crosses(&refs, "refs/heads/a/c"));
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		cr_expect_not_null(read_packed(&arena, others[i], &refs), "%s", others[i]);
+	aj_arena_free(&arena);
 }
