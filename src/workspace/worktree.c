@@ -72,8 +72,8 @@ static int refuse_unread(const struct aj_request *request, const char *below, st
 	return -1;
 }
 
-/* The main repository's folder in the path that a worktree's `.git` file has: all before /worktrees/NAME. NULL: the file is a submodule's, or
- * that of a repository with a separate git dir. */
+/* The main repository's folder in the path, with a slash, that a worktree's `.git` file has: all before /worktrees/NAME. NULL: the file is a
+ * submodule's, whose path is relative, or that of a repository with a separate git dir. */
 static const char *main_repository(const char *path, struct aj_arena *arena)
 {
 	const char *name = strrchr(path, '/');
@@ -112,6 +112,8 @@ int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded,
 	if (!line || strncmp(line, prefix, sizeof prefix - 1) != 0)
 		return refuse(request, "the file names no repository", err);
 	const char *path = line + sizeof prefix - 1;
+	if (path[0] != '/' && (!strchr(path, '/') || !main_repository(path, arena)))
+		return 0;
 	if (!aj_jail_path_valid(path))
 		return refuse(request, "the file does not name its repository by a plain absolute path", err);
 	const char *repository = main_repository(path, arena);

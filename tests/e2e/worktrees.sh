@@ -342,6 +342,14 @@ text "a worktree in the main repository" 0 'Read-only file system' run --policy-
 says "is told before the run" 'whose main repository .*/main/.git. is read-only for this run, since one of the two lies in the other'
 discard
 
+# --- a submodule, whose `.git` is a file, too, and a worktree whose path is relative ---
+fresh
+git -C "$main" -c protocol.file.allow=always submodule --quiet add "$main/.git" sub
+text "a workspace that is a submodule" 0 '^a$' run --policy-file "$T/tree.toml" --workspace "$main/sub" --workspace-mode overlay -- cat a
+echo gitdir: ../main/.git/worktrees/ws >"$ws/.git"
+text "a worktree that names its repository by a relative path" 2 'by a plain absolute path' run --policy-file "$T/tree.toml" --workspace "$ws" --workspace-mode overlay -- cat a
+discard
+
 # --- a workspace in a folder `worktrees`, in which a run has written what names the folder above as a repository ---
 mkdir -p "$T/proj/worktrees/feature" "$T/proj/worktrees/beside" "$T/proj/private"
 echo secret >"$T/proj/private/key"
