@@ -48,25 +48,38 @@ static const char *branch_of(struct aj_arena *arena, int repository, const char 
 	return text && strncmp(text, to_ref, sizeof to_ref - 1) == 0 ? text + sizeof to_ref - 1 : NULL;
 }
 
+/* The branches that a working tree of the host has: that of its HEAD, and one that it rebases, whose place its HEAD has left. `folder`: of the
+ * tree's state. A HEAD that is there and cannot be read, as a link, could name any branch. */
+static void add_taken(struct aj_main *m, const char *folder, const char *own)
+{
+	static const char *const rebased[] = { "rebase-merge", "rebase-apply" };
+	struct stat st;
+	int repository = m->s->repository;
+	const char *path = aj_printf(&m->arena, "%sHEAD", folder), *head = read_text(&m->arena, repository, path, REF_BYTES, false);
+	const char *branch = branch_of(&m->arena, repository, path);
+	m->taken_unknown |= !head && fstatat(repository, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (branch && !(own && strcmp(branch, own) == 0))
+		*AJ_PUSH(&m->arena, &m->taken) = branch;
+	for (size_t i = 0; i < sizeof rebased / sizeof *rebased; i++) {
+		branch = read_text(&m->arena, repository, aj_printf(&m->arena, "%s%s/head-name", folder, rebased[i]), REF_BYTES, false);
+		if (branch && aj_path_below(branch, "refs"))
+			*AJ_PUSH(&m->arena, &m->taken) = branch;
+	}
+}
+
 /* A bare repository's HEAD names a branch, too: that of the run's own working tree is never another one's. */
 static void read_taken(struct aj_main *m)
 {
 	struct aj_entries names = { 0 };
 	int repository = m->s->repository;
 	const char *own = branch_of(&m->arena, repository, aj_printf(&m->arena, "worktrees/%s/HEAD", m->s->record.worktree));
-	const char *first = branch_of(&m->arena, repository, "HEAD");
 	cleanup_fd int all = aj_node_open_folder(repository, "worktrees", false);
-	if (first && !(own && strcmp(first, own) == 0))
-		*AJ_PUSH(&m->arena, &m->taken) = first;
+	add_taken(m, "", own);
 	if (all < 0 || aj_entries_read(all, &names) < 0 || names.count > WORKTREES_MAX)
 		m->taken_unknown = true;
-	for (size_t i = 0; i < names.count && !m->taken_unknown; i++) {
-		if (strcmp(names.items[i], m->s->record.worktree) == 0)
-			continue;
-		const char *branch = branch_of(&m->arena, all, aj_printf(&m->arena, "%s/HEAD", names.items[i]));
-		if (branch && !(own && strcmp(branch, own) == 0))
-			*AJ_PUSH(&m->arena, &m->taken) = branch;
-	}
+	for (size_t i = 0; i < names.count && !m->taken_unknown; i++)
+		if (strcmp(names.items[i], m->s->record.worktree) != 0)
+			add_taken(m, aj_printf(&m->arena, "worktrees/%s/", names.items[i]), own);
 	aj_entries_free(&names);
 }
 

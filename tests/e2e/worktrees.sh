@@ -323,6 +323,17 @@ run "another stash, and no logs" 0 '' overlay logs "git commit -q --allow-empty 
 text "overlay: the host's stash waits for its name" 0 "^held +$git/refs/stash  it drops stashes of the host's" changes apply logs
 is "overlay: the host has it" x "$(git -C "$main" show stash@{0}:a)"
 
+fresh
+git -C "$T/other" commit -q --allow-empty -m three
+! git -C "$T/other" -c sequence.editor='sed -i s/^pick/edit/' rebase -q -i --root 2>"$T/rebased" && cat "$T/rebased"
+run "a branch that another working tree rebases" 0 '' overlay rebased 'git commit -q --allow-empty -m two; git update-ref refs/heads/side HEAD'
+text "overlay: is held" 0 "^held +$git/refs/heads/side  another working tree has that branch checked out" changes apply rebased
+git -C "$T/other" rebase --quit 2>/dev/null || rm -rf "$git/worktrees/other/rebase-merge"
+fresh
+ln -sf refs/heads/main "$git/HEAD" # core.preferSymlinkRefs
+run "the branch of a HEAD that is a link" 0 '' overlay link 'git commit -q --allow-empty -m two; git update-ref refs/heads/main HEAD'
+text "overlay: is held" 0 "^held +$git/refs/heads/main  another working tree has that branch checked out" changes apply link
+
 # --- a bare repository, whose HEAD names a branch that no working tree has but this one ---
 rm -rf "$T/bare.git" "$ws"
 git clone -q --bare "$main" "$T/bare.git" 2>/dev/null
