@@ -1,10 +1,13 @@
 /* Judges what a run has added to the objects of a repository that the host has, too: a file whose content is another object than its name says is
  * never applied, and files by which git finds objects wait for the name of the repository.
  * Git reads such a file at the next `git pull` in place of the object that the other side sends. It unpacks no pack. */
+#include <limits.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/fd.h"
-#include "base/path.h"
+#include "base/sha1.h"
+#include "base/sha256.h"
 #include "changes/inner.h"
 #include "git/object.h"
 #include "tree/node.h"
@@ -31,13 +34,48 @@ bool aj_git_object_fits(const struct aj_walk *w, const struct aj_change *c, cons
 	return good;
 }
 
+/* By the spelling of the most lenient file systems, as every name in a repository is compared. */
+static bool is_found_by(const char *name)
+{
+	return strncasecmp(name, "pack/", 5) == 0 || strncasecmp(name, "info/", 5) == 0;
+}
+
+/* What follows the folder of objects in the path; NULL: it lies in none. A submodule has one of its own, at any depth, and the host may have that
+ * submodule or not: a new one is the run's as a whole. A branch of a submodule can be called `objects/x`, and no branch as an object is. */
+static const char *name_of_object(const struct aj_walk *w, const struct aj_change *c, const char *below)
+{
+	static const char own[] = "objects/";
+	char folder[PATH_MAX];
+	size_t bytes = sizeof own - 1;
+	if (strncasecmp(below, own, bytes) == 0)
+		return below + bytes;
+	if (strncasecmp(below, "modules/", 8) != 0 && strncasecmp(below, "worktrees/", 10) != 0)
+		return NULL;
+	for (const char *at = strchr(below, '/'); at; at = strchr(at + 1, '/')) {
+		const char *name = at + 1 + bytes;
+		if (strncasecmp(at + 1, own, bytes) != 0 ||
+		    !(is_found_by(name) || (strcspn(name, "/") == 2 && (strlen(name) == AJ_SHA1_HEX || strlen(name) == AJ_SHA256_HEX))))
+			continue;
+		struct aj_change_side side = aj_change_side(w->s, c->path);
+		size_t folder_bytes = (size_t)(name - 1 - c->path) - (size_t)(side.path - c->path);
+		memcpy(folder, side.path, folder_bytes);
+		folder[folder_bytes] = '\0';
+		cleanup_fd int host = aj_node_open_folder(side.host, folder, false);
+		if (host >= 0)
+			return name;
+	}
+	return NULL;
+}
+
 void aj_git_object_hold(const struct aj_walk *w, struct aj_change *c, const char *below)
 {
 	struct aj_git_unit *unit = w->unit;
-	const char *name = aj_path_below(below, "objects") ? below + sizeof "objects/" - 1 : NULL;
-	if (!name || unit->made || !S_ISREG(c->is.st_mode) || c->refused || c->kind == AJ_CHANGE_MODE)
+	if (unit->made || !S_ISREG(c->is.st_mode) || c->refused || c->kind == AJ_CHANGE_MODE)
 		return;
-	bool found_by = aj_path_below(name, "pack") || aj_path_below(name, "info");
+	const char *name = name_of_object(w, c, below);
+	if (!name)
+		return;
+	bool found_by = is_found_by(name);
 	if (!found_by && !aj_git_object_fits(w, c, name))
 		c->refused = unfit;
 	if ((found_by || c->refused) && !unit->held)

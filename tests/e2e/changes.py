@@ -475,6 +475,21 @@ open(".git/objects/%s/%s" % (name[:2], name[2:]), "wb").write(zlib.compress(b"bl
     same([p for p, r in run.rows().items() if r["refused"]], [])
     run = Run(lambda top: subprocess.run(["git", "init", "-q", "--bare", top], check=True), plant.replace(".git/", ""))
     same([p for p, r in run.rows().items() if r["refused"]], [planted[5:]])
+    # The objects of a submodule that the host has, at any depth, and a folder that is `objects` where case does not count.
+    for folder in "modules/m", "modules/objects", "modules/refs/deep", "worktrees/x/modules/m":
+        def with_module(top):
+            repository(top)
+            subprocess.run(["git", "init", "-q", "--bare", "%s/.git/%s" % (top, folder)], check=True)
+        run = Run(with_module, commit + plant.replace(".git/", ".git/%s/" % folder))
+        inner = planted.replace(".git/", ".git/%s/" % folder)
+        rows = run.rows()
+        assert inner in rows and "another object than its name says" in (rows[inner]["refused"] or ""), (inner, rows.get(inner))
+        run.ask("apply", ".git", "--force")
+        same((git(run, "log", "--format=%s").split(), os.path.exists(run.path(inner))), (["two", "one"], False))
+    run = Run(repository, commit + plant.replace("objects", "Objects"))
+    same([p for p, r in run.rows().items() if r["refused"]], [planted.replace("objects", "Objects")])
+    run = Run(repository, commit + "git init -q --bare .git/modules/n; " + plant.replace(".git/", ".git/modules/n/"))
+    same([p for p, r in run.rows().items() if r["refused"]], [])
     # A pack, and lists that git believes.
     for pack in "git repack -adq", "git commit-graph write --reachable":
         run = Run(repository, commit + pack)
