@@ -67,11 +67,39 @@ static const char *name_of_object(const struct aj_walk *w, const struct aj_chang
 	return NULL;
 }
 
+/* Git LFS keeps a file in lfs/objects/12/34/ under the SHA-256 of its content, and copies it into the working tree at a checkout without a look at more
+ * than its size. */
+static bool is_lfs(const char *below)
+{
+	static const char folder[] = "lfs/objects/";
+	const char *name = strrchr(below, '/'), *at = strcasestr(below, folder);
+	return at && (at == below || at[-1] == '/') && strspn(name + 1, "0123456789abcdefABCDEF") == AJ_SHA256_HEX - 1 &&
+	       !name[AJ_SHA256_HEX];
+}
+
+static bool lfs_fits(const struct aj_walk *w, const struct aj_change *c)
+{
+	char hex[AJ_SHA256_HEX];
+	struct stat st;
+	struct aj_change_side side = aj_change_side(w->s, c->path);
+	cleanup_fd int place = aj_node_place(side.view, side.path, !w->s->running);
+	cleanup_fd int fd = place < 0 ? -1 : aj_node_open_place(place, !w->s->running, &st);
+	uint64_t left = inflated_max - w->unit->inflated_bytes;
+	if (fd < 0 || (uint64_t)st.st_size > left)
+		return false;
+	w->unit->inflated_bytes += (uint64_t)st.st_size;
+	return aj_sha256_fd(fd, hex) == 0 && strcmp(strrchr(c->path, '/') + 1, hex) == 0;
+}
+
 void aj_git_object_hold(const struct aj_walk *w, struct aj_change *c, const char *below)
 {
 	struct aj_git_unit *unit = w->unit;
 	if (unit->made || !S_ISREG(c->is.st_mode) || c->refused || c->kind == AJ_CHANGE_MODE)
 		return;
+	if (is_lfs(below)) {
+		c->refused = unit->scanning || lfs_fits(w, c) ? NULL : unfit;
+		return;
+	}
 	const char *name = name_of_object(w, c, below);
 	if (!name)
 		return;

@@ -490,6 +490,12 @@ open(".git/objects/%s/%s" % (name[:2], name[2:]), "wb").write(zlib.compress(b"bl
     same([p for p, r in run.rows().items() if r["refused"]], [planted.replace("objects", "Objects")])
     run = Run(repository, commit + "git init -q --bare .git/modules/n; " + plant.replace(".git/", ".git/modules/n/"))
     same([p for p, r in run.rows().items() if r["refused"]], [])
+    # Git LFS copies what is there, too.
+    good, other = (".git/lfs/objects/12/34/" + hashlib.sha256(text).hexdigest() for text in (b"good\n", b"other\n"))
+    run = Run(repository, commit + "mkdir -p .git/lfs/objects/12/34; echo good >%s; echo evil0 >%s; echo x >.git/lfs/objects/12/34/x" % (good, other))
+    same([p for p, r in run.rows().items() if r["refused"]], [other])
+    run.ask("apply")
+    same((run.read(good), os.path.exists(run.path(other)), git(run, "log", "--format=%s").split()), (b"good\n", False, ["two", "one"]))
     # A pack, and lists that git believes.
     for pack in "git repack -adq", "git commit-graph write --reachable":
         run = Run(repository, commit + pack)
