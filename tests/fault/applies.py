@@ -6,11 +6,11 @@ from client import AJ, FOLDER, check, done
 from overlays import ENV, Run, can_overlay, place, tree
 
 KILLS, SEED = int(os.environ.get("KILLS", 15)), int(os.environ.get("SEED", time.time_ns() % 1000000))
-SCRIPT = """
+SCRIPT = r"""
 for i in 0 1 2 3 4 5 6 7 8 9; do echo new >m$i; rm g$i; echo new >d/m$i; rm d/g$i; mkdir n$i; echo new >n$i/f; ln -s f n$i/l; chmod 700 n$i; done
 chmod 755 mode; chmod 500 folder; rm -r tree; rm to-folder; mkdir to-folder; echo in >to-folder/in; rm -r to-file; echo f >to-file; ln -sf m2 link
 head -c 300000 /dev/zero >big; echo new >folder/deep/f || true
-echo ref: new >.git/HEAD; echo new >.git/index; mkdir .git/objects/aa; echo o >.git/objects/aa/bb; echo new >.git/refs/heads/main
+echo ref: new >.git/HEAD; echo new >.git/index; mkdir .git/objects/13; printf '\170\234\113\312\311\117\122\060\142\310\347\002\000\016\200\002\153' >.git/objects/13/e7564ea0c889e81bcba6f8e496b2a74cdb32fa; echo new >.git/refs/heads/main
 """
 
 
