@@ -198,7 +198,7 @@ bool aj_main_taken(const struct aj_main *m, const char *ref)
 	return found;
 }
 
-bool aj_main_ref_plain(const struct aj_main *m, const struct aj_change *c, const char *ref, char *ret_branch)
+bool aj_main_ref_plain(const struct aj_main *m, const struct aj_change *c, const char *ref, bool added, char *ret_branch)
 {
 	struct aj_arena arena = { 0 };
 	struct aj_change_side side = aj_change_side(m->s, c->path);
@@ -210,7 +210,7 @@ bool aj_main_ref_plain(const struct aj_main *m, const struct aj_change *c, const
 		size_t bytes = strlen(text);
 		bool symbolic = strncmp(text, to_ref, sizeof to_ref - 1) == 0;
 		plain = !symbolic && (bytes == 40 || bytes == 64) && strspn(text, "0123456789abcdef") == bytes &&
-		        aj_main_has_object(m, text);
+		        aj_main_has_object(m, text, added);
 		if (symbolic && ret_branch && aj_path_below(text + sizeof to_ref - 1, "refs/heads") &&
 		    aj_main_ref_valid(text + sizeof to_ref - 1)) {
 			plain = true;

@@ -27,9 +27,9 @@ bool aj_main_crosses(const struct aj_main *whole, const char *ref);
 bool aj_main_shadows(const struct aj_main *whole, const char *ref);
 /* Is the reference the branch of another working tree of the host? */
 bool aj_main_taken(const struct aj_main *whole, const char *ref);
-/* Does the changed file name an object that is there, or, where `ret_branch` is not NULL or the reference stands for another one by its name, a reference?
- * `*ret_branch`, with PATH_MAX bytes: the branch of a HEAD, "" for none. */
-bool aj_main_ref_plain(const struct aj_main *whole, const struct aj_change *change, const char *ref, char *ret_branch);
+/* Does the changed file name an object that the host has, or, with `added`, that an apply would add; or, where `ret_branch` is not NULL or the
+ * reference stands for another one by its name, a reference? `*ret_branch`, with PATH_MAX bytes: the branch of a HEAD, "" for none. */
+bool aj_main_ref_plain(const struct aj_main *whole, const struct aj_change *change, const char *ref, bool added, char *ret_branch);
 /* Has the changed log all that the host's has? */
 bool aj_main_log_extends(const struct aj_main *whole, const char *path);
 bool aj_main_index_plain(const struct aj_main *whole, const struct aj_change *change);

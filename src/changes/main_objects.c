@@ -88,7 +88,7 @@ static unsigned digit(char c)
 	return c <= '9' ? (unsigned)(c - '0') : (unsigned)(c - 'a') + 10;
 }
 
-bool aj_main_has_object(const struct aj_main *m, const char *hex)
+bool aj_main_has_object(const struct aj_main *m, const char *hex, bool added)
 {
 	char path[2 * NAME_MAX_BYTES + 16];
 	unsigned char name[NAME_MAX_BYTES];
@@ -98,6 +98,8 @@ bool aj_main_has_object(const struct aj_main *m, const char *hex)
 	for (size_t i = 0; i < bytes; i++)
 		name[i] = (unsigned char)(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
 	snprintf(path, sizeof path, "objects/%.2s/%s", hex, hex + 2);
-	return has_file(m, false, path) || has_file(m, true, path) || packs_have(m, false, name, bytes) ||
-	       packs_have(m, true, name, bytes) || aj_beneath_has(m->s->repository, "objects/info/alternates");
+	for (int view = 0; view <= added; view++)
+		if (has_file(m, view, path) || packs_have(m, view, name, bytes))
+			return true;
+	return aj_beneath_has(m->s->repository, "objects/info/alternates");
 }

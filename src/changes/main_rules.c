@@ -144,7 +144,7 @@ static bool is_state(const char *name)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
-	return strncmp(name, "BISECT_", 7) == 0 && !strchr(name, '/');
+	return false;
 }
 
 /* `name`: in the folder of the worktree. */
@@ -163,7 +163,8 @@ static struct aj_main_rule rule_of_own(const char *name, const struct aj_change 
 	if (aj_path_within(name, "reftable"))
 		return rule(AJ_MAIN_SPOILS, "references in this format are not applied");
 	if (!index && !head && !is_state(name)) {
-		size_t bytes = aj_git_obeyed(name);
+		/* git has evaluated parts of a bisection's state as a text of the shell. */
+		size_t bytes = strncmp(name, "BISECT_", 7) == 0 ? strlen(name) : aj_git_obeyed(name);
 		struct aj_main_rule held = rule(AJ_MAIN_HELD, bytes ? programs : unknown);
 		held.held_bytes = bytes ? bytes : strcspn(name, "/");
 		return held;
@@ -198,8 +199,8 @@ static struct aj_main_rule rule_of_worktree(const char *name, const char *worktr
 /* State that each working tree has for itself, of the main one. */
 static bool is_of_main(const char *below)
 {
-	return strcmp(below, "HEAD") == 0 || strcmp(below, "index") == 0 || strncmp(below, "sharedindex.", 12) == 0 ||
-	       is_state(below) || strcmp(below, "logs/HEAD") == 0;
+	return strcmp(below, "HEAD") == 0 || strcmp(below, "index") == 0 || strncmp(below, "BISECT_", 7) == 0 ||
+	       strncmp(below, "sharedindex.", 12) == 0 || is_state(below) || strcmp(below, "logs/HEAD") == 0;
 }
 
 static bool ends_like_a_lock(const char *name)

@@ -24,13 +24,13 @@ static void look_at_ref(const struct aj_main *m, const char *below, struct aj_ch
 {
 	char lock[PATH_MAX];
 	if (r->own) { /* a bisection's */
-		if (c->is.st_mode && !aj_main_ref_plain(m, c, below, NULL))
+		if (c->is.st_mode && !aj_main_ref_plain(m, c, below, true, NULL))
 			*r = (struct aj_main_rule){ .verdict = AJ_MAIN_SPOILS, .why = "it names no object" };
 		return;
 	}
 	if ((size_t)snprintf(lock, sizeof lock, "%s.lock", below) >= sizeof lock || aj_beneath_has(m->s->repository, lock))
 		c->conflict = at_work;
-	if (!aj_main_ref_plain(m, c, below, NULL))
+	if (!aj_main_ref_plain(m, c, below, true, NULL))
 		*r = (struct aj_main_rule){ .verdict = AJ_MAIN_SPOILS, .why = "it names no object" };
 	else if (c->kind == AJ_CHANGE_ADDED && aj_main_crosses(m, below))
 		*r = (struct aj_main_rule){ .verdict = AJ_MAIN_SPOILS,
@@ -46,7 +46,7 @@ static void look_at_ref(const struct aj_main *m, const char *below, struct aj_ch
 static void look_at_head(const struct aj_main *m, const struct aj_change *c, struct aj_main_rule *r)
 {
 	char branch[PATH_MAX];
-	if (!aj_main_ref_plain(m, c, NULL, branch))
+	if (!aj_main_ref_plain(m, c, NULL, true, branch))
 		*r = (struct aj_main_rule){ .verdict = AJ_MAIN_SPOILS, .why = "it names neither a branch nor an object" };
 	else if (aj_main_taken(m, branch))
 		*r = (struct aj_main_rule){ .verdict = AJ_MAIN_HOLDS, .content = AJ_MAIN_HEAD, .why = taken };
@@ -63,7 +63,7 @@ static void look_at_log(const struct aj_main *m, const char *below, struct aj_ma
 }
 
 /* The rule of the path, and what the content adds to it. */
-static struct aj_main_rule find_rule(const struct aj_main *m, const char *below, struct aj_change *c)
+static struct aj_main_rule rule_with_content(const struct aj_main *m, const char *below, struct aj_change *c)
 {
 	struct aj_main_rule r = aj_main_rule(below, m->s->record.worktree, c);
 	/* A reference that the run has packed is not deleted: packed-refs holds the whole. */
@@ -86,6 +86,16 @@ static struct aj_main_rule find_rule(const struct aj_main *m, const char *below,
 		r = (struct aj_main_rule){
 			.verdict = AJ_MAIN_HOLDS, .why = "by its paths git may write into a repository or out of the working tree, at the next `git restore .`"
 		};
+	return r;
+}
+
+/* A reference that is applied by its own name may not be there before its object is, which the repository's name brings. */
+static struct aj_main_rule find_rule(const struct aj_main *m, const char *below, struct aj_change *c)
+{
+	struct aj_main_rule r = rule_with_content(m, below, c);
+	if (r.verdict == AJ_MAIN_HELD && S_ISREG(c->is.st_mode) && aj_path_below(below, "refs") &&
+	    !aj_main_ref_plain(m, c, below, false, NULL))
+		return (struct aj_main_rule){ .verdict = AJ_MAIN_REFUSED, .why = "it names no object that the repository has now" };
 	return r;
 }
 

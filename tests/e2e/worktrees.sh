@@ -226,13 +226,17 @@ for mode in overlay copy; do
 	fresh
 	run "the branches of other working trees" 0 '' $mode taken "git commit -q --allow-empty -m two; git update-ref refs/heads/main HEAD; git update-ref refs/heads/side HEAD; echo 'ref: refs/heads/side' >$git/HEAD; echo x >$git/index
 		echo x >$git/worktrees/other/index; rm -r $git/worktrees/other/logs; echo x >$git/ORIG_HEAD"
-	text "$mode: are held" 0 "^held +$git/refs/heads/main  another working tree has that branch checked out" changes apply taken
-	says "$mode: of each" "^held +$git/refs/heads/side  another working tree"
+	text "$mode: wait for their objects" 0 "^refused +$git/refs/heads/main  it names no object that the repository has now" changes apply taken
 	says "$mode: their state is refused" "^refused +$git/worktrees/other/index  it is a part of another working tree"
 	says "$mode: of the main one, too" "^refused +$git/HEAD  it is a part of the main working tree"
 	is "$mode: the commit is there" two "$(git -C "$main" log -1 --format=%s topic)"
 	is "$mode: the other branches are where they were" "one one" "$(git -C "$main" log -1 --format=%s main) $(git -C "$main" log -1 --format=%s side)"
 	sound "$mode: other working trees"
+	text "$mode: then they are held" 0 "^held +$git/refs/heads/main  another working tree has that branch checked out" changes apply taken
+	says "$mode: each of them" "^held +$git/refs/heads/side  another working tree"
+	is "$mode: the branches are where they were, still" "one one" "$(git -C "$main" log -1 --format=%s main) $(git -C "$main" log -1 --format=%s side)"
+	text "$mode: until one is named" 0 '1 change applied' changes apply taken "$git/refs/heads/side"
+	is "$mode: that one has moved" "one two" "$(git -C "$main" log -1 --format=%s main) $(git -C "$main" log -1 --format=%s side)"
 
 	fresh
 	echo x >"$main/a"

@@ -61,7 +61,7 @@ Test(main_rules, parts)
 		                             "worktrees/ws/index",
 		                             "worktrees/ws/logs/HEAD",
 		                             "worktrees/ws/ORIG_HEAD",
-		                             "worktrees/ws/BISECT_LOG",
+		                             "worktrees/ws/MERGE_MSG",
 		                             "worktrees/ws/refs/bisect/bad" };
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		cr_expect(added(paths[i]) == AJ_MAIN_PART && modified(paths[i]) == AJ_MAIN_PART, "%s", paths[i]);
@@ -100,6 +100,7 @@ Test(main_rules, what_waits_for_its_name)
 		                             "worktrees/ws/config.worktree",
 		                             "worktrees/ws/rebase-merge/git-rebase-todo",
 		                             "worktrees/ws/locked",
+		                             "worktrees/ws/BISECT_NAMES",
 		                             "worktrees/ws/x" };
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		cr_expect(added(paths[i]) == AJ_MAIN_HELD && modified(paths[i]) == AJ_MAIN_HELD && deleted(paths[i]) == AJ_MAIN_HELD,
@@ -118,6 +119,7 @@ Test(main_rules, what_is_refused)
 		                             "index",
 		                             "ORIG_HEAD",
 		                             "FETCH_HEAD",
+		                             "BISECT_LOG",
 		                             "logs/HEAD",
 		                             "refs/bisect/bad",
 		                             "worktrees/other/HEAD",
