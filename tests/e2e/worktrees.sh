@@ -17,6 +17,10 @@ git config --global gc.auto 0
 printf 'extends = "offline-build"\n[filesystem]\nworktree = true\n' >"$T/tree.toml"
 printf 'extends = "offline-build"\n[filesystem]\nworktree = true\nworkspace_at = "/workspace"\n' >"$T/elsewhere.toml"
 
+# A copy is made by the same code for every user, and root looks at it.
+modes='overlay copy'
+[ -z "${ROOT_TOO:-}" ] || modes=overlay
+
 discard() {
 	chmod -R u+rwx "$kept" 2>/dev/null
 	rm -rf "$kept"
@@ -49,7 +53,7 @@ sound() { # NAME
 }
 value() { git -C "$main" rev-parse -q --verify "$1"; }
 
-for mode in overlay copy; do
+for mode in $modes; do
 	fresh
 	picture >"$T/before"
 	run "git works as in a repository" 0 '^two one$' $mode commit 'echo c >c; echo more >>a; rm b; git add -A; git commit -qm two; git checkout -qb feature/x; git tag v1; git tag -a v2 -m v2
@@ -315,6 +319,7 @@ fresh
 git -C "$main" update-ref refs/remotes/o/main HEAD
 git -C "$main" pack-refs --all
 run "references whose short names are others'" 0 '' overlay short 'git commit -q --allow-empty -m two; git tag side; git branch o/main; git update-ref refs/old HEAD; git tag v3'
+text "overlay: refs/tags/side waits for its object" 0 "^refused +$git/refs/tags/side  it names no object that the repository has now" changes apply short
 text "overlay: are held" 0 "^held +$git/refs/tags/side  git would take its short name" changes apply short
 says "overlay: a branch called as a remote one" "^held +$git/refs/heads/o/main  git would take its short name"
 says "overlay: one that is neither branch nor tag" "^held +$git/refs/old  "
@@ -324,6 +329,7 @@ fresh
 echo x >"$main/a"
 git -C "$main" stash -q
 run "another stash, and no logs" 0 '' overlay logs "git commit -q --allow-empty -m two; git rev-parse HEAD >$git/refs/stash; rm -rf $git/logs/refs; mkdir $git/logs/refs"
+text "overlay: refs/stash waits for its object" 0 "^refused +$git/refs/stash  it names no object that the repository has now" changes apply logs
 text "overlay: the host's stash waits for its name" 0 "^held +$git/refs/stash  it drops stashes of the host's" changes apply logs
 is "overlay: the host has it" x "$(git -C "$main" show stash@{0}:a)"
 
@@ -331,11 +337,13 @@ fresh
 git -C "$T/other" commit -q --allow-empty -m three
 ! git -C "$T/other" -c sequence.editor='sed -i s/^pick/edit/' rebase -q -i --root 2>"$T/rebased" && cat "$T/rebased"
 run "a branch that another working tree rebases" 0 '' overlay rebased 'git commit -q --allow-empty -m two; git update-ref refs/heads/side HEAD'
+text "overlay: refs/heads/side waits for its object" 0 "^refused +$git/refs/heads/side  it names no object that the repository has now" changes apply rebased
 text "overlay: is held" 0 "^held +$git/refs/heads/side  another working tree has that branch checked out" changes apply rebased
 git -C "$T/other" rebase --quit 2>/dev/null || rm -rf "$git/worktrees/other/rebase-merge"
 fresh
 ln -sf refs/heads/main "$git/HEAD" # core.preferSymlinkRefs
 run "the branch of a HEAD that is a link" 0 '' overlay link 'git commit -q --allow-empty -m two; git update-ref refs/heads/main HEAD'
+text "overlay: refs/heads/main waits for its object" 0 "^refused +$git/refs/heads/main  it names no object that the repository has now" changes apply link
 text "overlay: is held" 0 "^held +$git/refs/heads/main  another working tree has that branch checked out" changes apply link
 
 # --- a bare repository, whose HEAD names a branch that no working tree has but this one ---
