@@ -879,7 +879,7 @@ import asyncio, traceback
 async def main():
     frames = asyncio.current_task().get_stack()
     return traceback.StackSummary.extract([(f, 1) for f in frames], capture_locals=True)
-PWN = [f.locals for f in asyncio.run(main()) if f.locals and "/agentjail/" in f.filename][0]"""),
+PWN = [f.locals for f in asyncio.run(main()) if f.locals and ("/agentjail/runtime/" in f.filename or "/agentjail/rail/" in f.filename)][0]"""),
     ("threading-setprofile", ["threading"], """
 import threading
 got = []
