@@ -457,6 +457,11 @@ static int on_stop(struct task *t, int status)
 	}
 	if (sig == (SIGTRAP | 0x80))
 		return on_syscall(t) ? 0 : -1;
+	/* A fault of its own ends PID 1 of a namespace, as libc's abort() brings about, but not if it is traced: that one would repeat it for ever. */
+	siginfo_t why;
+	if ((sig == SIGSEGV || sig == SIGILL || sig == SIGBUS || sig == SIGFPE) &&
+	    ptrace(PTRACE_GETSIGINFO, t->pid, 0, &why) == 0 && why.si_code > 0)
+		kill(t->pid, SIGKILL);
 	return sig;
 }
 
