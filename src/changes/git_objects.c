@@ -15,8 +15,8 @@
 /* Of a repository in one walk, inflated: half a minute's work. */
 static const uint64_t inflated_max = 4ULL << 30;
 
-static const char unfit[] = "its content is another object than its name says, or more than is checked",
-		  listed[] = "git may read objects of a new pack or list in place of those that the repository has";
+const char aj_git_unfit[] = "its content is another object than its name says, or more than is checked";
+static const char listed[] = "git may read objects of a new pack or list in place of those that the repository has";
 
 bool aj_git_object_fits(const struct aj_walk *w, const struct aj_change *c, const char *name)
 {
@@ -24,10 +24,8 @@ bool aj_git_object_fits(const struct aj_walk *w, const struct aj_change *c, cons
 	struct stat st;
 	if (!S_ISREG(c->is.st_mode) || !(unit->scanning || unit->unfit || !unit->bytes))
 		return true;
-	struct aj_change_side side = aj_change_side(w->s, c->path);
 	uint64_t left = inflated_max - unit->inflated_bytes;
-	cleanup_fd int place = aj_node_place(side.view, side.path, !w->s->running);
-	cleanup_fd int fd = place < 0 ? -1 : aj_node_open_place(place, !w->s->running, &st);
+	cleanup_fd int fd = aj_change_open_file(w->s, c->path, &st);
 	bool good = fd >= 0 && aj_gitobject_fits(fd, name, &left);
 	unit->inflated_bytes = inflated_max - left;
 	unit->unfit |= !good;
@@ -40,7 +38,7 @@ static bool is_found_by(const char *name)
 	return strncasecmp(name, "pack/", 5) == 0 || strncasecmp(name, "info/", 5) == 0;
 }
 
-/* What follows the folder of objects in the path; NULL: it lies in none. A submodule has one of its own, at any depth, and the host may have that
+/* The path below the folder of objects that it lies in; NULL: it lies in none. A submodule has one of its own, at any depth, and the host may have that
  * submodule or not: a new one is the run's as a whole. A branch of a submodule can be called `objects/x`, and no branch as an object is. */
 static const char *name_of_object(const struct aj_walk *w, const struct aj_change *c, const char *below)
 {
@@ -81,9 +79,7 @@ static bool lfs_fits(const struct aj_walk *w, const struct aj_change *c)
 {
 	char hex[AJ_SHA256_HEX];
 	struct stat st;
-	struct aj_change_side side = aj_change_side(w->s, c->path);
-	cleanup_fd int place = aj_node_place(side.view, side.path, !w->s->running);
-	cleanup_fd int fd = place < 0 ? -1 : aj_node_open_place(place, !w->s->running, &st);
+	cleanup_fd int fd = aj_change_open_file(w->s, c->path, &st);
 	uint64_t left = inflated_max - w->unit->inflated_bytes;
 	if (fd < 0 || (uint64_t)st.st_size > left)
 		return false;
@@ -97,7 +93,7 @@ void aj_git_object_hold(const struct aj_walk *w, struct aj_change *c, const char
 	if (unit->made || !S_ISREG(c->is.st_mode) || c->refused || c->kind == AJ_CHANGE_MODE)
 		return;
 	if (is_lfs(below)) {
-		c->refused = unit->scanning || lfs_fits(w, c) ? NULL : unfit;
+		c->refused = unit->scanning || lfs_fits(w, c) ? NULL : aj_git_unfit;
 		return;
 	}
 	const char *name = name_of_object(w, c, below);
@@ -105,7 +101,7 @@ void aj_git_object_hold(const struct aj_walk *w, struct aj_change *c, const char
 		return;
 	bool found_by = is_found_by(name);
 	if (!found_by && !aj_git_object_fits(w, c, name))
-		c->refused = unfit;
+		c->refused = aj_git_unfit;
 	if ((found_by || c->refused) && !unit->held)
 		unit->held = found_by ? listed : "one of its objects is another one than its name says";
 }

@@ -90,18 +90,24 @@ bool aj_git_own(const char *name)
 
 /* --- the index --- */
 
+const char *aj_git_index_doubt(const struct aj_change_state *state, const struct aj_change *c)
+{
+	struct stat st;
+	cleanup_fd int fd = aj_change_open_file(state, c->path, &st);
+	return fd >= 0 && aj_gitindex_file_plain(fd)
+	         ? NULL
+	         : "by its paths git may write into a repository or out of the working tree, at the next `git restore .`";
+}
+
 void aj_git_index_hold(const struct aj_walk *w, struct aj_change *c)
 {
 	const char *slash = strrchr(c->path, '/'), *name = slash ? slash + 1 : c->path;
-	struct stat st;
 	if (!S_ISREG(c->is.st_mode) || (strcasecmp(name, "index") != 0 && strncasecmp(name, "sharedindex.", 12) != 0))
 		return;
-	struct aj_change_side side = aj_change_side(w->s, c->path);
-	cleanup_fd int place = aj_node_place(side.view, side.path, !w->s->running);
-	cleanup_fd int fd = place < 0 ? -1 : aj_node_open_place(place, !w->s->running, &st);
-	if (fd >= 0 && aj_gitindex_file_plain(fd))
+	const char *why = aj_git_index_doubt(w->s, c);
+	if (!why)
 		return;
-	c->held = "by its paths git may write into a repository or out of the working tree, at the next `git restore .`";
+	c->held = why;
 	c->held_bytes = strlen(c->path);
 }
 

@@ -64,10 +64,14 @@ int aj_walk_git(struct aj_walk *w, const struct aj_pair *p);
 int aj_walk_repository(struct aj_walk *w, struct aj_git_unit *unit, const struct aj_folder *folder);
 /* Would git take the folder at w->path for a repository, after all changes or some? `*ret`: filled in. */
 bool aj_git_unit_found(const struct aj_walk *w, const struct aj_folder *folder, struct aj_git_unit *ret);
+/* Why the changed file, an index, waits for its name: it has paths that no working tree has, or cannot be read. NULL: it does not wait. */
+const char *aj_git_index_doubt(const struct aj_change_state *state, const struct aj_change *c);
 /* Hold the change, of a file in a repository, if it is an index with paths that no working tree has. */
 void aj_git_index_hold(const struct aj_walk *w, struct aj_change *c);
 /* Refuse the change, of a file `below` the repository, if it is an object of another name; hold the repository by one that says where objects are. */
 void aj_git_object_hold(const struct aj_walk *w, struct aj_change *c, const char *below);
+/* Why such a file is refused. */
+extern const char aj_git_unfit[];
 /* Is the change's file the object of this name, below the folder `objects`? A first walk looks; the second one does where one did not fit. */
 bool aj_git_object_fits(const struct aj_walk *w, const struct aj_change *c, const char *name);
 /* Is it one of the names by which git finds its data in a repository? */

@@ -15,7 +15,6 @@
 #include "base/path.h"
 #include "changes/main_objects.h"
 #include "changes/main_rules.h"
-#include "git/index.h"
 #include "tree/content.h"
 #include "tree/node.h"
 
@@ -91,7 +90,7 @@ static bool is_empty(const char *text)
 	return text && !*text;
 }
 
-/* What the host's reference names. */
+/* The object, or the other reference, that the host's reference names. */
 static const char *host_value(struct aj_main *m, const char *ref)
 {
 	const char *loose = read_text(&m->arena, m->s->repository, ref, REF_BYTES, false);
@@ -238,13 +237,4 @@ bool aj_main_log_extends(const struct aj_main *m, const char *path)
 		return false;
 	cleanup_fd int fd = aj_node_open_place(place, force, &is);
 	return fd >= 0 && is.st_size >= was.st_size && aj_content_same(fd, host, was.st_size) == 1;
-}
-
-bool aj_main_index_plain(const struct aj_main *m, const struct aj_change *c)
-{
-	struct stat st;
-	struct aj_change_side side = aj_change_side(m->s, c->path);
-	cleanup_fd int place = aj_node_place(side.view, side.path, !m->s->running);
-	cleanup_fd int fd = place < 0 ? -1 : aj_node_open_place(place, !m->s->running, &st);
-	return fd >= 0 && aj_gitindex_file_plain(fd);
 }

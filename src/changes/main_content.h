@@ -1,10 +1,10 @@
-/* What the files of a main repository's view hold: references, logs and indexes, beside those of the host. */
+/* The references and logs of a main repository's view, beside those of the host. */
 #pragma once
 #include "changes/main_packed.h"
 #include "changestate/change.h"
 #include "changestate/state.h"
 
-/* What is read once for a walk over a main repository. */
+/* Files of a main repository that a walk reads once. */
 struct aj_main {
 	struct aj_arena arena;
 	const struct aj_change_state *s;
@@ -32,4 +32,3 @@ bool aj_main_taken(const struct aj_main *whole, const char *ref);
 bool aj_main_ref_plain(const struct aj_main *whole, const struct aj_change *change, const char *ref, bool added, char *ret_branch);
 /* Has the changed log all that the host's has? */
 bool aj_main_log_extends(const struct aj_main *whole, const char *path);
-bool aj_main_index_plain(const struct aj_main *whole, const struct aj_change *change);

@@ -1,4 +1,4 @@
-/* What may become of a change in the main repository of a linked worktree, by its path and its kind alone. */
+/* Rules for a change in the main repository of a linked worktree, by its path and its kind alone. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@ enum aj_main_verdict {
 	AJ_MAIN_SPOILS,  /* never applied, and the parts are not whole without it */
 };
 
-/* What a part holds, and so what its content has to be. */
+/* The kind of a part, by which its content is judged. */
 enum aj_main_content { AJ_MAIN_DATA, AJ_MAIN_OBJECT, AJ_MAIN_REF, AJ_MAIN_HEAD, AJ_MAIN_LOG, AJ_MAIN_INDEX };
 
 struct aj_main_rule {

@@ -82,11 +82,8 @@ static struct aj_main_rule rule_with_content(const struct aj_main *m, const char
 		look_at_head(m, c, &r);
 	else if (r.content == AJ_MAIN_LOG)
 		look_at_log(m, below, &r);
-	else if (r.content == AJ_MAIN_INDEX && !aj_main_index_plain(m, c))
-		r = (struct aj_main_rule){
-			.verdict = AJ_MAIN_HOLDS, .why = "by its paths git may write into a repository or out of the working tree, at the next `git restore .`"
-		};
-	return r;
+	const char *why = r.content == AJ_MAIN_INDEX ? aj_git_index_doubt(m->s, c) : NULL;
+	return why ? (struct aj_main_rule){ .verdict = AJ_MAIN_HOLDS, .why = why } : r;
 }
 
 /* A reference that is applied by its own name may not be there before its object is, which the repository's name brings. */
@@ -117,8 +114,7 @@ void aj_main_judge(const struct aj_walk *w, struct aj_change *c)
 	struct aj_git_unit *unit = w->unit;
 	struct aj_main_rule r = find_rule(unit->whole, c->path + unit->bytes + 1, c);
 	if (r.verdict == AJ_MAIN_PART && r.content == AJ_MAIN_OBJECT && !aj_git_object_fits(w, c, c->path + unit->bytes + sizeof "/objects"))
-		r = (struct aj_main_rule){ .verdict = AJ_MAIN_SPOILS,
-			                   .why = "its content is another object than its name says, or more than is checked" };
+		r = (struct aj_main_rule){ .verdict = AJ_MAIN_SPOILS, .why = aj_git_unfit };
 	if (r.content == AJ_MAIN_OBJECT) /* its name is made from its content: the host's is the same, or it is missing */
 		c->conflict = NULL;
 	if (unit->scanning)

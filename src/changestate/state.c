@@ -167,6 +167,13 @@ struct aj_change_side aj_change_side(const struct aj_change_state *s, const char
 	return (struct aj_change_side){ s->repository_view, s->repository, &s->repository_base, *rest ? rest + 1 : "." };
 }
 
+int aj_change_open_file(const struct aj_change_state *s, const char *path, struct stat *ret)
+{
+	struct aj_change_side side = aj_change_side(s, path);
+	cleanup_fd int place = aj_node_place(side.view, side.path, !s->running);
+	return place < 0 ? -1 : aj_node_open_place(place, !s->running, ret);
+}
+
 int aj_change_state_lock(struct aj_change_state *s, struct aj_error *err)
 {
 	if (aj_lock_take(s->lock, true) == 0) {

@@ -1,5 +1,7 @@
 /* State folders: what is kept of a run over a private view of its workspace, in $XDG_STATE_HOME/agentjail/changes/ID/. */
 #pragma once
+#include <sys/stat.h>
+
 #include "changestate/base.h"
 #include "changestate/marks.h"
 #include "changestate/record.h"
@@ -47,6 +49,8 @@ struct aj_change_side {
 	const char *path; /* in both; "." for their top */
 };
 struct aj_change_side aj_change_side(const struct aj_change_state *state, const char *path);
+/* The regular file that the run left at the path of a change; -1 with errno. */
+int aj_change_open_file(const struct aj_change_state *state, const char *path, struct stat *ret);
 /* No run and no other apply, from now on. -1 with err. */
 int aj_change_state_lock(struct aj_change_state *state, struct aj_error *err);
 void aj_change_state_close(struct aj_change_state *state);
