@@ -19,6 +19,7 @@
 #include "guest/holes.h"
 #include "guest/huge.h"
 #include "guest/plain_code.h"
+#include "guest/plain_request.h"
 #include "guest/prefault.h"
 #include "guest/python.h"
 #include "guest/zygote.h"
@@ -107,8 +108,10 @@ static void import_early(const char *name)
 {
 	object *error = aj_python_import(name);
 	object *note = error ? layer_function("agentjail.runtime.early_imports", "note") : NULL;
+	object *text = note ? aj_python_from_bytes(name, strlen(name)) : NULL;
 	if (note)
-		aj_python_release(aj_python_call_about(note, name, strlen(name), error));
+		aj_python_release(aj_python_call_both(note, text, error));
+	aj_python_release(text);
 	aj_python_release(note);
 	aj_python_release(error);
 }
@@ -131,10 +134,17 @@ static void init_newborn(const struct aj_birth *order)
 		exit_broken("the Python layer cannot be made this jail's own");
 }
 
+/* The layer writes this header itself, between check and execution of the code. */
+static object *started_header(void)
+{
+	unsigned char started[AJ_FRAME_HEADER];
+	aj_frame_header(started, 0, AJ_FRAME_STARTED);
+	return aj_python_from_bytes((char *)started, sizeof started);
+}
+
 /* In a copy of the zygote that is discarded: does what a newborn does before and during its first snippet. */
 static void run_trial(const struct aj_birth *order)
 {
-	unsigned char started[AJ_FRAME_HEADER];
 	char *text;
 	ssize_t bytes;
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -143,9 +153,7 @@ static void run_trial(const struct aj_birth *order)
 	init_newborn(order);
 	aj_prefault_born();
 	aj_python_collect(1);
-	aj_frame_header(started, 0, AJ_FRAME_STARTED);
-	object *claim = aj_python_call(layer_function("agentjail.runtime.zygote", "first_snippet"), (char *)started,
-	                               sizeof started, NULL, 0);
+	object *claim = aj_python_call_both(layer_function("agentjail.runtime.zygote", "first_snippet"), started_header(), NULL);
 	if (claim && aj_python_bytes(claim, &text, &bytes) == 0)
 		send_frame(AJ_FRAME_RESULT, text, (size_t)bytes);
 	aj_python_release(claim);
@@ -212,12 +220,21 @@ static int install_filter(const struct frame *insns)
 	return listener;
 }
 
+/* A request that has its policy with it is never plain. */
+static object *run_request(object *run, const char *body, size_t bytes, object *started)
+{
+	object *request = aj_plain_request(body, bytes);
+	if (!request)
+		request = aj_python_from_bytes(body, bytes);
+	object *claim = aj_python_call_both(run, request, started);
+	aj_python_release(request);
+	return claim;
+}
+
 /* Serve requests until the last one or the end of the channel. */
 static _Noreturn void serve_requests(object *run, int listener)
 {
-	/* The layer writes this header itself, between check and execution of the code. */
-	unsigned char started[AJ_FRAME_HEADER];
-	aj_frame_header(started, 0, AJ_FRAME_STARTED);
+	object *started = started_header();
 	for (;;) {
 		struct frame request = read_frame(
 		    (char[]){ AJ_FRAME_REQUEST, AJ_FRAME_SNIPPET, AJ_FRAME_TOOL, AJ_FRAME_BRANCH, AJ_FRAME_LAYER, 0 });
@@ -240,8 +257,7 @@ static _Noreturn void serve_requests(object *run, int listener)
 		size_t nonce_bytes = request.kind == AJ_FRAME_SNIPPET ? AJ_NONCE_BYTES : 0;
 		if (request.bytes < nonce_bytes)
 			_exit(EXIT_BROKEN);
-		object *claim = aj_python_call(run, request.body + nonce_bytes, request.bytes - nonce_bytes, (char *)started,
-		                               sizeof started);
+		object *claim = run_request(run, request.body + nonce_bytes, request.bytes - nonce_bytes, started);
 		char *text;
 		ssize_t bytes;
 		if (!claim || aj_python_bytes(claim, &text, &bytes) < 0)

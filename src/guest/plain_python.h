@@ -24,6 +24,9 @@ struct aj_plain_py {
 	int (*contains)(object *, object *);
 	int (*add)(object *, object *);
 	long (*number)(object *);
+	object *(*unsigned_number)(unsigned long long);
+	object *(*boolean)(long);
+	object *(*tuple)(ssize_t, ...);
 	object *(*call)(object *, ...);
 	object *(*function)(void *, object *, object *);
 	object *(*compile_text)(const char *, const char *, int);

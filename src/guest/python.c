@@ -140,28 +140,27 @@ object *aj_python_function(const char *module, const char *name)
 	return function;
 }
 
+object *aj_python_call_both(object *function, object *first, object *second)
+{
+	object *value = py_call(function, first, second, NULL);
+	if (!value)
+		py_print();
+	return value;
+}
+
 object *aj_python_call(object *function, const char *first, size_t first_bytes, const char *second, size_t second_bytes)
 {
 	object *one = first ? py_from_bytes(first, (ssize_t)first_bytes) : NULL;
 	object *two = second ? py_from_bytes(second, (ssize_t)second_bytes) : NULL;
-	object *value = (first && !one) || (second && !two) ? NULL : py_call(function, one, two, NULL);
-	if (!value)
-		py_print();
-	if (one)
-		py_forget(one);
-	if (two)
-		py_forget(two);
+	object *value = aj_python_call_both(function, one, two);
+	aj_python_release(one);
+	aj_python_release(two);
 	return value;
 }
 
-object *aj_python_call_about(object *function, const char *bytes, size_t count, object *about)
+object *aj_python_from_bytes(const char *bytes, size_t count)
 {
-	object *first = py_from_bytes(bytes, (ssize_t)count);
-	object *value = first ? py_call(function, first, about, NULL) : NULL;
-	if (!value)
-		py_print();
-	aj_python_release(first);
-	return value;
+	return py_from_bytes(bytes, (ssize_t)count);
 }
 
 int aj_python_bytes(object *value, char **ret, ssize_t *ret_bytes)

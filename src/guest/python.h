@@ -23,8 +23,10 @@ object *aj_python_import(const char *module);
 object *aj_python_function(const char *module, const char *name);
 /* Call it with up to two byte strings (NULL: fewer). The result, or NULL after printing the reason. */
 object *aj_python_call(object *function, const char *first, size_t first_bytes, const char *second, size_t second_bytes);
-/* Call it with a byte string and an object. */
-object *aj_python_call_about(object *function, const char *bytes, size_t count, object *about);
+/* Call it with up to two objects, which stay the caller's (NULL: fewer). The result, or NULL after printing the reason. */
+object *aj_python_call_both(object *function, object *first, object *second);
+/* A bytes object, or NULL with Python's error set. */
+object *aj_python_from_bytes(const char *bytes, size_t count);
 /* The bytes of a bytes object, valid as long as the object; -1 for another type. */
 int aj_python_bytes(object *value, char **ret, ssize_t *ret_bytes);
 void aj_python_release(object *value);

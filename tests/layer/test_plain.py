@@ -1,4 +1,5 @@
 """What the runner compiles without the checker (guest/plain_code.c) is what the checker accepts as it stands: programs, attacks and mutants of both.
+What it takes out of a request (guest/plain_request.c) is what runtime/request.py reads.
 It refuses to be content with a walk that declines everything: most programs of models must be accepted.
 """
 
@@ -32,3 +33,7 @@ def test(score):
         score.check("plain/" + name, not said["wrong"], said["wrong"])
         score.check("plain/many-" + name, said.get("accepted", 0) >= least * len(sources) and said.get("mutants_accepted", 0) > 20 and
                     said.get("expressions", 0) > 20, said)
+    done = subprocess.run([sys.executable, "-I", "-B", os.path.join(HERE, "plain_request.py"), sys.path[0], GUEST, MUTANTS, SEED],
+                          capture_output=True, text=True)
+    said = json.loads(done.stdout) if done.returncode == 0 else {"wrong": [done.stderr[-1000:]]}
+    score.check("plain/requests", not said["wrong"] and said.get("accepted", 0) > int(MUTANTS) // 20, said)

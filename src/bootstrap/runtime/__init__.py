@@ -5,6 +5,15 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 CONTROL_FD = 3     # the socket to the supervisor
 
 
+async def never_run():
+    pass
+
+
+unawaited = never_run()
+CoroutineType = type(unawaited)
+unawaited.close()
+
+
 def make_frame(kind, body):
     """A frame of base/frame.h: its length, its kind (one byte), its body."""
     return (1 + len(body)).to_bytes(4, "big") + kind + body

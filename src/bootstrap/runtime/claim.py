@@ -17,9 +17,12 @@ OUT_OF_MEMORY = (b'{"status":"error","value":null,"repr":"","type":"","error":{"
                  b'"errors":[],"final_answer":null,"is_final":false,"imports":[],"truncated":{}}')
 
 
+NULL = RawJson("null")
+
+
 def new_claim():
-    return {"status": "ok", "value": RawJson("null"), "repr": "", "type": "", "error": None, "errors": [],
-            "final_answer": RawJson("null"), "is_final": False, "imports": [], "truncated": {}}
+    return {"status": "ok", "value": NULL, "repr": "", "type": "", "error": None, "errors": [],
+            "final_answer": NULL, "is_final": False, "imports": [], "truncated": {}}
 
 
 # The text of most claims, with a place for each of these members: at a fraction of the cost of claim_json().
@@ -109,7 +112,10 @@ def report_variables(session, name, listed, namespace, claim):
 
 def report_imports(session, before, claim):
     guards = session.guards
-    claim["imports"] = new_modules(before, session.recorded) if guards is None else [m[:MAX_NAME] for m in guards.imported[:MAX_IMPORTS]]
+    if guards is None:
+        claim["imports"] = new_modules(before, session.recorded)
+    elif guards.imported:
+        claim["imports"] = [m[:MAX_NAME] for m in guards.imported[:MAX_IMPORTS]]
     if guards is not None and guards.refused:
         claim["imports_refused"] = [{"module": module, "line": line} for module, line in guards.refused]
 

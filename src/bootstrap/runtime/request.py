@@ -55,7 +55,7 @@ HAS_CODE = 1
 FLAGS = {2: ("last", True), 4: ("lines", True), 8: ("keep_value", True), 16: ("value_of", "statement"), 32: ("handles", True),
          64: ("output", True), 128: ("vars", True)}
 FLAGS_END = 256
-DEFAULTS = {key: default for key, (_, default) in SNIPPET_KEYS.items()}
+PLAIN = {key: default for key, (_, default) in SNIPPET_KEYS.items()}  # of a request that has nothing but its head; never changed
 UNKNOWN_KEY = (None, ...)
 # No variable has such a name; base/python_name.c has the same list. (A constant tuple: the start pays nothing for it.)
 KEYWORDS = ("False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
@@ -78,7 +78,7 @@ def read_request(data):
     end = code_at + number(data[16:HEAD_BYTES], "little")
     if end > len(data) or flags >= FLAGS_END:
         raise ValueError("the head of the request is wrong")
-    req = dict(DEFAULTS)
+    req = dict(PLAIN)
     req["soft_ms"] = number(data[4:12], "little")
     if code_at > HEAD_BYTES:
         req["filename"] = data[HEAD_BYTES:code_at].decode("utf-8", "replace")

@@ -6,17 +6,17 @@ import posix
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.runtime import CONTROL_FD
+from agentjail.runtime import CONTROL_FD, CoroutineType
 from agentjail.runtime.claim import (OUT_OF_MEMORY, claim_bytes, new_claim, report_answer, report_changed_tools, report_error,
                                      report_imports, report_last_value, report_results, report_texts, report_unawaited,
                                      report_variables)
 from agentjail.check.plain_code import VALUE_NAME, new_bindings
 from agentjail.runtime.compiler import compile_source, name_source
-from agentjail.runtime.request import DEFAULT_LIMITS, RequestError, check_policy, read_request
+from agentjail.runtime.request import DEFAULT_LIMITS, PLAIN, RequestError, check_policy, read_request
 
 STDIN, STDOUT, STDERR = sys.stdin, sys.stdout, sys.stderr     # before code can set others
 ModuleType = type(sys)
-CO_COROUTINE = 0x80     # as inspect.CO_COROUTINE
+CO_COROUTINE = 0x80     # of inspect
 LAYER_KEYS = 6          # of the policy: layer, builtin set, imports, when these are checked, clock, longest sleep
 
 # Set by zygote.py, which has loaded every module already: a function that records the imports of a namespace without guards.
@@ -64,17 +64,21 @@ class Session:
     # --- one snippet ---
 
     def run(self, request, started=b""):
-        """The claim. `started` goes to the control socket between check and code: the host believes no `rejected` after it."""
+        """The claim. `started` goes to the control socket between check and code: the host believes no `rejected` after it.
+        A request is its bytes, or what guest/plain_request.c took out of them: (code, file name, soft_ms, last)."""
         self.begun = True
         if self.reserve is None:
             self.reserve = bytearray(16384)
         claim = new_claim()
         try:
-            try:
-                req = self.read(request)
-            except (ValueError, KeyError, IndexError, TypeError, RecursionError) as e:
-                raise RequestError(str(e)) from None
-            self.run_snippet(req, claim, started)
+            if type(request) is tuple:
+                self.run_snippet(*request, PLAIN, claim, started)
+            else:
+                try:
+                    req = self.read(request)
+                except (ValueError, KeyError, IndexError, TypeError, RecursionError) as e:
+                    raise RequestError(str(e)) from None
+                self.run_snippet(req["code"], req["filename"], req["soft_ms"], req["last"], req, claim, started)
         except MemoryError as e:
             self.reserve = None
             report_error(self, e, claim)
@@ -182,13 +186,11 @@ class Session:
             self.results = Results(self.limits, self.keeps_files)
         return self.results
 
-    def run_snippet(self, req, claim, started):
-        source = req["code"]
-        self.soft_ms = req["soft_ms"]
-        self.last = req["last"]
-        self.filename = name_source(self, req["filename"], source or "")
+    def run_snippet(self, source, filename, soft_ms, last, req, claim, started):
+        self.soft_ms, self.last = soft_ms, last
+        self.filename = name_source(self, filename, source or "")
         if sys.argv == [""]:    # as python3 FILE and python3 -c have it
-            sys.argv = ["-c" if req["filename"][:1] == "<" else req["filename"]]
+            sys.argv = ["-c" if filename[:1] == "<" else filename]
         namespace = self.open()
         self.answers = []
         self.results, self.keeps_files = None, req["output"]
@@ -197,7 +199,7 @@ class Session:
             STDOUT.reconfigure(line_buffering=req["lines"])
         before = None
         if self.guards is not None:
-            del self.guards.imported[:]
+            self.guards.imported.clear()
             self.guards.refused.clear()
         else:
             before = set(sys.modules)
@@ -216,25 +218,11 @@ class Session:
                 if name in self.tool_functions:
                     namespace[name] = self.tool_functions[name]
             self.changed_tools = ()
-        if req["inputs"]:
-            from agentjail.values.type_tags import decode
-            for name, value in req["inputs"].items():
-                namespace[name] = decode(value, self)
-                if name not in made:    # the caller's own variable takes the name from a tool
-                    self.tool_functions.pop(name, None)
-            namespace.update(made)
         if req["output"] or source and "/output" in source and self.policy and "/output" in self.policy[7]:
             from agentjail.values.files import make_output
             make_output()
-        if req["put"]:
-            from agentjail.values.files import write_files
-            write_files(req["put"])
-        if req["seed"] is not None:
-            from agentjail.runtime.reseed import seed_by_choice
-            seed_by_choice(req["seed"])
-        if req["stdin"] is not None:
-            from agentjail.values.stdin import give_stdin
-            self.stdin = give_stdin(req["stdin"], STDIN, self.guards is None or self.guards.opens_files)
+        if req is not PLAIN:
+            self.give(req, namespace, made)
         namespace["final_answer"] = self.final_answer
         namespace.pop(VALUE_NAME, None)
         self.running = self.answers if code is not None else None
@@ -245,10 +233,28 @@ class Session:
             return
         self.execute(code, namespace, before, claim, req["keep_value"])
 
+    def give(self, req, namespace, made):
+        """Inputs, files, seed and standard input of the caller's. made: the functions of new tools."""
+        if req["inputs"]:
+            from agentjail.values.type_tags import decode
+            for name, value in req["inputs"].items():
+                namespace[name] = decode(value, self)
+                if name not in made:    # the caller's own variable takes the name from a tool
+                    self.tool_functions.pop(name, None)
+            namespace.update(made)
+        if req["put"]:
+            from agentjail.values.files import write_files
+            write_files(req["put"])
+        if req["seed"] is not None:
+            from agentjail.runtime.reseed import seed_by_choice
+            seed_by_choice(req["seed"])
+        if req["stdin"] is not None:
+            from agentjail.values.stdin import give_stdin
+            self.stdin = give_stdin(req["stdin"], STDIN, self.guards is None or self.guards.opens_files)
+
     def open_handles(self):
-        if self.handle_table is None:
-            from agentjail.values.type_tags import Handles
-            self.handle_table = Handles()
+        from agentjail.values.type_tags import Handles
+        self.handle_table = self.handle_table or Handles()
         return self.handle_table
 
     def execute(self, code, namespace, before, claim, keep_value):
@@ -263,7 +269,7 @@ class Session:
                 value = eval(code, namespace)
             self.running = None
             value = namespace.pop(VALUE_NAME, value)
-            if type(value).__name__ == "coroutine":
+            if type(value) is CoroutineType:
                 from agentjail.runtime.unawaited import refuse_value
                 if refuse_value(self, value, claim):
                     return

@@ -11,7 +11,7 @@ import sys
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.rail import patches
 from agentjail.runtime import CONTROL_FD, main, make_frame, session
-from agentjail.runtime.request import HAS_CODE, HEAD_BYTES
+from agentjail.runtime.request import HEAD_BYTES
 from agentjail.runtime.reseed import reseed
 
 # Modules of the layer that a cold start loads when it needs them, and the standard library's modules that these need. The
@@ -41,8 +41,7 @@ TRIALS = (
     ({"code": "x = 1\nx", "layer": False},),
 )
 ROUNDS = 12     # the interpreter specialises code in its first ten runs or so
-FIRST_CODE = b"x = [i for i in (1, 2)]\nx"
-FIRST_REQUEST = b"".join([n.to_bytes(size, "little") for n, size in ((HAS_CODE, 4), (0, 8), (0, 4), (len(FIRST_CODE), 4))]) + FIRST_CODE
+FIRST_REQUEST = ("x = [i for i in (1, 2)]\nx", "<snippet>", 0, False)   # as guest/plain_request.c has it
 
 
 # --- in the zygote ---
