@@ -239,18 +239,12 @@ static _Noreturn void serve_requests(object *run, int listener)
 		struct frame request = read_frame(
 		    (char[]){ AJ_FRAME_REQUEST, AJ_FRAME_SNIPPET, AJ_FRAME_TOOL, AJ_FRAME_BRANCH, AJ_FRAME_LAYER, 0 });
 		aj_close(&listener);
-		if (request.kind == AJ_FRAME_BRANCH) {
+		if (request.kind == AJ_FRAME_BRANCH)
 			handle_branch(&request);
-			free(request.body);
-			continue;
-		}
-		if (request.kind == AJ_FRAME_LAYER) {
+		else if (request.kind == AJ_FRAME_LAYER)
 			call_layer("agentjail.runtime.main", "choose_layer", request.body, request.bytes);
-			free(request.body);
-			continue;
-		}
-		/* The answer to a tool call that no caller waits for any more. */
-		if (request.kind == AJ_FRAME_TOOL) {
+		/* A tool's answer here is one that no caller waits for any more. */
+		if (strchr((char[]){ AJ_FRAME_BRANCH, AJ_FRAME_LAYER, AJ_FRAME_TOOL, 0 }, request.kind)) {
 			free(request.body);
 			continue;
 		}

@@ -1,7 +1,7 @@
 """Writes runs of the benches into docs/performance.md: the last run of each as it was printed, and one table of all aims over all runs.
 It takes no figure from elsewhere, and computes medians and the quotient of two medians alone.
 
-Usage: page.py DOCS RUN.json...   runs of record.py (start-*, warm-*, sdk-*) and of scale/measure.py (scale-*); a kind without a run stays as it is,
+Usage: page.py DOCS RUN.json...   runs of record.py (start-*, warm-*, sdk-*) and of scale/measure.py (scale-*, kinds-*); a kind without a run stays as it is,
 and the table of aims does where all runs are those of sdk, whose aims stand below its own figures, too
 """
 
@@ -55,7 +55,7 @@ def aims(runs):
             yield aim["aim"], "%s %.2f" % (aim["limit"].rpartition(" ")[0], float(aim["limit"].split()[-1])), [
                 one["value"] for run in runs[kind] for one in run["aims"] if one["aim"] == aim["aim"]]
     for name, kind in KINDS:
-        yield name, "at most 1.00", [figure for figure in (beside_monty(run, kind) for run in runs["scale"]) if figure]
+        yield name, "at most 1.00", [figure for figure in (beside_monty(run, kind) for run in runs["scale"] + runs["kinds"]) if figure]
 
 
 def is_met(limit, figure):
@@ -138,7 +138,7 @@ def put(text, name, lines):
 
 def main():
     docs, *paths = sys.argv[1:]
-    runs, last = {"start": [], "warm": [], "sdk": [], "scale": []}, {}
+    runs, last = {"start": [], "warm": [], "sdk": [], "scale": [], "kinds": []}, {}
     for path in sorted(paths):
         kind = os.path.basename(path).partition("-")[0]
         with open(path, encoding="utf-8") as file:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The runs from which docs/performance.md is written: each is kept as JSON below build/bench/runs, and `page` writes their figures into the page.
-# It changes docs/ only with `page`. Usage: runs.sh start|warm|sdk|scale|page [COUNT]   (1 run; `page` takes all that
+# It changes docs/ only with `page`. Usage: runs.sh start|warm|sdk|scale|kinds|page [COUNT]   (1 run; `page` takes all that
 # are there: delete the folder before the runs of another version)
 set -eu
 cd "$(dirname "$0")/../.."
@@ -11,13 +11,14 @@ case $step in
 start) set -- start sh tests/bench/bench.sh 48 ;; # from 50 on its flows take five times as long
 warm) set -- warm sh tests/bench/warm.sh 120 ;;
 sdk) set -- sdk python3 tests/bench/sdk.py 60 ;;
-scale | page) ;;
-*) echo "usage: runs.sh start|warm|sdk|scale|page [COUNT]" >&2; exit 2 ;;
+scale | kinds | page) ;;
+*) echo "usage: runs.sh start|warm|sdk|scale|kinds|page [COUNT]" >&2; exit 2 ;;
 esac
 while [ "$count" -gt 0 ]; do
 	case $step in
 	page) exec python3 tests/bench/page.py docs "$runs"/*.json ;;
 	scale) FOLDER=$runs sh tests/bench/scale/run.sh ;;
+	kinds) FOLDER=$runs sh tests/bench/scale/run.sh --kinds ;;
 	*) python3 tests/bench/record.py "$runs" "$@" ;;
 	esac
 	count=$((count - 1))

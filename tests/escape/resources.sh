@@ -13,7 +13,8 @@ for n in 8 32; do
 done
 runner forkbomb
 says "R01 a snippet has no child" '^forks 0 E(PERM|NOSYS)'
-aj exec --json --layer off -c 'import threading, time
+# With room for the stacks of all of them: memory that ends while a thread starts leaves Python waiting for that thread.
+aj exec --json --memory 2G --layer off -c 'import threading, time
 while True: threading.Thread(target=time.sleep, args=(99,), daemon=True).start()'
 check "R02 threads of a snippet" expect 'status~^(error|limit)$' 'error.message~thread' # limit, where a cgroup counts them
 # Two jails count apart, and the user behind them can still start processes.

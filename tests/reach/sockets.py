@@ -122,7 +122,7 @@ def own(folder, *more):
     talk("relative", UNIX, "own2.sock")
     talk("/tmp", UNIX, "/tmp/own.sock")
     talk("/dev/shm", UNIX, "/dev/shm/own.sock")
-    talk("abstract", UNIX, "\0own")
+    talk("abstract", UNIX, "\0own-%d" % time.monotonic_ns())   # of this jail alone, also in the host's network
     if "inet" in more:
         talk("inet", socket.AF_INET, ("127.0.0.1", 0))
     queue = multiprocessing.Queue()

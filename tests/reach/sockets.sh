@@ -18,6 +18,11 @@ visitors() {
 	sleep 0.2
 	cat "$T/visitors" 2>/dev/null
 }
+# The one that was let in is written down when the listener has its turn: until then there is nothing to forget.
+forget_visitor() {
+	await test -s "$T/visitors"
+	: >"$T/visitors"
+}
 # Attempts in a jail that shares $W as the same path, writable.
 try() { # VERB ARG...
 	# shellcheck disable=SC2086
@@ -42,7 +47,7 @@ OPTIONS=
 given "socket-path-rw: control: without a jail it is reached" 'a.sock OK'
 says_visitors() { visitors | grep -q "^$W/a.sock $1"; }
 check "socket-path-rw: control: the listener notices" await says_visitors '[1-9]'
-: >"$T/visitors"
+forget_visitor
 if command -v tmux >/dev/null; then
 	(cd "$W" && TMUX='' tmux -S tmux.sock -f /dev/null new -d 'sleep 60')
 	chmod 777 "$W/tmux.sock" 2>/dev/null
@@ -75,10 +80,10 @@ given "socket-named: that one and no other" "a.sock OK;b.sock $refused"
 if [ "$(id -u)" = 0 ]; then id=65534; else id=$(id -u); fi
 await test -s "$T/visitors"
 is "socket-named: the listener sees the jail's ids" "$id $id" "$(visitors | sed -n "s|^$W/a.sock [0-9]* ||p")"
-: >"$T/visitors"
+forget_visitor
 aj run --connect "$W/a.sock" --bind "$W:$W:rw" --bind "$T/try.py:/opt/try.py" -- sh -c "mv $W/a.sock $W/keep; mv $W/b.sock $W/a.sock; $PY -B /opt/try.py one $W/a.sock $W/keep; mv $W/a.sock $W/b.sock; mv $W/keep $W/a.sock"
 given "socket-named: another by its name is still another" "a.sock $refused;keep OK"
-: >"$T/visitors"
+forget_visitor
 printf 'extends = "command"\n[filesystem]\nsockets = ["%s"]\n' "$W/nothing.sock" >"$T/policy.toml"
 text "socket-named: one that is not there" 125 'sockets: open the socket' run --policy-file "$T/policy.toml" --bind "$W:$W:rw" -- true
 ln -s "$W/a.sock" "$T/link.sock"
@@ -87,7 +92,7 @@ text "socket-named: no socket" 125 'is not a socket' run --connect "$T/try.py" -
 text "socket-bound: a bind of a socket itself" 2 'is a socket of the host, and filesystem.sockets does not name it' run --bind "$W/a.sock:/run/a.sock" -- true
 aj run --connect "$W/a.sock" --bind "$W/a.sock:/run/a.sock" --bind "$T/try.py:/opt/try.py" -- "$PY" -B /opt/try.py one /run/a.sock
 given "socket-bound: named, it is reached" 'a.sock OK'
-: >"$T/visitors"
+forget_visitor
 
 # --- the jail's own ---
 kinds='folder OK;relative OK;/tmp OK;/dev/shm OK;abstract OK'

@@ -2,7 +2,7 @@
 before that one snippet of each kind, in a session, in a fresh sandbox, and with a call of the caller's function.
 It passes and fails nothing, and a peer that hangs holds up no other: see watch.py. Peers take turns within each step, in a random order, so that the machine's other work affects all alike.
 
-Usage: measure.py FOLDER [--quick]   writes FOLDER/scale-TIME.json and prints its path
+Usage: measure.py FOLDER [--quick] [--kinds]   writes FOLDER/scale-TIME.json and prints its path; --kinds: the first part alone, FOLDER/kinds-TIME.json
        PEER_LIMIT_S=120: seconds that a peer may take in each of the three parts
 """
 
@@ -154,21 +154,20 @@ def take(rows, cells, limit_s, known):
 
 
 def main():
-    folder, quick = sys.argv[1], "--quick" in sys.argv[2:]
+    folder, quick, kinds = sys.argv[1], "--quick" in sys.argv[2:], "--kinds" in sys.argv[2:]
     limit_s = float(os.environ.get("PEER_LIMIT_S", "120"))
     load = os.getloadavg()[0]
     samples, pause_s = (20, 0.001) if quick else (300, 0.003)
     sizes, clients = (ALIVE[:3], CLIENTS[:3]) if quick else (ALIVE, CLIENTS)
     rounds, seconds = (1, 0.3) if quick else (3, 1.5)
     known = {}
-    parts = {
-        "kinds": take(lambda *of: kind_rows(of[0], samples, pause_s, *of[1:]),
-                      lambda peer: [(0, {"kind": kind}) for kind in KINDS if has_kinds(peer)], limit_s, known),
-        "alive": take(lambda *of: alive_rows(of[0], sizes, samples, pause_s, *of[1:]),
-                      lambda peer: [(size, {"alive": size}) for size in sizes if size <= peer.alive_most], limit_s, known),
-        "fresh": take(lambda *of: fresh_rows(of[0], clients, rounds, seconds, *of[1:]),
-                      lambda peer: [(load, {"clients": load}) for load in clients if peer.fresh], limit_s, known),
-    }
+    parts = {"kinds": take(lambda *of: kind_rows(of[0], samples, pause_s, *of[1:]),
+                           lambda peer: [(0, {"kind": kind}) for kind in KINDS if has_kinds(peer)], limit_s, known)}
+    if not kinds:
+        parts["alive"] = take(lambda *of: alive_rows(of[0], sizes, samples, pause_s, *of[1:]),
+                              lambda peer: [(size, {"alive": size}) for size in sizes if size <= peer.alive_most], limit_s, known)
+        parts["fresh"] = take(lambda *of: fresh_rows(of[0], clients, rounds, seconds, *of[1:]),
+                              lambda peer: [(load, {"clients": load}) for load in clients if peer.fresh], limit_s, known)
     run = {
         "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "machine": {"system": "%s %s" % (platform.system(), platform.release()), "cpus": os.cpu_count(), "load_at_start": load,
@@ -176,7 +175,7 @@ def main():
         **{name: {key: text for part in parts.values() for key, text in part[name].items()} for name in ("versions", "missing")},
         **{name: part["rows"] for name, part in parts.items()},
     }
-    path = os.path.join(folder, "scale-%s.json" % time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()))
+    path = os.path.join(folder, "%s-%s.json" % ("kinds" if kinds else "scale", time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())))
     with open(path, "w") as f:
         json.dump(run, f, indent=1)
     print(path)
