@@ -303,6 +303,11 @@ static bool must_wait(const struct aj_loop *loop, const struct aj_io *io)
 	return loop->busy_ns > (int64_t)AJ_QUOTA_TURN_US * NS_OF_US && io->quota && !io->quota->throttled && aj_quota_busy(io->quota);
 }
 
+void aj_loop_charge_from_now(struct aj_loop *loop)
+{
+	loop->stale = true;
+}
+
 int aj_loop_turn(struct aj_loop *loop, int64_t until_us)
 {
 	int64_t next_us = aj_loop_next_us(loop) < until_us ? aj_loop_next_us(loop) : until_us;

@@ -14,6 +14,7 @@ enum { MOMENT_US = 1000, RUNNING_US = 3000 };
 
 static void turn(struct yard *y, int64_t until_us)
 {
+	aj_loop_charge_from_now(y->loop); /* as libagentjail does */
 	if (aj_loop_turn(y->loop, until_us) < 0)
 		die("the event loop fails");
 }

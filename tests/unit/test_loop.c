@@ -293,6 +293,40 @@ Test(loop, whoever_uses_it_up_rests_while_others_go_on)
 		turn();
 }
 
+static void work_for_us(int64_t us)
+{
+	struct timespec begin, now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 < us);
+}
+
+/* With one party alone nothing would be throttled for a second. */
+Test(loop, work_of_the_host_program_is_charged_to_no_party)
+{
+	struct party first = { 0 }, other = { 0 };
+	int rounds = 0;
+	come(&first);
+	come(&other);
+	while (!first.quota.throttled && !other.quota.throttled) { /* control */
+		cr_assert_lt(rounds++, 1000);
+		work_for_us(2L * AJ_QUOTA_AHEAD_US);
+		turn();
+	}
+	while (first.quota.throttled || other.quota.throttled)
+		turn();
+	int64_t most_ns = first.quota.used_ns + other.quota.used_ns + AJ_QUOTA_AHEAD_US * 1000L;
+	for (int i = 0; i < rounds + 10; i++) {
+		work_for_us(2L * AJ_QUOTA_AHEAD_US);
+		aj_loop_charge_from_now(loop);
+		turn();
+		cr_assert_lt(first.quota.used_ns + other.quota.used_ns, most_ns);
+	}
+	go(&first);
+	go(&other);
+}
+
 Test(loop, whoever_rests_may_change_and_go)
 {
 	struct party greedy = { .greedy = true }, other = { 0 };
