@@ -23,15 +23,19 @@ uint64_t aj_meter_cpu_us(pid_t pid)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-/* The file stays open: to find it takes as long as to read it. It belongs to this process, also when its number is another's. */
-static unsigned long peak_kib(pid_t pid, int *status_fd)
+void aj_meter_open(pid_t pid, int *status_fd)
 {
-	char path[40], text[8192];
-	if (*status_fd < 0 && pid > 0) {
-		snprintf(path, sizeof path, "/proc/%d/status", pid);
-		*status_fd = open(path, O_RDONLY | O_CLOEXEC);
-	}
-	ssize_t n = *status_fd < 0 ? -1 : pread(*status_fd, text, sizeof text - 1, 0);
+	char path[40];
+	if (*status_fd >= 0 || pid <= 0)
+		return;
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	*status_fd = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static unsigned long peak_kib(pid_t pid, int status_fd)
+{
+	char text[8192];
+	ssize_t n = status_fd < 0 ? -1 : pread(status_fd, text, sizeof text - 1, 0);
 	if (n == sizeof text - 1) /* the groups of the process, which come first, may be 65,536 */
 		return aj_procfs_number(AT_FDCWD, pid, "VmHWM");
 	text[n > 0 ? n : 0] = '\0';
@@ -43,7 +47,8 @@ void aj_meter_read(pid_t pid, int *status_fd, uint64_t before_us, struct rusage 
 {
 	uint64_t now_us = aj_meter_cpu_us(pid), used_us = now_us > before_us ? now_us - before_us : 0;
 	*ret = (struct rusage){ .ru_stime = { .tv_sec = (time_t)(used_us / 1000000), .tv_usec = (suseconds_t)(used_us % 1000000) } };
-	ret->ru_maxrss = (long)peak_kib(pid, status_fd);
+	aj_meter_open(pid, status_fd);
+	ret->ru_maxrss = (long)peak_kib(pid, *status_fd);
 }
 
 bool aj_meter_forget_peak(pid_t pid)
