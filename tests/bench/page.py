@@ -73,14 +73,16 @@ def table(runs):
             lines.append("| %s | %s | - | - | 0 | not measured |" % (name, limit))
     every = [run for kind in runs.values() for run in kind]
     loads = [run["machine"]["load_at_start"] for run in every]
+    others = [run["machine"]["busy_at_start"] for run in every if "busy_at_start" in run["machine"]]
     commits = sorted({run["commit"] for run in every if run.get("commit")})
     machine = every[0]["machine"]
     busy = " The processors had other work: what several processes take part in then waits for its turns, and its ratios say little."
-    return lines + ["", "%s, %d CPUs, as %s, load %.2f to %.2f at the start of a run; %s.%s" % (
+    return lines + ["", "%s, %d CPUs, as %s, load %.2f to %.2f at the start of a run (of the minute before, in which another run ended); %s.%s" % (
         machine["system"], machine["cpus"], machine["user"], min(loads), max(loads), ", ".join(commits) or "no commit",
-        busy if statistics.median(loads) > machine["cpus"] else "")]
+        busy if others and statistics.median(others) > BUSY else "")]
 
 
+BUSY = 0.1    # of the processors' time, other programs'
 LATENCY, FLOW, START_OF_PYTHON = "latency", "runs a second, by number of clients", "Python"
 PING, BIRTH = "floor: a warm Python behind a socket", "a birth: processor time of all, to the jail's end"
 WAITING = "a jail that waits (of 16; 16 inits are the zygote's)"

@@ -18,6 +18,18 @@ UNIT = re.compile(r"  +(?:us|\(.*\))$")  # behind the last column
 AIM = re.compile(r"^  (\S.*?)\s{2,}([\d.]+), (at (?:most|least)) ([\d.]+): (met|not met)$")
 
 
+def busy_share(seconds=2):
+    """The part of the processors' time that other programs use now. The load is no measure of that: it still counts what ended a minute ago."""
+    def times():
+        with open("/proc/stat") as file:
+            fields = [int(word) for word in file.readline().split()[1:9]]
+        return fields[3] + fields[4], sum(fields)   # idle, waiting for a disk; see proc_stat(5)
+    before = times()
+    time.sleep(seconds)
+    idle, every = [after - earlier for earlier, after in zip(before, times())]
+    return round(1 - idle / max(1, every), 2)
+
+
 def value(word):
     try:
         return float(word.rstrip("x"))
@@ -52,7 +64,7 @@ def parse(text):
 def main():
     folder, name, *command = sys.argv[1:]
     run = {"made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "command": command,
-           "machine": {"system": "%s %s" % (platform.system(), platform.release()), "cpus": os.cpu_count(), "load_at_start": os.getloadavg()[0],
+           "machine": {"system": "%s %s" % (platform.system(), platform.release()), "cpus": os.cpu_count(), "load_at_start": os.getloadavg()[0], "busy_at_start": busy_share(),
                        "user": "root" if os.geteuid() == 0 else "an ordinary user"},
            "commit": subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()}
     bench, printed = subprocess.Popen(command, stdout=subprocess.PIPE, text=True), []

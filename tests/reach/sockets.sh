@@ -184,7 +184,8 @@ def f(make, *kind):
 [f(socket.socket), f(socket.socketpair, socket.SOCK_DGRAM), f(socket.socketpair)]'
 
 # --- while it is looked at, everything changes ---
-try race "$W" 4
+# Both processors are busy for so many seconds: root's jails are raced for longer.
+try race "$W" "$([ -n "$ROOT_TOO" ] && echo 1 || echo 4)"
 says "socket-path-rw: races: all five were run" 'descriptor=.*folder=.*link=.*memory=.*names='
 says "socket-path-rw: races: and connects were made" 'memory=OK'
 rm -rf "$W/two" "$W/link" "$W/new" "$W/mine.sock"
