@@ -30,7 +30,7 @@ object *aj_plain_request(const char *body, size_t bytes)
 		return NULL;
 	object *name = py->text(body + HEAD_BYTES, (ssize_t)name_bytes);
 	object *code = name ? py->text(body + HEAD_BYTES + name_bytes, (ssize_t)code_bytes) : NULL;
-	object *number = py->unsigned_number(soft_ms), *last = py->boolean(flags & LAST);
+	object *number = py->unsigned_number(soft_ms), *last = py->boolean((flags & LAST) != 0);
 	object *request = code && number ? py->tuple(4, code, name, number, last) : NULL;
 	if (!request)
 		py->clear();

@@ -64,8 +64,8 @@ Test(history, is_cut)
 	memset(line, 'x', sizeof line);
 	line[sizeof line - 1] = '\0';
 	for (int i = 0; i < 1500; i++) {
-		snprintf(line, 8, "%06d", i);
-		line[6] = ' ';
+		int n = snprintf(line, sizeof line, "%06d", i);
+		line[n] = ' ';
 		aj_history_add(fd, line);
 	}
 	char **lines = aj_history_read(fd, &arena);
