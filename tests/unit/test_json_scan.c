@@ -196,7 +196,7 @@ Test(scan, members_beyond_what_is_kept_change_none)
 	strcat(text, "}");
 	struct aj_scan s;
 	cr_assert_null(scan(&s, text, strlen(text), 9));
-	char name[8], value[8];
+	char name[16], value[16];
 	for (int i = 0; i < AJ_SCAN_MEMBERS; i++) {
 		sprintf(name, "m%d", i), sprintf(value, "%d", i);
 		member_is(&s, text, name, value, 1);

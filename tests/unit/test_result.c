@@ -147,7 +147,7 @@ Test(result, network_by_allow_list)
 	cr_expect_eq(json_array_size(json_object_get(network, "failed")), 1);
 	json_decref(doc);
 	for (int i = 0; i < 100; i++) {
-		char host[16];
+		char host[24];
 		snprintf(host, sizeof host, "h%d.test", i);
 		struct aj_network_trouble one = trouble(host, 1, "no");
 		aj_network_add_trouble(&use->refused, &one);
