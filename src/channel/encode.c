@@ -155,7 +155,7 @@ void aj_encode_zygote(struct aj_buffer *out, const struct aj_plan *plan, const s
 	arm_newborn(out, plan, reported);
 }
 
-/* A request, as bootstrap/runtime/request.py reads it: its head, and then an object of the keys that few requests have. */
+/* A request, as bootstrap/runtime/request.py and guest/plain_request.c read it: its head, and then an object of the keys that few requests have. */
 enum { HAS_CODE = 1, LAST = 2, LINES = 4, KEEP_VALUE = 8, OF_STATEMENT = 16, HANDLES = 32, OUTPUT = 64, VARS = 128 };
 
 static void add_little_endian(struct aj_buffer *out, uint64_t number, size_t bytes)

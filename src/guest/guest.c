@@ -153,7 +153,8 @@ static void run_trial(const struct aj_birth *order)
 	init_newborn(order);
 	aj_prefault_born();
 	aj_python_collect(1);
-	object *claim = aj_python_call_both(layer_function("agentjail.runtime.zygote", "first_snippet"), started_header(), NULL);
+	object *request = layer_function("agentjail.runtime.zygote", "FIRST_REQUEST");
+	object *claim = aj_python_call_both(layer_function("agentjail.runtime.main", "run"), request, started_header());
 	if (claim && aj_python_bytes(claim, &text, &bytes) == 0)
 		send_frame(AJ_FRAME_RESULT, text, (size_t)bytes);
 	aj_python_release(claim);
@@ -244,7 +245,7 @@ static _Noreturn void serve_requests(object *run, int listener)
 		else if (request.kind == AJ_FRAME_LAYER)
 			call_layer("agentjail.runtime.main", "choose_layer", request.body, request.bytes);
 		/* A tool's answer here is one that no caller waits for any more. */
-		if (strchr((char[]){ AJ_FRAME_BRANCH, AJ_FRAME_LAYER, AJ_FRAME_TOOL, 0 }, request.kind)) {
+		if (request.kind != AJ_FRAME_REQUEST && request.kind != AJ_FRAME_SNIPPET) {
 			free(request.body);
 			continue;
 		}

@@ -1,4 +1,4 @@
-/* Finds the parts of the interpreter that the walk over plain code uses, once, before any code comes.
+/* Finds the parts of the interpreter that plain requests and the walk over plain code use, once, before any code comes.
  * It walks nothing. A missing function is an error that names it. */
 #include "guest/plain_python.h"
 

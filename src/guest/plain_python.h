@@ -1,4 +1,4 @@
-/* The parts of the interpreter that the walk over plain code and its compile use: functions of its stable interface, names made once, tables
+/* The parts of the interpreter that plain requests, the walk over plain code, and its compile use: functions of its stable interface, names made once, tables
  * of the layer. No Python header. */
 #pragma once
 #include <stdbool.h>

@@ -142,7 +142,7 @@ object *aj_python_function(const char *module, const char *name)
 
 object *aj_python_call_both(object *function, object *first, object *second)
 {
-	object *value = py_call(function, first, second, NULL);
+	object *value = first && second ? py_call(function, first, second, NULL) : NULL;
 	if (!value)
 		py_print();
 	return value;
@@ -152,7 +152,9 @@ object *aj_python_call(object *function, const char *first, size_t first_bytes, 
 {
 	object *one = first ? py_from_bytes(first, (ssize_t)first_bytes) : NULL;
 	object *two = second ? py_from_bytes(second, (ssize_t)second_bytes) : NULL;
-	object *value = aj_python_call_both(function, one, two);
+	object *value = (first && !one) || (second && !two) ? NULL : py_call(function, one, two, NULL);
+	if (!value)
+		py_print();
 	aj_python_release(one);
 	aj_python_release(two);
 	return value;

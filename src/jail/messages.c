@@ -130,9 +130,10 @@ unsigned aj_run_on_control(struct aj_run *run)
 	if (found & AJ_CHANNEL_ARMED) {
 		/* Refusals before the runner was armed are not the code's. */
 		run->leaf_before.pids_refused = aj_leaf_pids_refused(run->jail.cgroup);
-		ret |= run->lasting ? AJ_RUN_ARMED : 0;
-		if (run->lasting) /* ahead of the first snippet, which need not wait for it */
-			aj_meter_open(run->channel.runner, &run->status_fd);
+	}
+	if ((found & AJ_CHANNEL_ARMED) && run->lasting) {
+		ret |= AJ_RUN_ARMED;
+		aj_meter_open(run->channel.runner, &run->status_fd); /* ahead of the first snippet, which need not wait for it */
 	}
 	if (found & AJ_CHANNEL_FAILED)
 		aj_jail_kill(&run->jail);

@@ -17,7 +17,7 @@ void aj_lib_session_free(agentjail_session *s)
 
 int aj_lib_turn(agentjail *h, int64_t until_us, struct aj_error *err)
 {
-	aj_loop_charge_from_now(h->loop); /* the host program worked in between, also as a tool, or in another thread */
+	aj_loop_charge_from_now(h->loop); /* the host program worked in between, also as a tool */
 	if (aj_loop_turn(h->loop, until_us) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "loop", errno, "wait for events");
 	/* A tool may have closed its own session. */

@@ -305,7 +305,8 @@ static bool must_wait(const struct aj_loop *loop, const struct aj_io *io)
 
 void aj_loop_charge_from_now(struct aj_loop *loop)
 {
-	loop->stale = true;
+	read_clocks(loop);
+	loop->stale = false;
 }
 
 int aj_loop_turn(struct aj_loop *loop, int64_t until_us)

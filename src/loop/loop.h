@@ -48,8 +48,8 @@ void aj_loop_unset(struct aj_loop *loop, struct aj_timer *timer);
  * event counts before a deadline that passed with it, and a timer that a descriptor's callback sets to now goes off in the same turn. -1
  * with errno. */
 int aj_loop_turn(struct aj_loop *loop, int64_t until_us);
-/* Call it before a turn where the thread did work of its own since the last one, or another thread had that turn: neither is charged to a
- * party then. Without it the first party of a turn is charged for all since the last callback, the loop's own work included. */
+/* Call it before a turn where the thread did other work since the last turn: that work is charged to no party then. Without this call the
+ * first party of a turn is charged for everything since the last callback. */
 void aj_loop_charge_from_now(struct aj_loop *loop);
 /* A descriptor that is readable when a turn would find an event; timers do not count. For embedding in a foreign event loop. */
 int aj_loop_fd(const struct aj_loop *loop);

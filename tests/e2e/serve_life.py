@@ -129,6 +129,16 @@ def socket_is_ours_alone():
 
 
 @test
+def a_parked_jails_usage_is_open_before_its_snippet():
+    with Server("--parked", "2") as s:
+        c = s.client()
+        assert until(lambda: c.ask("stats")["parked"] == 2), "no two jails are parked"
+        folder = "/proc/%d/fd/" % s.pid
+        names = [os.readlink(folder + number) for number in os.listdir(folder)]
+        same(sum(name.startswith("/proc/") and name.endswith("/status") for name in names), 2)
+
+
+@test
 def dead_socket_is_replaced():
     with Server() as s:
         # A process that is being born has a copy of the listener until it ends, and would be taken for a service.

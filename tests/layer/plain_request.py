@@ -1,4 +1,4 @@
-"""Requests that guest/plain_request.c takes apart, beside runtime/request.py: it may decline what that reads, and never reads anything else.
+"""Requests that guest/plain_request.c takes apart, beside runtime/request.py: C may decline what the layer reads, and takes out nothing else.
 Run by test_plain.py in a process of its own, as the runner's library is loaded here. Usage: FOLDER GUEST.SO COUNT SEED
 """
 

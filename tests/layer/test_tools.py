@@ -181,6 +181,8 @@ def with_host(score):
     case("unawaited-variable-value", "x = at(5)\nx", lambda c, calls: c["error"]["line"] == 2 and not calls, last=True)
     case("unawaited-statement", "at(5)\n7", lambda c, calls: c["status"] == "ok" and c["value"] == 7 and warned(c, 1))
     case("unawaited-variable", "x = at(5)\n7", lambda c, calls: c["value"] == 7 and warned(c, None), last=True)
+    case("class-named-coroutine", "class coroutine: pass\ncoroutine()", lambda c, calls: c["status"] == "ok" and c["type"] == "coroutine" and not calls, last=True)
+    case("class-named-coroutine-variable", "class coroutine: pass\nx = coroutine()\n7", lambda c, calls: c["status"] == "ok" and c["value"] == 7 and not calls, last=True)
     case("unawaited-kept", "x = at(5)\nx", lambda c, calls: c["status"] == "ok" and "warnings" not in c)
     case("unawaited-in-list", "[at(5)]", lambda c, calls: c["status"] == "ok" and warned(c, None))
     case("unawaited-operand", "at(5) + '!'", lambda c, calls: c["error"]["type"] == "TypeError" and "`await` before" in c["error"]["hint"] and warned(c, 1))

@@ -18,7 +18,7 @@ visitors() {
 	sleep 0.2
 	cat "$T/visitors" 2>/dev/null
 }
-# The one that was let in is written down when the listener has its turn: until then there is nothing to forget.
+# A permitted connection is written down when the listener has its turn: until then there is nothing to forget.
 forget_visitor() {
 	await test -s "$T/visitors"
 	: >"$T/visitors"

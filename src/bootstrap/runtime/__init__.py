@@ -5,13 +5,14 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 CONTROL_FD = 3     # the socket to the supervisor
 
 
-async def never_run():
+async def example():
     pass
 
 
-unawaited = never_run()
-CoroutineType = type(unawaited)
-unawaited.close()
+coroutine = example()
+CoroutineType = type(coroutine)
+coroutine.close()
+del coroutine, example
 
 
 def make_frame(kind, body):

@@ -1,7 +1,7 @@
-"""Entry point: one request (JSON bytes) in, the agent's code checked and run, one claim (JSON bytes) out.
+"""Entry point: one request in, the agent's code checked and run, one claim (JSON bytes) out.
 The claim is the jail's word alone: the host decides how the run ended.
 
-    guest ──request──► main.run ─► request ─► compiler (check/) ─► Session.execute ─► values/ ──claim──► guest
+    guest ──request──► main.run ─► request (rare ones) ─► compiler (check/) ─► Session.execute ─► values/ ──claim──► guest
 
 Every module that is used after agent code ran is bound here before it runs. Modules that only some snippets need (errors,
 rare tags, imports, formats, patterns) are files of their own, which 2+2 does not load. Extension modules are imported

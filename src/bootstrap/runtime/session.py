@@ -16,7 +16,7 @@ from agentjail.runtime.request import DEFAULT_LIMITS, PLAIN, RequestError, check
 
 STDIN, STDOUT, STDERR = sys.stdin, sys.stdout, sys.stderr     # before code can set others
 ModuleType = type(sys)
-CO_COROUTINE = 0x80     # of inspect
+CO_COROUTINE = 0x80     # as inspect.CO_COROUTINE
 LAYER_KEYS = 6          # of the policy: layer, builtin set, imports, when these are checked, clock, longest sleep
 
 # Set by zygote.py, which has loaded every module already: a function that records the imports of a namespace without guards.

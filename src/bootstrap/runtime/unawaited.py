@@ -9,6 +9,7 @@ import warnings
 import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.runtime import CoroutineType
 from agentjail.runtime.compiler import parse
 from agentjail.runtime.error_report import located
 
@@ -81,6 +82,6 @@ def last_statement(session):
 def look_at_variables(session):
     """No snippet follows: a tool's coroutine in a variable will not be awaited either."""
     for value in tuple(session.module.__dict__.values()):
-        if type(value).__name__ == "coroutine" and is_tool(value) and not has_begun(value):
+        if type(value) is CoroutineType and is_tool(value) and not has_begun(value):
             add_warning(session, value)
             value.close()

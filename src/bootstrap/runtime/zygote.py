@@ -41,7 +41,9 @@ TRIALS = (
     ({"code": "x = 1\nx", "layer": False},),
 )
 ROUNDS = 12     # the interpreter specialises code in its first ten runs or so
-FIRST_REQUEST = ("x = [i for i in (1, 2)]\nx", "<snippet>", 0, False)   # as guest/plain_request.c has it
+# As guest/plain_request.c makes it. guest.c runs it in a copy of the zygote that is thrown away: the pages that it writes are those that
+# guest/prefault.c gives to a jail all at once. No jail runs it.
+FIRST_REQUEST = ("x = [i for i in (1, 2)]\nx", "<snippet>", 0, False)
 
 
 # --- in the zygote ---
@@ -205,9 +207,3 @@ def after_fork(entropy):
     global BIRTHS
     BIRTHS = False
     reseed(entropy)
-
-
-def first_snippet(started):
-    """Run a snippet in a copy of the zygote that is thrown away: the pages that it writes are those that guest/prefault.c
-    gives to a jail all at once. No jail runs this."""
-    return main.run(FIRST_REQUEST, started)

@@ -14,6 +14,7 @@ for word; do
 	*) echo "usage: run.sh [--quick] [--write | --kinds]" >&2; exit 2 ;;
 	esac
 done
+[ ! "$write" ] || [ ! "$kinds" ] || { echo "run.sh: --kinds makes no plot that --write could write" >&2; exit 2; }
 if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
 	rm -rf "$venv"
 	"${PYTHON:-python3}" -m venv "$venv"
