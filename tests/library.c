@@ -4,6 +4,7 @@
 #include <agentjail.h>
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -211,9 +212,14 @@ static void part_errors(void)
 	check(!agentjail_session_take(s, &err) && strstr(err.cause, "nothing was run"), "errors: it is taken once", "twice");
 	runs_to(s, "1+2", "3", "errors: and all goes on");
 	agentjail_close(h); /* with its session */
+	h = agentjail_open(&O(.parked = UINT_MAX, .jails_max = 2), &err);
+	agentjail_result *r = h ? agentjail_run(h, &S(.code = "1"), &err) : NULL;
+	is(r ? agentjail_result_get(r, "value") : NULL, "1", "errors: as many parked jails as an unsigned can say are not none");
+	agentjail_result_free(r);
+	agentjail_close(h);
 	const char *two[] = { "limits.memory=200M", "process.env=TOKEN=secret", NULL };
 	h = agentjail_open(&O(.settings = two), &err);
-	agentjail_result *r = h ? agentjail_run(h, &S(.code = "1"), &err) : NULL;
+	r = h ? agentjail_run(h, &S(.code = "1"), &err) : NULL;
 	is(r ? agentjail_result_get(r, "policy.options") : NULL, "[\".settings limits.memory=200M\",\".settings process.env=TOKEN\"]",
 	   "errors: results name the keys that were set, and no secret");
 	agentjail_result_free(r);

@@ -205,7 +205,8 @@ void aj_pool_fill(struct aj_pool *p)
 	if (warm && p->config.depth && !p->zygote.there)
 		start_zygote(p);
 	for (;;) {
-		unsigned there = aj_pool_available(p), wanted = p->counts.asked + (warm ? p->config.depth : 0);
+		unsigned there = aj_pool_available(p);
+		uint64_t wanted = (uint64_t)p->counts.asked + (warm ? p->config.depth : 0); /* the caller's depth may be UINT_MAX */
 		if (there >= wanted || (p->config.jails_max && there + p->used >= p->config.jails_max) || p->pause.place)
 			return;
 		if (!warm) {

@@ -37,7 +37,7 @@ part interrupt 6
 part host 18
 part leaks 14
 if [ -z "$ROOT_TOO" ]; then
-	part errors 24
+	part errors 26
 	part tree 4
 	part audit 6
 	part files 22
