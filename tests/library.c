@@ -780,6 +780,26 @@ static void part_loop(void)
 	agentjail_session_close(s[0]); /* while it runs */
 	runs_to(s[1], "3", "3", "loop: one closed while it ran, and the others go on");
 	agentjail_close(h);
+	/* A run that ends while a blocking call does the work of its handle: a program that polls afterwards would wait for ever. */
+	h = open_with(0);
+	s[0] = agentjail_session_open(h, NULL, &err);
+	s[1] = agentjail_session_open(h, NULL, &err);
+	struct pollfd p = { .fd = agentjail_fd(h), .events = POLLIN };
+	struct agentjail_snippet quick = S(.code = "7");
+	check(s[0] && s[1] && agentjail_session_start(s[0], &quick, &err) == 0, "loop: one begins", "none");
+	while (s[0] && s[1] && agentjail_session_busy(s[0]))
+		agentjail_result_free(run(s[1], "import time; time.sleep(0.05)"));
+	check(poll(&p, 1, 0) == 1, "loop: a run that ended in another's blocking call makes the fd readable", "no");
+	agentjail_result_free(run(s[1], "2"));
+	check(poll(&p, 1, 0) == 1, "loop: also after one more such call", "no");
+	agentjail_turn(h, 0, &err);
+	check(poll(&p, 1, 0) == 0, "loop: and a turn is enough", "it still is");
+	agentjail_result *r = agentjail_session_take(s[0], &err);
+	is(r ? agentjail_result_get(r, "value") : NULL, "7", "loop: its result is there");
+	agentjail_result_free(r);
+	runs_to(s[1], "4", "4", "loop: a call that waits for its own run alone");
+	check(poll(&p, 1, 0) == 0, "loop: leaves nothing to do", "the fd is readable");
+	agentjail_close(h);
 }
 
 /* --- threads: a handle each, at once, while others allocate; and jails die with theirs --- */

@@ -14,12 +14,7 @@ static int begin_branch(agentjail_session *s, struct aj_error *err)
 /* Waits for the branch; a tool of another session may close this one meanwhile. */
 static int await_branch(agentjail_session *s, struct aj_error *err)
 {
-	s->entered++;
-	s->handle->entered++;
-	while (aj_lib_branching(s) && aj_lib_turn(s->handle, INT64_MAX, err) == 0)
-		;
-	s->handle->entered--;
-	s->entered--;
+	aj_lib_await(s, aj_lib_branching, err);
 	if (!s->inner)
 		aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "session", 0, "it was closed");
 	else if (s->branch_error.exit_code && !err->exit_code)

@@ -94,6 +94,8 @@ int agentjail_turn(agentjail *h, int wait_ms, struct agentjail_error *ret_err)
 	struct aj_error err = { 0 };
 	if (aj_lib_enter(h, &err) < 0 || aj_lib_turn(h, wait_ms < 0 ? INT64_MAX : aj_in_ms((uint64_t)wait_ms), &err) < 0)
 		return aj_lib_refuse(&err, ret_err);
+	if (!h->entered)
+		h->unseen = false; /* the caller looks at its sessions now */
 	return 0;
 }
 

@@ -48,9 +48,11 @@ struct agentjail {
 	int wake_fd;
 	void (*log)(void *arg, const char *line);
 	void *log_arg;
-	bool keep_values; /* of every snippet, in its session's variable _ */
-	bool in_callback; /* inside an output or log callback */
-	unsigned entered; /* depth of blocking calls, nested through tools */
+	bool keep_values;           /* of every snippet, in its session's variable _ */
+	bool in_callback;           /* inside an output or log callback */
+	unsigned entered;           /* depth of blocking calls, nested through tools */
+	agentjail_session *awaited; /* by the innermost of them */
+	bool unseen; /* a run of another session has ended in a blocking call, and no agentjail_turn() was called since */
 };
 
 struct agentjail_session {
@@ -132,6 +134,11 @@ const json_t *aj_lib_result_tree(agentjail_result *result);
 void aj_lib_session_free(agentjail_session *session);
 /* One turn of the loop, then the pending tools. */
 int aj_lib_turn(agentjail *handle, int64_t until_us, struct aj_error *err);
+/* Turns while `waits` is true of this session, which is not freed here, even if a tool has closed it. Runs of other sessions that end
+ * meanwhile make agentjail_fd() readable. Errors of the loop are in err. */
+void aj_lib_await(agentjail_session *session, bool (*waits)(const agentjail_session *session), struct aj_error *err);
+/* Make agentjail_fd() readable until the next turn; errno stays. */
+void aj_lib_wake(const agentjail *handle);
 
 /* entry.c */
 /* Check that this call is allowed. -1 with err: another thread, another process, or inside an output or log callback. */

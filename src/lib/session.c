@@ -153,13 +153,14 @@ void agentjail_session_close(agentjail_session *s)
 		aj_lib_session_free(s);
 }
 
+static bool is_opening(const agentjail_session *s)
+{
+	return !aj_lib_is_open(s);
+}
+
 int aj_lib_session_await(agentjail_session *s, struct aj_error *err)
 {
-	agentjail *h = s->handle;
-	h->entered++;
-	while (!aj_lib_is_open(s) && aj_lib_turn(h, INT64_MAX, err) == 0)
-		;
-	h->entered--;
+	aj_lib_await(s, is_opening, err);
 	if (!err->exit_code)
 		*err = s->open_error;
 	if (!err->exit_code && s->why[0])

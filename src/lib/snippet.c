@@ -1,8 +1,6 @@
 /* The runs of a session as callers begin and take them, or wait for them; one at a time.
  * Copies the caller's texts, unless a jail takes them at once, and passes on no source that is not UTF-8. */
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "lib/inner.h"
@@ -13,6 +11,8 @@ void aj_lib_run_finish(agentjail_session *s, agentjail_result *result, const str
 	if (err)
 		s->error = *err;
 	s->asked = false;
+	if (s->handle->entered && s->handle->awaited != s)
+		s->handle->unseen = true;
 	aj_lib_calls_drop(s);
 }
 
@@ -143,17 +143,17 @@ static agentjail_result *take_result(agentjail_session *s, struct aj_error *err)
 	return result;
 }
 
+static bool is_busy(const agentjail_session *s)
+{
+	return s->asked;
+}
+
 /* The session is not freed here, even if a tool has closed it. */
 static agentjail_result *run_snippet(agentjail_session *s, const struct agentjail_snippet *snippet, enum kind kind, struct aj_error *err)
 {
 	if (start_run(s, snippet, kind, err) < 0)
 		return NULL;
-	s->entered++;
-	s->handle->entered++;
-	while (s->asked && aj_lib_turn(s->handle, INT64_MAX, err) == 0)
-		;
-	s->handle->entered--;
-	s->entered--;
+	aj_lib_await(s, is_busy, err);
 	return err->exit_code ? NULL : take_result(s, err);
 }
 
@@ -254,12 +254,8 @@ agentjail_result *agentjail_session_take(agentjail_session *s, struct agentjail_
 
 void agentjail_interrupt(agentjail_session *s)
 {
-	static const uint64_t one = 1;
-	int saved = errno;
 	__atomic_store_n(&s->interrupt, 1, __ATOMIC_SEQ_CST);
-	if (write(s->handle->wake_fd, &one, sizeof one) < 0)
-		errno = saved; /* the eventfd is full: an earlier write wakes the loop */
-	errno = saved;
+	aj_lib_wake(s->handle);
 }
 
 void aj_lib_session_interrupted(agentjail_session *s)

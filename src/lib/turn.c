@@ -2,6 +2,7 @@
  * It frees no session from within a tool of it. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/inner.h"
 
@@ -25,4 +26,29 @@ int aj_lib_turn(agentjail *h, int64_t until_us, struct aj_error *err)
 		if (!s->inner && !s->entered)
 			aj_lib_session_free(s);
 	return 0;
+}
+
+void aj_lib_wake(const agentjail *h)
+{
+	static const uint64_t one = 1;
+	int saved = errno;
+	if (write(h->wake_fd, &one, sizeof one) < 0)
+		errno = saved; /* the eventfd is full: an earlier write wakes the loop */
+	errno = saved;
+}
+
+void aj_lib_await(agentjail_session *s, bool (*waits)(const agentjail_session *s), struct aj_error *err)
+{
+	agentjail *h = s->handle;
+	agentjail_session *before = h->awaited;
+	s->entered++;
+	h->entered++;
+	h->awaited = s;
+	while (waits(s) && aj_lib_turn(h, INT64_MAX, err) == 0)
+		;
+	h->awaited = before;
+	h->entered--;
+	s->entered--;
+	if (!h->entered && h->unseen)
+		aj_lib_wake(h);
 }

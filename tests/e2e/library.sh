@@ -44,7 +44,7 @@ if [ -z "$ROOT_TOO" ]; then
 	part tools 22
 	part late 9
 	part branch 18
-	part loop 12
+	part loop 20
 	part threads 6
 	part log 5
 	part copies 12
