@@ -4,6 +4,7 @@
 #include <agentjail.h>
 #include <dirent.h>
 #include <errno.h>
+#include <grp.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -1103,6 +1104,35 @@ static void on_log(void *arg, const char *line)
 	agentjail_close(inside);
 }
 
+/* A program that began as root and is another user now: the kernel gives its files below /proc to root, and those of its children. */
+static void part_owner(void)
+{
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		static const id_t nobody = 65534;
+		if (geteuid() == 0 &&
+		    (setgroups(0, NULL) < 0 || setresgid(nobody, nobody, nobody) < 0 || setresuid(nobody, nobody, nobody) < 0))
+			_exit(9);
+		agentjail_result *r;
+		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* where the sysctl fs.suid_dumpable says another thing */
+		agentjail *h = open_with(0);
+		r = agentjail_run(h, &S(.code = "1"), &err);
+		check(!r && strcmp(err.step, "id_maps") == 0, "owner: an undumpable program without root's rights has no jail", "it has");
+		check(strstr(err.fix, "PR_SET_DUMPABLE") != NULL, "owner: the fix says why", "%s", err.fix);
+		agentjail_result_free(r);
+		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+		r = agentjail_run(h, &S(.code = "1 + 1"), &err);
+		is(r ? agentjail_result_get(r, "value") : NULL, "2", "owner: and helps");
+		agentjail_result_free(r);
+		agentjail_close(h);
+		_exit(failed != 0);
+	}
+	int status = -1;
+	waitpid(child, &status, 0);
+	check(status == 0, "owner: to the end", "%d", status);
+}
+
 static void part_log(void)
 {
 	agentjail_session *s = NULL;
@@ -1180,6 +1210,7 @@ int main(int argc, char **argv)
 		      { "loop", part_loop },
 		      { "threads", part_threads },
 		      { "host", part_host },
+		      { "owner", part_owner },
 		      { "log", part_log },
 		      { "copies", part_copies },
 		      { "closed", part_closed },

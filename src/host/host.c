@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -142,6 +143,13 @@ bool aj_host_in_jail(void)
 	       (geteuid() == 1000 && gethostname(name, sizeof name) == 0 && strcmp(name, "jail") == 0);
 }
 
+/* The files below /proc of a process that is not dumpable belong to root, and so do those of the children that it forks. */
+static bool is_dumpable(void)
+{
+	struct stat st;
+	return stat("/proc/self/setgroups", &st) < 0 || st.st_uid == geteuid();
+}
+
 void aj_host_advise(struct aj_error *err)
 {
 	if (err->reason == AJ_REASON_PROCESS && err->errnum == EAGAIN) {
@@ -151,6 +159,11 @@ void aj_host_advise(struct aj_error *err)
 	if (err->reason == AJ_REASON_SOURCE && err->errnum == ENOSYS) {
 		aj_advise(err, "a filter around agentjail refuses openat2(): leave RestrictSUIDSGID= out of the systemd unit, or let the container's "
 		               "seccomp profile allow openat2");
+		return;
+	}
+	if (err->reason == AJ_REASON_NAMESPACE && err->errnum == EACCES && !is_dumpable()) {
+		aj_advise(err, "this program is not dumpable, as after setuid() or prctl(PR_SET_DUMPABLE, 0), and may write no id map of a jail: call "
+		               "prctl(PR_SET_DUMPABLE, 1), or let a program of its own run the jails, which execve() makes dumpable");
 		return;
 	}
 	if (err->reason < AJ_REASON_PROCESS || (err->reason == AJ_REASON_SOURCE && !in_container()))

@@ -36,6 +36,7 @@ part session 31
 part interrupt 6
 part host 18
 part leaks 14
+part owner 5
 if [ -z "$ROOT_TOO" ]; then
 	part errors 26
 	part tree 4
