@@ -33,9 +33,11 @@ static void on_log(void *arg, const char *line)
 {
 	agentjail *h = arg;
 	bool before = h->in_callback;
+	struct aj_loop_clocks begin = aj_loop_host_begins();
 	h->in_callback = true;
 	h->log(h->log_arg, line);
 	h->in_callback = before;
+	aj_loop_host_ends(h->loop, begin);
 }
 
 /* Frees a handle without sessions. */

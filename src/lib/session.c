@@ -36,9 +36,11 @@ static void on_output(struct aj_session *inner, void *arg, int number, const cha
 	(void)inner;
 	if (!s->output)
 		return;
+	struct aj_loop_clocks begin = aj_loop_host_begins();
 	s->handle->in_callback = true;
 	s->output(s->output_arg, number, data, bytes);
 	s->handle->in_callback = false;
+	aj_loop_host_ends(s->handle->loop, begin);
 }
 
 static void on_answered(struct aj_session *inner, void *arg, const struct aj_result *result, struct aj_buffer *text)

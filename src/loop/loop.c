@@ -309,6 +309,18 @@ void aj_loop_charge_from_now(struct aj_loop *loop)
 	loop->stale = false;
 }
 
+struct aj_loop_clocks aj_loop_host_begins(void)
+{
+	return (struct aj_loop_clocks){ .processor_ns = aj_clock_ns(CLOCK_THREAD_CPUTIME_ID), .us = aj_now_us() };
+}
+
+/* The last reading is that from which the callback under way is charged. */
+void aj_loop_host_ends(struct aj_loop *loop, struct aj_loop_clocks begin)
+{
+	loop->processor_ns += aj_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin.processor_ns;
+	loop->read_us += aj_now_us() - begin.us;
+}
+
 int aj_loop_turn(struct aj_loop *loop, int64_t until_us)
 {
 	int64_t next_us = aj_loop_next_us(loop) < until_us ? aj_loop_next_us(loop) : until_us;

@@ -51,6 +51,13 @@ int aj_loop_turn(struct aj_loop *loop, int64_t until_us);
 /* Call it before a turn where the thread did other work since the last turn: that work is charged to no party then. Without this call the
  * first party of a turn is charged for everything since the last callback. */
 void aj_loop_charge_from_now(struct aj_loop *loop);
+/* Around work that a callback does for the host program, such as a function of that program: the callback is not charged for it. Gives
+ * and takes the clocks at its begin. */
+struct aj_loop_clocks {
+	int64_t processor_ns, us;
+};
+struct aj_loop_clocks aj_loop_host_begins(void);
+void aj_loop_host_ends(struct aj_loop *loop, struct aj_loop_clocks begin);
 /* A descriptor that is readable when a turn would find an event; timers do not count. For embedding in a foreign event loop. */
 int aj_loop_fd(const struct aj_loop *loop);
 /* Time of the next timer; INT64_MAX without one. */
