@@ -38,6 +38,7 @@ struct aj_loop {
 	int64_t read_us;          /* wall clock at the last reading */
 	bool stale;               /* the last reading is too old to charge from: read the clocks first */
 	struct aj_timer refill;   /* set while a party is throttled */
+	int64_t host_us;          /* when the host program's first function of this turn began; INT64_MAX: none did */
 };
 
 static void on_refill(struct aj_timer *timer);
@@ -252,9 +253,9 @@ int aj_loop_fd(const struct aj_loop *loop)
 
 static void fire_timers(struct aj_loop *loop)
 {
-	int64_t now_us = aj_now_us();
+	int64_t now_us = aj_now_us(), due_us = now_us < loop->host_us ? now_us : loop->host_us;
 	struct aj_timer *timer;
-	while ((timer = aj_timers_first(&loop->timers)) && timer->at_us <= now_us) {
+	while ((timer = aj_timers_first(&loop->timers)) && timer->at_us <= due_us) {
 		loop->stale = true;
 		aj_loop_unset(loop, timer);
 		timer->fn(timer);
@@ -319,6 +320,7 @@ void aj_loop_host_ends(struct aj_loop *loop, struct aj_loop_clocks begin)
 {
 	loop->processor_ns += aj_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin.processor_ns;
 	loop->read_us += aj_now_us() - begin.us;
+	loop->host_us = begin.us < loop->host_us ? begin.us : loop->host_us;
 }
 
 int aj_loop_turn(struct aj_loop *loop, int64_t until_us)
@@ -334,6 +336,7 @@ int aj_loop_turn(struct aj_loop *loop, int64_t until_us)
 		return -1;
 	loop->batch_count = count < 0 ? 0 : count;
 	loop->busy_ns = 0;
+	loop->host_us = INT64_MAX;
 	sort_batch(loop);
 	for (int i = 0; i < loop->batch_count; i++) {
 		struct aj_io *io = io_of_ticket(loop, loop->batch[i].data.u64);

@@ -51,8 +51,9 @@ int aj_loop_turn(struct aj_loop *loop, int64_t until_us);
 /* Call it before a turn where the thread did other work since the last turn: that work is charged to no party then. Without this call the
  * first party of a turn is charged for everything since the last callback. */
 void aj_loop_charge_from_now(struct aj_loop *loop);
-/* Around work that a callback does for the host program, such as a function of that program: the callback is not charged for it. Gives
- * and takes the clocks at its begin. */
+/* Around work that a callback does for the host program, such as a function of that program: the callback is not charged for it, and a
+ * deadline that passed meanwhile waits for the next turn, which has the events that came meanwhile. Gives and takes the clocks at its
+ * begin. */
 struct aj_loop_clocks {
 	int64_t processor_ns, us;
 };

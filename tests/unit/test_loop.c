@@ -175,6 +175,45 @@ Test(loop, descriptors_come_before_timers)
 	cr_expect_str_eq(log_text, "1n");
 }
 
+/* Events that come while the host program has the thread count before a deadline that passes meanwhile. */
+static void on_ready_host(struct aj_io *io, uint32_t events)
+{
+	(void)events;
+	struct aj_loop_clocks host = aj_loop_host_begins();
+	note('1');
+	aj_loop_unwatch(loop, io);
+	cr_assert_eq(write(*(int *)io->arg, "x", 1), 1);
+	aj_loop_set(loop, &later, aj_now_us() + 1000);
+	while (aj_now_us() <= later.at_us)
+		;
+	aj_loop_host_ends(loop, host);
+}
+
+static void on_ready_note(struct aj_io *io, uint32_t events)
+{
+	(void)events;
+	note('2');
+	aj_loop_unwatch(loop, io);
+}
+
+Test(loop, a_deadline_that_passes_while_the_host_program_works_waits_for_the_events_of_that_time)
+{
+	int fds[2], others[2];
+	struct aj_io other = { .fn = on_ready_note, .fd = -1 };
+	struct aj_timer overdue = { .fn = on_timer, .arg = "o" };
+	cr_assert(pipe(fds) == 0 && pipe(others) == 0);
+	cr_assert_eq(write(fds[1], "x", 1), 1);
+	one = (struct aj_io){ .fn = on_ready_host, .arg = &others[1], .fd = -1 };
+	cr_assert_eq(aj_loop_watch(loop, &one, fds[0], EPOLLIN), 0);
+	cr_assert_eq(aj_loop_watch(loop, &other, others[0], EPOLLIN), 0);
+	later = (struct aj_timer){ .fn = on_timer, .arg = "d" };
+	aj_loop_set(loop, &overdue, 1);
+	aj_loop_turn(loop, INT64_MAX);
+	cr_expect_str_eq(log_text, "1o");
+	aj_loop_turn(loop, INT64_MAX);
+	cr_expect_str_eq(log_text, "1o2d");
+}
+
 /* Ready last, and called back first. */
 Test(loop, an_urgent_one_comes_first)
 {
