@@ -611,6 +611,15 @@ static int ok_or_timeout(const agentjail_result *r)
 	return r && (agentjail_result_status(r) == AGENTJAIL_OK || agentjail_result_status(r) == AGENTJAIL_TIMEOUT);
 }
 
+/* Longer than a timeout of 100 ms and the second until the kill. */
+static void dawdle(void *arg, int number, const char *data, size_t bytes)
+{
+	(void)number, (void)data, (void)bytes;
+	if (!*(int *)arg)
+		usleep(1300000);
+	++*(int *)arg;
+}
+
 /* A tool that answers when its call, or the whole snippet, is at its end: no other call and no later run takes that answer for its own. */
 static void part_late(void)
 {
@@ -643,6 +652,28 @@ static void part_late(void)
 	is(r ? agentjail_result_get(r, "value") : NULL, "19", "late: and the next one");
 	agentjail_result_free(r);
 	check(slows > 0, "late: control: the tools did answer", "%d", slows);
+	int outputs = 0;
+	one = (struct agentjail_snippet)S(.code = "print('y', flush=True)\nimport time\ntime.sleep(0.02)\nx = 5",
+	                                  .timeout_ms = 100, .output = dawdle, .output_arg = &outputs);
+	r = agentjail_session_run(s, &one, &err);
+	check(ok_or_timeout(r) && outputs > 0, "late: an output callback that outlasts the snippet's time", "%d outputs", outputs);
+	agentjail_result_free(r);
+	runs_to(s, "'here'", "here", "late: the session goes on, as its snippet had ended");
+	/* A program that is busy elsewhere until after the time of the kill. */
+	int seen = 1;
+	one = (struct agentjail_snippet)S(.code = "print('y', flush=True)\nwhile True: pass", .timeout_ms = 100, .output = dawdle,
+	                                  .output_arg = &seen);
+	check(agentjail_session_start(s, &one, &err) == 0, "late: a run begins", "refused");
+	while (seen == 1 && agentjail_session_busy(s))
+		agentjail_turn(h, -1, &err);
+	usleep(1300000);
+	while (agentjail_session_busy(s))
+		agentjail_turn(h, -1, &err);
+	r = agentjail_session_take(s, &err);
+	check(r && agentjail_result_status(r) == AGENTJAIL_TIMEOUT, "late: a snippet that runs while the program does not turn",
+	      "%s", r ? agentjail_result_json(r) : "none");
+	agentjail_result_free(r);
+	runs_to(s, "'there'", "there", "late: it is told to stop before it is killed");
 	agentjail_close(h);
 }
 

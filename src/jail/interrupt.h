@@ -9,7 +9,8 @@ enum { AJ_SNIPPET_GRACE_MS = 1000 };
 void aj_interrupt_clocks(const struct aj_plan *plan, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us);
 /* Interrupt the snippet, as Ctrl-C would. Without effect when none runs; each call sends the signal again. */
 void aj_interrupt_send(struct aj_run *run);
-/* The snippet's limit of time has passed. An earlier interrupt that was ignored is sent again. */
+/* The snippet's limit of time has passed: the jail is killed AJ_SNIPPET_GRACE_MS from now. An earlier interrupt that was ignored is sent
+ * again. */
 void aj_interrupt_due(struct aj_run *run);
 /* The code has started: send an interrupt that was requested before. */
 void aj_interrupt_started(struct aj_run *run);

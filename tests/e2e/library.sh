@@ -43,7 +43,7 @@ if [ -z "$ROOT_TOO" ]; then
 	part audit 6
 	part files 22
 	part tools 22
-	part late 9
+	part late 14
 	part branch 18
 	part loop 20
 	part threads 6
