@@ -95,8 +95,14 @@ static const char *wrong_channels(const struct aj_birth_answer *claim, struct aj
 	return NULL;
 }
 
-static enum aj_newborn report_lie(struct aj_error *err, const char *wrong)
+/* `errnum`: of the call that took what is claimed. Either way the zygote ends, as its newborn may be one that we cannot kill. */
+static enum aj_newborn report_lie(struct aj_error *err, const char *wrong, int errnum)
 {
+	if (errnum == EMFILE || errnum == ENFILE) {
+		aj_fail(err, AJ_EXIT_SETUP, "birth", errnum, "take the newborn's descriptors");
+		aj_advise(err, "this process has too many open files: raise its limit (RLIMIT_NOFILE, `ulimit -n`), or keep fewer jails");
+		return AJ_NEWBORN_LIE;
+	}
 	aj_fail(err, AJ_EXIT_SETUP, "birth", 0, "the zygote's answer is not true: %s", wrong);
 	aj_advise(err, "a package that the policy allows, or the Python tree, is damaged or hostile: run `agentjail rootfs verify`");
 	return AJ_NEWBORN_LIE;
@@ -117,7 +123,9 @@ enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_bi
                                 struct aj_error *err)
 {
 	pid_t pid = 0;
+	errno = 0;
 	cleanup_fd int pidfd = claim->init < 0 ? -1 : take_fd(zygote->init_pidfd, claim->init);
+	int errnum = errno;
 	if (claim->init < 0 && claim->errnum > 0)
 		return give_up_birth(jail, claim->errnum, err);
 	if (pidfd < 0 && aj_procfs_is_ending(zygote->init_pid))
@@ -136,20 +144,22 @@ enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_bi
 		return give_up_birth(jail, claim->errnum > 0 ? claim->errnum : ECHILD, err);
 	}
 	if (wrong)
-		return report_lie(err, wrong);
+		return report_lie(err, wrong, errnum);
 	jail->init_pid = pid;
 	jail->init_pidfd = aj_steal(&own);
 	jail->holder = zygote->holder;
 	jail->baseline = zygote->baseline;
 	if (claim->errnum > 0)
 		return give_up_birth(jail, claim->errnum, err);
+	errno = 0;
 	if (!(wrong = wrong_channels(claim, jail)))
 		return AJ_NEWBORN_THERE;
+	errnum = errno;
 	if (aj_procfs_is_ending(pid))
 		return give_up_birth(jail, ECHILD, err);
 	aj_jail_kill(jail);
 	aj_jail_end(jail, NULL);
-	return report_lie(err, wrong);
+	return report_lie(err, wrong, errnum);
 }
 
 const char *aj_newborn_why_not(void)

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -97,6 +98,24 @@ Test(newborn, names_another_child_of_ours)
 	cr_expect(strstr(err.cause, "first of its namespace"), "%s", err.cause);
 	cr_expect(runs(victim));
 	cr_expect_lt(jail.init_pidfd, 0);
+}
+
+/* That is no lie of the zygote's, and no reason to look for a damaged tree. */
+Test(newborn, cannot_be_taken_without_a_free_descriptor)
+{
+	struct aj_error err = { 0 };
+	struct rlimit limit;
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	int next = dup(0);
+	cr_assert_geq(next, 0);
+	close(next);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ .rlim_cur = (rlim_t)next, .rlim_max = limit.rlim_max }), 0);
+	cr_expect_eq(take(victim, 0, &err), AJ_NEWBORN_LIE);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	cr_expect_eq(err.errnum, EMFILE);
+	cr_expect_null(strstr(err.cause, "not true"), "%s", err.cause);
+	cr_expect(strstr(err.fix, "RLIMIT_NOFILE"), "%s", err.fix);
+	cr_expect(runs(victim));
 }
 
 /* Also with an error, which has the supervisor end what was born. */
