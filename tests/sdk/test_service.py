@@ -33,6 +33,12 @@ def answers(path):
 
 
 class TestPrivate(unittest.TestCase):
+    def test_of_a_program_without_standard_streams(self):
+        code = "import os, agentjail\nfor fd in streams: os.close(fd)\nos._exit(agentjail.run('40 + 2', policy=few).value)"
+        for streams in (0, 1, 2), (0, 1), (1, 2):
+            given = f"streams, few = {streams!r}, {FEW!r}\n"
+            self.assertEqual(subprocess.run([sys.executable, "-c", given + code], timeout=60, stderr=subprocess.DEVNULL).returncode, 42)
+
     def test_nothing_is_left(self):
         Service(parked=0).close()
         others = threading.enumerate()  # also of services that other tests share: these do not end here

@@ -79,6 +79,15 @@ def words(limits: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(out)
 
 
+def _above_streams(one: socket.socket) -> socket.socket:
+    """The socket, with a number above the standard streams': where these are closed, the service takes such a number for one of its own
+    streams, and what this program prints would be in the connection."""
+    if one.fileno() > 2:
+        return one
+    with one:
+        return socket.socket(fileno=fcntl.fcntl(one.fileno(), fcntl.F_DUPFD_CLOEXEC, 3))
+
+
 class Process:
     """One running service. `socket` is this program's end of the pair."""
 
@@ -88,7 +97,7 @@ class Process:
         if tree is None:
             verify_tree(program)
         self._program, self._folder = program, None
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        ours, theirs = map(_above_streams, socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM))
         self._log = os.memfd_create("agentjail-log")
         try:
             fcntl.fcntl(self._log, fcntl.F_SETFL, os.O_APPEND)
