@@ -200,6 +200,11 @@ static void part_errors(void)
 	refused(h, S(.code = "1", .variables = "{"), "JSON", "errors: variables that are not JSON");
 	refused(h, S(.code = "1", .variables = "{\"class\":1}"), "the name `class` is a keyword",
 	        "errors: a variable that Python has no name for");
+	refused(h, S(.code = "1", .code_bytes = SIZE_MAX), "no number of bytes", "errors: the -1 of a read() as the size of code");
+	refused(h, S(.code = "1", .files_count = 3), "no files are given", "errors: a number of files without the files");
+	struct agentjail_file bad_size = { .name = "x", .data = "x", .bytes = SIZE_MAX };
+	refused(h, S(.code = "1", .files = &bad_size, .files_count = 1), "no number of bytes",
+	        "errors: the -1 of a read() as the size of a file");
 	struct agentjail_session_options so = { .size = sizeof so };
 	agentjail_session *s = agentjail_session_open(h, &so, &err);
 	struct agentjail_snippet one = S(.code = "import time; time.sleep(0.05)");
@@ -349,6 +354,9 @@ static void part_files(void)
 	agentjail_result_free(r);
 	check(agentjail_session_remove_file(s, "/input/a.bin", &err) == 0 && agentjail_session_remove_file(s, "/input/a.bin", &err) == -1,
 	      "files: removed", err.cause);
+	const struct agentjail_file sizeless = { .name = "status", .path = "/proc/self/status" };
+	check(agentjail_session_write_files(s, &sizeless, 1, &err) == 0, "files: of /proc, whose size is said to be 0", err.cause);
+	runs_to(s, "'Threads:' in open('/input/status').read()", "true", "files: has its contents");
 	const struct agentjail_file bad[] = { { .name = "x" },
 		                              { .data = "x" },
 		                              { .name = "x", .data = "x", .path = host },

@@ -13,6 +13,32 @@
 
 enum { FILE_BYTES = 64 << 20 };
 
+/* The size is a hint: a file of /proc or /sys says 0 or a page, and another process may be writing. -1 with errno, EFBIG for one that is
+ * too large; *ret is for free() either way. */
+static ssize_t read_to_end(int fd, size_t hint, char **ret)
+{
+	size_t bytes = 0, room = hint < FILE_BYTES ? hint + 1 : FILE_BYTES + 1;
+	for (ssize_t n = 1; n;) {
+		if (bytes == room || !*ret) {
+			room = *ret ? room * 2 : room;
+			*ret = realloc(*ret, room);
+			if (!*ret)
+				abort();
+		}
+		n = read(fd, *ret + bytes, room - bytes);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		bytes += (size_t)n;
+		if (bytes > FILE_BYTES) {
+			errno = EFBIG;
+			return -1;
+		}
+	}
+	return (ssize_t)bytes;
+}
+
 static int read_host(const char *path, char **ret_data, size_t *ret_bytes, struct aj_error *err)
 {
 	struct stat st;
@@ -23,16 +49,18 @@ static int read_host(const char *path, char **ret_data, size_t *ret_bytes, struc
 		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "`%.200s` is no regular file", path);
 	if (st.st_size > FILE_BYTES)
 		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "`%.200s` is larger than %d MiB", path, FILE_BYTES >> 20);
-	char *data = malloc((size_t)st.st_size + 1);
-	if (!data)
-		abort();
-	if (aj_read_all(fd, data, (size_t)st.st_size) < 0) {
-		aj_fail(err, AJ_EXIT_USAGE, "files", errno, "read `%.200s`", path);
+	char *data = NULL;
+	ssize_t bytes = read_to_end(fd, (size_t)st.st_size, &data);
+	if (bytes < 0) {
+		if (errno == EFBIG)
+			aj_fail(err, AJ_EXIT_USAGE, "files", 0, "`%.200s` is larger than %d MiB", path, FILE_BYTES >> 20);
+		else
+			aj_fail(err, AJ_EXIT_USAGE, "files", errno, "read `%.200s`", path);
 		free(data);
 		return -1;
 	}
 	*ret_data = data;
-	*ret_bytes = (size_t)st.st_size;
+	*ret_bytes = (size_t)bytes;
 	return 0;
 }
 
@@ -42,6 +70,8 @@ static json_t *one_file(const struct agentjail_file *f, struct aj_error *err)
 	size_t bytes = f->bytes;
 	if (!f->name || !f->data == !f->path)
 		aj_fail(err, AJ_EXIT_USAGE, "files", 0, "a file has a name, and either data or a path");
+	else if (bytes > AJ_LIB_BYTES_MAX)
+		aj_fail(err, AJ_EXIT_USAGE, "files", 0, "`%.200s`: %zu is no number of bytes", f->name, bytes);
 	else if (!f->path || read_host(f->path, &host, &bytes, err) == 0) {
 		json_t *file = json_pack("{s:s, s:o}", "name", f->name, "data", aj_json_base64(host ? host : f->data, bytes));
 		if (!file)
@@ -54,6 +84,8 @@ static json_t *one_file(const struct agentjail_file *f, struct aj_error *err)
 
 int aj_lib_files(const struct agentjail_file *files, size_t count, json_t **ret, struct aj_error *err)
 {
+	if (count && !files)
+		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "no files are given, and their number is %zu", count);
 	json_t *all = count ? json_array() : NULL;
 	for (size_t i = 0; i < count && !err->exit_code; i++) {
 		json_t *file = one_file(&files[i], err);

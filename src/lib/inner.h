@@ -102,6 +102,8 @@ void aj_lib_run_finish(agentjail_session *session, agentjail_result *result, con
 /* agentjail_interrupt() was called. */
 void aj_lib_session_interrupted(agentjail_session *session);
 
+/* More is a mistake of the caller's, such as the -1 of a read() that failed; it must not be read. */
+#define AJ_LIB_BYTES_MAX (SIZE_MAX / 4)
 /* files.c: the caller's files as the session manager takes them, NULL for none. -1 with err. */
 int aj_lib_files(const struct agentjail_file *files, size_t count, json_t **ret, struct aj_error *err);
 

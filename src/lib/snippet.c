@@ -82,6 +82,8 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 	if (kind == GET && !t.code)
 		return aj_fail(err, AJ_EXIT_USAGE, "variables", 0, "no name is given");
 	size_t bytes = !t.code ? 0 : t.code_bytes ? t.code_bytes : strlen(t.code);
+	if (bytes > AJ_LIB_BYTES_MAX)
+		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "%zu is no number of bytes", bytes);
 	if (check_text(kind == GET ? "the name" : "the code", t.code, bytes, err) < 0 ||
 	    check_text("the standard input", t.stdin_text, t.stdin_text ? strlen(t.stdin_text) : 0, err) < 0 ||
 	    check_text("the id", t.id, t.id ? strlen(t.id) : 0, err) < 0 ||

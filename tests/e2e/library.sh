@@ -38,10 +38,10 @@ part host 18
 part leaks 14
 part owner 5
 if [ -z "$ROOT_TOO" ]; then
-	part errors 26
+	part errors 29
 	part tree 4
 	part audit 6
-	part files 22
+	part files 24
 	part tools 22
 	part late 14
 	part branch 18
