@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -819,6 +820,31 @@ static void part_loop(void)
 	agentjail_session_start(s[0], &slow, &err);
 	agentjail_session_close(s[0]); /* while it runs */
 	runs_to(s[1], "3", "3", "loop: one closed while it ran, and the others go on");
+	/* An edge-triggered loop, as the header describes it: with more output than one turn takes. */
+	int edges = epoll_create1(EPOLL_CLOEXEC), ends = 0, waits = 0;
+	struct epoll_event edge = { .events = EPOLLIN | EPOLLET };
+	struct pollfd left = { .fd = fd, .events = POLLIN };
+	check(edges >= 0 && epoll_ctl(edges, EPOLL_CTL_ADD, fd, &edge) == 0, "loop: an edge-triggered loop", strerror(errno));
+	struct agentjail_snippet wordy = S(.code = "for i in range(50): print('x' * 4000)");
+	for (int i = 1; i < MANY; i++)
+		agentjail_session_start(s[i], &wordy, &err);
+	for (int at_end = 0; !at_end && ends >= 0 && waits < 10000; waits++) {
+		ends = epoll_wait(edges, &edge, 1, agentjail_due_ms(h));
+		do
+			agentjail_turn(h, 0, &err);
+		while (poll(&left, 1, 0) == 1);
+		at_end = 1;
+		for (int i = 1; i < MANY; i++)
+			at_end &= !agentjail_session_busy(s[i]);
+	}
+	int whole = 0;
+	for (int i = 1; i < MANY; i++) {
+		agentjail_result *r = agentjail_session_take(s[i], &err);
+		whole += r && agentjail_result_status(r) == AGENTJAIL_OK;
+		agentjail_result_free(r);
+	}
+	check(whole == MANY - 1, "loop: it misses no event", "%d runs in %d waits", whole, waits);
+	close(edges);
 	agentjail_close(h);
 	/* A run that ends while a blocking call does the work of its handle: a program that polls afterwards would wait for ever. */
 	h = open_with(0);

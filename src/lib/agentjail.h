@@ -214,7 +214,8 @@ void agentjail_free(char *text);
 /* --- in the caller's event loop: none of these functions blocks, but agentjail_turn() for `wait_ms` --- */
 
 /* Descriptor to poll: readable when agentjail_turn() has work, and when a run has ended during a call that waited for something else. The
- * same for the handle's life. */
+ * same for the handle's life. For level-triggered polling: a turn may leave events, so an edge-triggered loop calls agentjail_turn() until
+ * the descriptor is not readable. */
 int agentjail_fd(const agentjail *handle);
 /* Milliseconds until agentjail_turn() is due for a deadline; -1: never. */
 int agentjail_due_ms(const agentjail *handle);

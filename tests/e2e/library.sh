@@ -45,7 +45,7 @@ if [ -z "$ROOT_TOO" ]; then
 	part tools 22
 	part late 14
 	part branch 18
-	part loop 20
+	part loop 22
 	part threads 6
 	part log 5
 	part copies 12
