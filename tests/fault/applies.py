@@ -114,15 +114,17 @@ def rounds():
         run_for(60, run)
         times.append(time.monotonic() - began)
         run.ask("discard")
-    hit = 0
-    for number in range(KILLS):
+    hit = number = 0
+    # The time of an undisturbed one was taken on a machine that may have been busier: where no kill was in the middle, earlier ones follow.
+    while number < KILLS or (not hit and number < 4 * KILLS):
         try:
-            hit += one(number, "overlay" if overlay and number % 3 == 0 else "copy", 1.1 * max(times))
+            hit += one(number, "overlay" if overlay and number % 3 == 0 else "copy", 1.1 * max(times) / (1 + number // KILLS))
         except Exception as e:
             check("kill %d of seed %d" % (number, SEED), False, repr(e))
             return
-    check("%d applies that were killed, %d between their first and their last step, lost nothing" % (KILLS, hit), True)
-    check("some were killed in the middle", hit > 0 or KILLS < 10, "none of %d" % KILLS)
+        number += 1
+    check("%d applies that were killed, %d between their first and their last step, lost nothing" % (number, hit), True)
+    check("some were killed in the middle", hit > 0 or KILLS < 10, "none of %d" % number)
 
 
 rng = random.Random(SEED)
