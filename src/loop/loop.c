@@ -33,12 +33,11 @@ struct aj_loop {
 	int batch_count;
 	int64_t busy_ns; /* processor time of busy parties in this turn */
 	struct aj_quotas quotas;
-	struct aj_quota *charged; /* quota of the running callback; NULL: none, or freed meanwhile */
-	int64_t processor_ns;     /* the thread's processor time at the last reading, from which the next callback is charged */
-	int64_t read_us;          /* wall clock at the last reading */
-	bool stale;               /* the last reading is too old to charge from: read the clocks first */
-	struct aj_timer refill;   /* set while a party is throttled */
-	int64_t host_us;          /* when the host program's first function of this turn began; INT64_MAX: none did */
+	struct aj_quota *charged;   /* quota of the running callback; NULL: none, or freed meanwhile */
+	struct aj_loop_clocks read; /* at the last reading, from which the next callback is charged */
+	bool stale;                 /* the last reading is too old to charge from: read the clocks first */
+	struct aj_timer refill;     /* set while a party is throttled */
+	int64_t host_us;            /* when the host program's first function of this turn began; INT64_MAX: none did */
 };
 
 static void on_refill(struct aj_timer *timer);
@@ -167,24 +166,23 @@ static void on_refill(struct aj_timer *timer)
 }
 
 /* Processor time is that of this thread: time in which the thread did not run is charged to no party. */
-static void read_clocks(struct aj_loop *loop)
+static struct aj_loop_clocks clocks_now(void)
 {
-	loop->processor_ns = aj_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	loop->read_us = aj_now_us();
+	return (struct aj_loop_clocks){ .processor_ns = aj_clock_ns(CLOCK_THREAD_CPUTIME_ID), .us = aj_now_us() };
 }
 
 /* Callbacks do not sleep: where wall time passed without processor time, the thread waited for a processor. */
 static void charge_callback(struct aj_loop *loop)
 {
-	int64_t before_ns = loop->processor_ns, before_us = loop->read_us;
-	read_clocks(loop);
-	int64_t used_ns = loop->processor_ns - before_ns, waited_us = loop->read_us - before_us - used_ns / NS_OF_US;
+	const struct aj_loop_clocks before = loop->read;
+	loop->read = clocks_now();
+	int64_t used_ns = loop->read.processor_ns - before.processor_ns, waited_us = loop->read.us - before.us - used_ns / NS_OF_US;
 	if (waited_us > 0)
 		aj_quota_waited(&loop->quotas, waited_us);
 	if (loop->charged && aj_quota_busy(loop->charged))
 		loop->busy_ns += used_ns;
-	if (loop->charged && aj_quota_charge(&loop->quotas, loop->charged, used_ns, loop->read_us) && !loop->refill.place)
-		aj_loop_set(loop, &loop->refill, loop->read_us + AJ_QUOTA_PERIOD_US);
+	if (loop->charged && aj_quota_charge(&loop->quotas, loop->charged, used_ns, loop->read.us) && !loop->refill.place)
+		aj_loop_set(loop, &loop->refill, loop->read.us + AJ_QUOTA_PERIOD_US);
 	loop->charged = NULL;
 }
 
@@ -271,8 +269,7 @@ static void call_back(struct aj_loop *loop, struct aj_io *io, uint32_t events)
 		pause_io(loop, io);
 	} else {
 		if (loop->stale)
-			read_clocks(loop);
-		loop->stale = false;
+			aj_loop_charge_from_now(loop);
 		loop->charged = io->quota;
 		io->fn(io, events);
 		charge_callback(loop);
@@ -306,20 +303,21 @@ static bool must_wait(const struct aj_loop *loop, const struct aj_io *io)
 
 void aj_loop_charge_from_now(struct aj_loop *loop)
 {
-	read_clocks(loop);
+	loop->read = clocks_now();
 	loop->stale = false;
 }
 
 struct aj_loop_clocks aj_loop_host_begins(void)
 {
-	return (struct aj_loop_clocks){ .processor_ns = aj_clock_ns(CLOCK_THREAD_CPUTIME_ID), .us = aj_now_us() };
+	return clocks_now();
 }
 
 /* The last reading is that from which the callback under way is charged. */
 void aj_loop_host_ends(struct aj_loop *loop, struct aj_loop_clocks begin)
 {
-	loop->processor_ns += aj_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin.processor_ns;
-	loop->read_us += aj_now_us() - begin.us;
+	const struct aj_loop_clocks now = clocks_now();
+	loop->read.processor_ns += now.processor_ns - begin.processor_ns;
+	loop->read.us += now.us - begin.us;
 	loop->host_us = begin.us < loop->host_us ? begin.us : loop->host_us;
 }
 

@@ -272,6 +272,15 @@ struct party {
 	bool greedy, leaves, for_host;
 };
 
+static void work_for_us(int64_t us)
+{
+	struct timespec begin, now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 < us);
+}
+
 /* It reads nothing, so it is ready for ever; a greedy one uses the thread up. */
 static void on_party(struct aj_io *io, uint32_t events)
 {
@@ -279,11 +288,7 @@ static void on_party(struct aj_io *io, uint32_t events)
 	(void)events;
 	p->calls++;
 	struct aj_loop_clocks host = aj_loop_host_begins();
-	struct timespec begin, now;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-	do
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	while (p->greedy && (now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < 2 * AJ_QUOTA_AHEAD_US * 1000);
+	work_for_us(p->greedy ? 2L * AJ_QUOTA_AHEAD_US : 0);
 	if (p->for_host)
 		aj_loop_host_ends(loop, host);
 	if (p->leaves) {
@@ -333,15 +338,6 @@ Test(loop, whoever_uses_it_up_rests_while_others_go_on)
 	go(&other);
 	while (aj_loop_next_us(loop) != INT64_MAX) /* no party is throttled any more: the timer ends by itself */
 		turn();
-}
-
-static void work_for_us(int64_t us)
-{
-	struct timespec begin, now;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-	do
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 < us);
 }
 
 /* With one party alone nothing would be throttled for a second. */

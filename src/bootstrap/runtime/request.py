@@ -55,7 +55,7 @@ HAS_CODE = 1
 FLAGS = {2: ("last", True), 4: ("lines", True), 8: ("keep_value", True), 16: ("value_of", "statement"), 32: ("handles", True),
          64: ("output", True), 128: ("vars", True)}
 FLAGS_END = 256
-PLAIN = {key: default for key, (_, default) in SNIPPET_KEYS.items()}  # beside its head; never changed
+PLAIN = {key: default for key, (_, default) in SNIPPET_KEYS.items()}  # what a request with code alone has; never changed
 UNKNOWN_KEY = (None, ...)
 # No variable has such a name; base/python_name.c has the same list. (A constant tuple: the start pays nothing for it.)
 KEYWORDS = ("False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
