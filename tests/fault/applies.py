@@ -1,11 +1,11 @@
 """Kills `agentjail changes apply` at random instants: nothing may be lost, and the next apply ends it or --abort takes it back.
-applies.sh runs it. KILLS=15: how many are killed; SEED: of the random numbers, which a failure names."""
-import os, random, shutil, subprocess, sys, tempfile, time
+applies.sh runs it; kill_rounds.py has KILLS and SEED."""
+import os, shutil, subprocess, sys, tempfile, time
 
-from client import AJ, FOLDER, check, done
+from client import AJ, FOLDER, done
+from kill_rounds import kill_rounds, rng
 from overlays import ENV, Run, can_overlay, place, tree
 
-KILLS, SEED = int(os.environ.get("KILLS", 15)), int(os.environ.get("SEED", time.time_ns() % 1000000))
 SCRIPT = r"""
 for i in 0 1 2 3 4 5 6 7 8 9; do echo new >m$i; rm g$i; echo new >d/m$i; rm d/g$i; mkdir n$i; echo new >n$i/f; ln -s f n$i/l; chmod 700 n$i; done
 chmod 755 mode; chmod 500 folder; rm -r tree; rm to-folder; mkdir to-folder; echo in >to-folder/in; rm -r to-file; echo f >to-file; ln -sf m2 link
@@ -114,20 +114,9 @@ def rounds():
         run_for(60, run)
         times.append(time.monotonic() - began)
         run.ask("discard")
-    hit = number = 0
-    # The time of an undisturbed one was taken on a machine that may have been busier: where no kill was in the middle, earlier ones follow.
-    while number < KILLS or (not hit and number < 4 * KILLS):
-        try:
-            hit += one(number, "overlay" if overlay and number % 3 == 0 else "copy", 1.1 * max(times) / (1 + number // KILLS))
-        except Exception as e:
-            check("kill %d of seed %d" % (number, SEED), False, repr(e))
-            return
-        number += 1
-    check("%d applies that were killed, %d between their first and their last step, lost nothing" % (number, hit), True)
-    check("some were killed in the middle", hit > 0 or KILLS < 10, "none of %d" % number)
+    kill_rounds(one, max(times), overlay, "applies", "lost nothing")
 
 
-rng = random.Random(SEED)
 # In memory, where an fsync(2) costs nothing: kills, unlike a loss of power, take no written byte back.
 folder = tempfile.mkdtemp(dir="/dev/shm") if os.access("/dev/shm", os.W_OK) else None
 try:

@@ -1,12 +1,12 @@
 """Kills `agentjail changes apply` at random instants while it changes the main repository of a linked worktree: afterwards the next apply ends
 it or --abort takes it back, all references and the index are the old ones or the new ones, and git fsck finds nothing.
-applies.sh runs it. KILLS=15: how many are killed; SEED: of the random numbers, which a failure names."""
-import os, random, shutil, subprocess, tempfile, time
+applies.sh runs it; kill_rounds.py has KILLS and SEED."""
+import os, shutil, subprocess, tempfile, time
 
-from client import AJ, FOLDER, check, done
+from client import AJ, FOLDER, done
+from kill_rounds import kill_rounds, rng
 from overlays import tree
 
-KILLS, SEED = int(os.environ.get("KILLS", 15)), int(os.environ.get("SEED", time.time_ns() % 1000000))
 PERSON = {"GIT_%s_%s" % (role, what): "x@x" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 TOLD = "git for-each-ref --format='%(refname) %(objectname)'; git rev-parse HEAD; git symbolic-ref -q HEAD; git ls-files -s; git reflog --format=%H; git stash list --format=%H"
 SCRIPT = """
@@ -126,16 +126,7 @@ def rounds():
         assert r.told() == r.new
         r.is_sound()
         r.remove()
-    hit = number = 0
-    while number < KILLS or (not hit and number < 4 * KILLS):  # see applies.py
-        try:
-            hit += one(number + 3, "overlay" if OVERLAY and number % 3 == 0 else "copy", 1.1 * max(times) / (1 + number // KILLS))
-        except Exception as e:
-            check("kill %d of seed %d" % (number, SEED), False, repr(e))
-            return
-        number += 1
-    check("%d applies to a main repository that were killed, %d between their first and their last step, left it whole" % (number, hit), True)
-    check("some were killed in the middle", hit > 0 or KILLS < 10, "none of %d" % number)
+    kill_rounds(lambda number, *how: one(number + 3, *how), max(times), OVERLAY, "applies to a main repository", "left it whole")
 
 
 def can_overlay():
@@ -150,7 +141,6 @@ def can_overlay():
     return True
 
 
-rng = random.Random(SEED)
 TOP = tempfile.mkdtemp(dir=FOLDER)
 ENV = dict(os.environ, XDG_STATE_HOME=TOP + "/state", LC_ALL="C", GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1", GIT_OPTIONAL_LOCKS="0", **PERSON)
 try:
