@@ -21,7 +21,7 @@
 /* File systems stamp a change with a clock that stands still for a tick: a change after the run's start can seem that much older. */
 enum { TICK_NS = 10000000 };
 
-static const char gone[] = "the host has removed it since", changed[] = "the host has changed it since the run began",
+static const char gone_since[] = "the host has removed it since", changed[] = "the host has changed it since the run began",
 		  unreadable[] = "it cannot be read", elsewhere[] = "another file system is mounted there";
 
 bool aj_changed_since(const struct aj_change_state *s, const char *path, const struct stat *st)
@@ -48,6 +48,20 @@ static bool copied_up(const struct aj_walk *w, const struct aj_pair *p)
 	if (w->s->record.copy)
 		return find_copied(w, &copied);
 	return aj_upper_was_copied_up(p->view, p->name, p->is.st_mode, !w->s->running);
+}
+
+/* Has the host removed the entry, which the view has and the workspace lacks, since the run began? A file that the run renamed or linked was
+ * copied up as well, under another name: its folder on the host has lost no entry since then, or that name is still there. */
+static bool removed_since(struct aj_walk *w, const struct aj_pair *p)
+{
+	struct stat folder;
+	if (!copied_up(w, p))
+		return false;
+	if (w->s->record.copy || S_ISDIR(p->is.st_mode))
+		return true;
+	if (p->work < 0 ? !w->gone : fstat(p->work, &folder) == 0 && aj_node_ctime_ns(&folder) <= w->s->record.started_ns - TICK_NS)
+		return false;
+	return !aj_origins_has(&w->origins, w->top, &p->is);
 }
 
 /* `marked`: the folder may hold whiteouts that are files with an attribute. */
@@ -242,7 +256,6 @@ static int walk_into(struct aj_walk *w, const struct aj_pair *p, bool in_view, b
 	int result = walk_folder(w, view, work, merged);
 	w->depth--;
 	w->hidden = hidden;
-	w->hidden = hidden;
 	if (view >= 0)
 		aj_node_restore(view, p->is.st_mode);
 	return result;
@@ -255,7 +268,8 @@ static int note_one(void *arg, const struct aj_change *c)
 	return 0;
 }
 
-/* In a copy: has the run left the entry as it was copied? The time of change says so, which no jail sets. */
+/* In a copy: has the run left the entry as it was copied? The time of change says so, which no jail sets; a file that came here with its
+ * folder, which the run renamed, keeps that time, and is another one than the list says. */
 static bool untouched(struct aj_walk *w, const struct aj_pair *p)
 {
 	struct aj_base_entry copied;
@@ -268,7 +282,8 @@ static bool untouched(struct aj_walk *w, const struct aj_pair *p)
 	if (!p->is.st_mode) /* the host has made it since, in a folder that the view has as well */
 		return p->view >= 0 && !find_copied(w, &copied);
 	if (!S_ISDIR(p->is.st_mode))
-		return aj_node_ctime_ns(&p->is) < w->s->record.started_ns - TICK_NS;
+		return aj_node_ctime_ns(&p->is) < w->s->record.started_ns - TICK_NS && find_copied(w, &copied) &&
+		       copied.bytes == (uint64_t)p->is.st_size && copied.mtime_ns == aj_node_mtime_ns(&p->is);
 	if (p->was.st_mode || !find_copied(w, &copied))
 		return false;
 	w->each = note_one; /* the host has removed the folder: is there anything in it that it could not know? */
@@ -307,19 +322,24 @@ int aj_walk_entry(struct aj_walk *w, const struct aj_pair *p)
 			return tell(w, p, AJ_CHANGE_MODIFIED, NULL, why);
 		return result < 0 || !mode_changed(w, p) ? result : tell(w, p, AJ_CHANGE_MODE, since(w, p), NULL);
 	}
-	const char *conflict = p->was.st_mode ? since(w, p) : copied_up(w, p) ? gone : NULL;
+	const char *conflict = p->was.st_mode ? since(w, p) : removed_since(w, p) ? gone_since : NULL;
 	if (!folder_now && p->was.st_mode && ((p->is.st_mode ^ p->was.st_mode) & S_IFMT) == 0 && !never(p))
 		return tell_file(w, p);
 	result = tell(w, p, p->was.st_mode ? AJ_CHANGE_TYPE : AJ_CHANGE_ADDED, conflict, NULL);
 	if (result < 0 || !folder_now)
 		return result;
+	bool gone_above = w->gone;
+	w->gone |= !p->was.st_mode && conflict;
 	result = walk_into(w, p, true, false, &why);
+	w->gone = gone_above;
 	return result > 0 ? tell(w, p, AJ_CHANGE_MODIFIED, NULL, why) : result;
 }
 
 int aj_walk_top(struct aj_walk *w, int view, int work)
 {
 	w->hidden = !shows_through(w->s, view);
+	w->top = work;
+	aj_origins_free(&w->origins);
 	return walk_folder(w, view, work, !w->hidden);
 }
 
@@ -332,6 +352,7 @@ int aj_changes_walk(struct aj_change_state *state, aj_change_fn *each, void *arg
 	int result = aj_walk_top(w, state->view, state->workspace);
 	if (result >= 0 && state->repository_view >= 0)
 		result = aj_walk_main(w);
+	aj_origins_free(&w->origins);
 	free(w);
 	return result < 0 ? -1 : 0;
 }

@@ -41,12 +41,11 @@ bool aj_base_line(const char *line, size_t bytes, struct aj_base_entry *ret, cha
 {
 	struct aj_base_entry e = { 0 };
 	const char *at = line + 2, *end = line + bytes;
-	uint64_t mode, ignored;
-	int64_t mtime_ns;
+	uint64_t mode;
 	if (bytes < 2 || line[0] == '\0' || !strchr("fdl", line[0]) || line[1] != ' ' || memchr(line, '\0', bytes))
 		return false;
-	if (!aj_take_number(&at, end, 8, 07777777, &mode) || !aj_take_number(&at, end, 10, UINT64_MAX, &ignored) ||
-	    !aj_take_signed(&at, end, &mtime_ns) || !aj_take_signed(&at, end, &e.ctime_ns) ||
+	if (!aj_take_number(&at, end, 8, 07777777, &mode) || !aj_take_number(&at, end, 10, UINT64_MAX, &e.bytes) ||
+	    !aj_take_signed(&at, end, &e.mtime_ns) || !aj_take_signed(&at, end, &e.ctime_ns) ||
 	    !aj_take_number(&at, end, 10, UINT64_MAX, &e.ino) || at == end)
 		return false;
 	e.type = line[0];

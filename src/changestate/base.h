@@ -11,7 +11,8 @@
 struct aj_base_entry {
 	char type;
 	unsigned mode;
-	int64_t ctime_ns;
+	uint64_t bytes;
+	int64_t mtime_ns, ctime_ns;
 	uint64_t ino;
 };
 

@@ -101,6 +101,52 @@ def owners_stay():
          [(40001, 40002), (40001, 40001)] + [(40003, 40004)] * 3)
 
 
+RENAMES = """
+mv a b; mkdir moved; mv d/x moved/x; mv e moved/e; ln h h2; mkdir z; cp -l k z/k; echo 2 >z/k; mv log log.1; echo new >log; cp -pl p p.orig; echo 2 >p.new; mv p.new p
+mv one two; mv two three; mv swap s; mv pair swap; mv s pair
+mv f1 f; mv f2 f1; mv f f2
+"""
+RENAMED = {"a": "1\n", "d/x": "x\n", "e/y": "y\n", "h": "h\n", "k": "1\n", "log": "old\n", "p": "1\n", "one": "1\n", "swap": "s\n", "pair": "p\n", "f1/x": "one\n", "f1/z": "1\n", "f2/x": "two\n", "mine": "1\n", "ours": "1\n"}
+
+
+def renames(mode):
+    """Names that files of the workspace got are new, also where the host has changed something else beside them."""
+    for busy in (False, True):
+        run = Run(put(RENAMED), RENAMES + "echo 2 >mine; echo 2 >ours", mode=mode)
+        if busy:
+            run.write("beside", "host\n")
+            run.write("d/beside", "host\n")
+            os.unlink(run.path("mine"))
+        same({p: r["conflict"] for p, r in run.rows().items() if r["conflict"]}, {"mine": "the host has removed it since"} if busy else {})
+        if busy:
+            run.ask("apply", "ours")  # is no doing of the host's
+            run.ask("discard", "mine")
+        run.ask("apply")
+        want = Run(put(RENAMED), "true", name="want")
+        subprocess.run(["sh", "-e"], cwd=want.workspace, input=(RENAMES + "echo 2 >ours").encode(), check=True)
+        same(*({p: e for p, e in tree(r.workspace).items() if not p.endswith((b"mine", b"beside"))} for r in (run, want)))
+        same(run.kinds(), {})
+
+
+@test
+def renames_in_an_overlay():
+    renames("overlay")
+
+
+@test
+def renames_in_a_copy():
+    renames("copy")
+
+
+@test
+def a_folder_that_the_host_removed():
+    run = Run(put({"d/a": "1\n", "d/b": "1\n", "x": "1\n"}), "echo 2 >d/a; mv x d/x")
+    shutil.rmtree(run.path("d"))
+    same({p: r["conflict"] for p, r in run.rows().items()},
+         {"d": "the host has removed it since", "d/a": "the host has removed it since", "d/x": None, "x": None})
+    run.ask("discard")
+
+
 @test
 def nothing_is_no_change():
     run = Run(put({"a": "1", "d/b": "2"}), "touch a; chmod 600 d/b; chmod 644 d/b; touch d/x; rm d/x; echo 1 >z; rm z")
