@@ -72,6 +72,12 @@ static const char *git_mode(mode_t mode)
 	return S_ISLNK(mode) ? "120000" : mode & S_IXUSR ? "100755" : "100644";
 }
 
+/* Those that a file, or a folder, has by a patch and the usual umask. */
+static bool is_git_mode(mode_t mode)
+{
+	return (mode & 0777) == (S_ISDIR(mode) || mode & S_IXUSR ? 0755 : 0644);
+}
+
 static void put_head(const struct part *p)
 {
 	put_text(p, "diff --git ");
@@ -279,6 +285,22 @@ static int put_changed(const struct part *p, const struct side *was, const struc
 	return put_hunks(p, was, is);
 }
 
+/* A line for permissions that no head tells. git and patch skip it. */
+static void put_permissions(const struct part *p, const struct aj_change *c, bool binary)
+{
+	char line[48];
+	mode_t is = c->is.st_mode, was = ((is ^ c->was.st_mode) & S_IFMT) == 0 ? c->was.st_mode : 0;
+	bool headed = S_ISREG(is) && !binary, usual = is_git_mode(is);
+	if (!is || S_ISLNK(is) || (was && ((is ^ was) & 0777) == 0))
+		return;
+	if (usual && (was ? headed && is_git_mode(was) : headed || (is & 0777) != 0755 || S_ISDIR(is)))
+		return;
+	put_text(p, "Permissions of ");
+	put_name(p, "b/");
+	snprintf(line, sizeof line, was ? " are %03o, were %03o\n" : " are %03o\n", (unsigned)is & 0777, (unsigned)was & 0777);
+	put_text(p, line);
+}
+
 int aj_patch(struct aj_change_state *state, const struct aj_change *c, aj_patch_fn *each, void *arg, struct aj_error *err)
 {
 	struct part *p = calloc(1, sizeof *p);
@@ -295,6 +317,8 @@ int aj_patch(struct aj_change_state *state, const struct aj_change *c, aj_patch_
 		result = put_changed(p, &was, &is, c->kind != AJ_CHANGE_MODE);
 	else if (result == 0)
 		result = put_one(p, &was, false) < 0 ? -1 : put_one(p, &is, true);
+	if (result == 0)
+		put_permissions(p, c, c->kind != AJ_CHANGE_MODE && (was.binary || is.binary));
 	aj_close(&was.fd);
 	aj_close(&is.fd);
 	free(p);

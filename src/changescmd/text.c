@@ -97,20 +97,34 @@ static void print_size(const struct aj_change *c, FILE *out)
 		fprintf(out, " (%+" PRId64 ")", (int64_t)c->is.st_size - (int64_t)c->was.st_size);
 }
 
+/* Permissions that the change brings: other ones than before, or of a new file or folder others than the usual. */
+static void print_mode(const struct aj_change *c, FILE *out)
+{
+	mode_t is = c->is.st_mode, was = ((is ^ c->was.st_mode) & S_IFMT) == 0 ? c->was.st_mode : 0;
+	if (!is || S_ISLNK(is) || ((is ^ (was ? was : S_ISDIR(is) ? 0755 : 0644)) & 0777) == 0)
+		return;
+	if (was)
+		fprintf(out, "  mode %03o -> %03o", (unsigned)was & 0777, (unsigned)is & 0777);
+	else
+		fprintf(out, "  mode %03o", (unsigned)is & 0777);
+}
+
 void aj_change_print(const struct aj_change *c, FILE *out)
 {
 	static const char letters[AJ_CHANGE_KINDS] = { 'A', 'M', 'D', 'T', 'm' };
 	fprintf(out, "%c  ", letters[c->kind]);
 	aj_path_print(c->path, out);
-	fputs(S_ISDIR(c->is.st_mode ? c->is.st_mode : c->was.st_mode) ? "/  " : "  ", out);
-	if (c->kind == AJ_CHANGE_MODE)
-		fprintf(out, "mode %03o -> %03o", (unsigned)c->was.st_mode & 0777, (unsigned)c->is.st_mode & 0777);
-	else if (c->kind == AJ_CHANGE_TYPE)
-		fprintf(out, "%s -> %s", type_name(c->was.st_mode), type_name(c->is.st_mode));
-	else if (S_ISREG(c->is.st_mode))
+	if (S_ISDIR(c->is.st_mode ? c->is.st_mode : c->was.st_mode))
+		fputc('/', out);
+	if (c->kind == AJ_CHANGE_TYPE) {
+		fprintf(out, "  %s -> %s", type_name(c->was.st_mode), type_name(c->is.st_mode));
+	} else if (S_ISREG(c->is.st_mode) && c->kind != AJ_CHANGE_MODE) {
+		fputs("  ", out);
 		print_size(c, out);
-	else if (c->is.st_mode && !S_ISDIR(c->is.st_mode))
-		fputs(type_name(c->is.st_mode), out);
+	} else if (c->is.st_mode && !S_ISDIR(c->is.st_mode) && c->kind != AJ_CHANGE_MODE) {
+		fprintf(out, "  %s", type_name(c->is.st_mode));
+	}
+	print_mode(c, out);
 	if (c->conflict)
 		fprintf(out, "  CONFLICT: %s", c->conflict);
 	if (c->note)

@@ -344,6 +344,29 @@ printf '1\\n2' >new; : >new-empty; printf '\\0\\2' >bin; echo 1 >"$(printf 'q"\\
 
 
 @test
+def permissions():
+    files = {"both": "1\n", "mode": "1\n", "open": "1\n", "bin": "\0\1", "plain": "1\n", "d/": "", "was-x": "1\n"}
+    run = Run(put(files), """chmod 755 both bin; echo 2 >both; chmod 600 mode; echo 2 >open; chmod 666 open; printf '\\0\\2' >bin; echo 2 >plain; chmod 777 d
+echo 1 >new; chmod 777 new; echo 1 >usual; echo 1 >tool; chmod 755 tool; mkdir e usual.d; chmod 700 e; ln -s new l; rm was-x; mkdir was-x; chmod 711 was-x""")
+    text = run.ask("show").stdout.decode()
+    for line in ("M  both  2 bytes (+0)  mode 644 -> 755", "m  mode  mode 644 -> 600", "M  open  2 bytes (+0)  mode 644 -> 666", "M  bin  2 bytes (+0)  mode 644 -> 755",
+                 "M  plain  2 bytes (+0)", "m  d/  mode 755 -> 777", "A  new  2 bytes  mode 777", "A  usual  2 bytes", "A  tool  2 bytes  mode 755", "A  e/  mode 700", "A  usual.d/",
+                 "A  l  link", "T  was-x/  file -> folder  mode 711"):
+        assert "\n" + line + "\n" in text, (line, text)
+    patch = run.ask("diff").stdout.decode()
+    same([line for line in patch.splitlines() if line.startswith("Permissions")],
+         ["Permissions of b/bin are 755, were 644", "Permissions of b/d are 777, were 755", "Permissions of b/e are 700", "Permissions of b/mode are 600, were 644",
+          "Permissions of b/new are 777", "Permissions of b/open are 666, were 644", "Permissions of b/was-x are 711"])
+    assert "old mode 100644\nnew mode 100755\n--- a/both" in patch and "new file mode 100755\n--- /dev/null\n+++ b/tool" in patch, patch
+    if shutil.which("git"):
+        plain = FOLDER + "/permissions"
+        os.mkdir(plain)
+        put(files)(plain)
+        subprocess.run(["git", "apply", "--exclude=bin", "-"], cwd=plain, input=patch.encode(), check=True, env=dict(ENV, GIT_CEILING_DIRECTORIES=FOLDER))
+        same(os.stat(plain + "/tool").st_mode & 0o777, 0o755)
+
+
+@test
 def patches_without_held_changes():
     run = Run(put({"a": "1\n", "sub/.envrc": "1\n"}), "echo 2 >a; echo 2 >sub/.envrc; echo 1 >.envrc; mkdir .vscode; echo 1 >.vscode/tasks.json; ln -s /etc z; mkfifo f")
     done = run.ask("diff")
