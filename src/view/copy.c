@@ -40,6 +40,8 @@ struct copy {
 	uint64_t files_max, bytes_max;
 	int64_t deadline_us, told_us;
 	dev_t dev;
+	uid_t owner; /* of the workspace, and its group */
+	gid_t group;
 	size_t looked;
 	char path[PATH_MAX]; /* of the entry, below the workspace */
 	size_t path_bytes;
@@ -71,6 +73,13 @@ static void skip_entry(struct copy *c)
 {
 	if (c->done->skipped_count++ < AJ_COPY_SKIPPED_MAX)
 		*AJ_PUSH(c->arena, &c->done->skipped) = aj_strdup(c->arena, c->path);
+}
+
+/* May the workspace's owner use these rights, of those that files have for others? Whoever copies for another id may open more files. */
+static bool owner_may(const struct copy *c, const struct stat *st, mode_t rights)
+{
+	unsigned by = st->st_uid == c->owner ? 6 : st->st_gid == c->group ? 3 : 0;
+	return !c->job->give || (st->st_mode >> by & rights) == rights;
 }
 
 /* --- the list --- */
@@ -175,7 +184,7 @@ static int copy_file(struct copy *c, int from_dir, int to_dir, const char *name)
 	}
 	if (from < 0 || fstat(from, &st) < 0)
 		return fail(c, errno, "open");
-	if (!S_ISREG(st.st_mode)) {
+	if (!S_ISREG(st.st_mode) || !owner_may(c, &st, S_IROTH)) {
 		skip_entry(c);
 		return 0;
 	}
@@ -220,13 +229,16 @@ static int copy_folder(struct copy *c, int from_dir, int to_dir, const char *nam
 		return refuse(c, "its folders are nested too deep");
 	cleanup_fd int from = aj_beneath_open_here(from_dir, name, O_RDONLY | O_DIRECTORY);
 	if (from < 0 && (errno == EACCES || errno == ENOENT || errno == ELOOP || errno == ENOTDIR || errno == EXDEV)) {
-		/* A closed folder is shown empty. */
 		if (errno != ENOENT)
 			skip_entry(c);
 		return 0;
 	}
 	if (from < 0 || fstat(from, &st) < 0)
 		return fail(c, errno, "open the folder");
+	if (!owner_may(c, &st, S_IROTH | S_IXOTH)) {
+		skip_entry(c);
+		return 0;
+	}
 	if (mkdirat(to_dir, name, 0700) < 0)
 		return fail(c, errno, "copy the folder");
 	cleanup_fd int to = aj_beneath_open_here(to_dir, name, O_RDONLY | O_DIRECTORY);
@@ -308,6 +320,8 @@ int aj_copy_workspace(const struct aj_copy_job *job, struct aj_arena *arena, str
 		fail(c, errno, "examine");
 	} else {
 		c->dev = st.st_dev;
+		c->owner = st.st_uid;
+		c->group = st.st_gid;
 		if (copy_entries(c, job->from, job->to, 0) == 0 && flush_list(c, 0) == 0 && keep_limits(c) == 0 &&
 		    (give_away(c, job->to) < 0 || fchmod(job->to, st.st_mode & MODE) < 0))
 			fail(c, errno, "copy the mode of");

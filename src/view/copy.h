@@ -27,7 +27,8 @@ struct aj_copy_job {
 	const char *name; /* for messages; NULL: the workspace */
 	int to;           /* an empty folder that gets the copy */
 	int list;         /* an empty file that gets the list */
-	bool give;        /* all of the copy belongs to `uid` and `gid` */
+	/* All of the copy belongs to `uid` and `gid`. It holds what the owner of `from` may read, in whose place they are, as in an overlay. */
+	bool give;
 	uid_t uid;
 	gid_t gid;
 	uint64_t files_max, bytes_max, time_max_ms; /* 0: the limits of this file */

@@ -72,7 +72,8 @@ void aj_view_skipped_text(const struct aj_copied *copied, const char *name, char
 {
 	size_t used = list_paths(copied->skipped.items, copied->skipped.count, copied->skipped_count, false, out, out_bytes);
 	snprintf(out + used, out_bytes - used,
-	         ": not in the copy of %s, because each is a FIFO, a socket, a device or a mount, or closed to you", name);
+	         ": not in the copy of %s, because each is a FIFO, a socket, a device or a mount, or closed to you or the folder's owner",
+	         name);
 }
 
 /* --- mounts --- */

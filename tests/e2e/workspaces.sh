@@ -162,6 +162,48 @@ if [ "$(id -u)" = 0 ]; then
 	is "overlay: changed files belong to the folder's owner" "4242 4242" "$(stat -c '%u %g' "$kept/$(newest)/upper/one")"
 	discard
 fi
+
+# --- which files a jail may read: what the folder's owner may, in whose place it is, or its own id where the folder itself is bound ---
+owners() { # PATH OWNER GROUP MODE: as root alone
+	[ -d "$ws/$1" ] || echo "$1" >"$ws/$1"
+	[ "$(id -u)" != 0 ] || chown "$2:$3" "$ws/$1"
+	chmod "$4" "$ws/$1"
+}
+rm -rf "$ws"
+mkdir -p "$ws/own.d" "$ws/closed.d" "$ws/names.d"
+for name in own.d/f closed.d/f names.d/f; do echo $name >"$ws/$name"; done
+if [ "$(id -u)" = 0 ]; then
+	closed_to="0:0 4242:4242" folder_owner=4141
+else
+	closed_to=$(id -u):$(id -g) folder_owner=$(id -u)
+fi
+owners own $folder_owner $folder_owner 600
+owners own.d $folder_owner $folder_owner 700
+owners own.d/f $folder_owner $folder_owner 600
+expected="own own.d/f"
+if [ "$(id -u)" = 0 ]; then
+	owners group 4242 $folder_owner 640
+	owners group-closed 4242 $folder_owner 604
+	owners open 0 0 604
+	owners own-closed $folder_owner $folder_owner 044
+	chown $folder_owner:$folder_owner "$ws"
+	expected="group open own own.d/f"
+fi
+chmod 755 "$ws"
+for ids in $closed_to; do
+	mode=$([ "$(id -u)" = 0 ] && echo 700 || echo 0)
+	for name in closed-${ids%:*} closed.d names.d; do owners $name "${ids%:*}" "${ids#*:}" $mode; done
+	[ "$(id -u)" != 0 ] || chmod 704 "$ws/names.d"
+	for mode in ro overlay copy rw; do
+		run "files that others alone may read, of ${ids%:*}: out of reach" 0 '' $mode -- sh -c 'for f in * */*; do [ ! -f "$f" ] || cat "$f" 2>/dev/null; done; true'
+		case $mode in overlay | copy) is "$mode: and all others are read" "$expected" "$(grep -v '^agentjail' "$T/out" | sort | tr '\n' ' ' | sed 's/ $//')" ;; esac
+		silent "$mode: none of them" '^(closed|names)'
+	done
+	run "what is left out is said" 0 '`closed' copy -- true
+	chmod 755 "$ws/closed.d" "$ws/names.d"
+done
+discard
+
 if [ -n "$apart" ] && [ "$(id -u)" = 0 ]; then # mounts are made
 	mkdir "$ws/mounted" "$T/full" "$T/plain"
 	mount -t tmpfs -o size=300k none "$T/full"
