@@ -168,7 +168,7 @@ _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 	--id) echo text ;;
 	--json-fd) echo text ;;
 	--network) echo 'words none loopback allow host' ;;
-	--allow-host) echo text ;;
+	--allow-host) echo files ;;
 	--network-ask-command) echo text ;;
 	--network-ask-fd) echo text ;;
 	--network-ask-timeout) echo text ;;

@@ -95,7 +95,7 @@ complete -c agentjail -n '__agentjail_in run' -l json-fd -x -d 'write that objec
 complete -c agentjail -n '__agentjail_in run' -l report -rF -d 'write what happened to this file when the run has ended: FILE.json is the whole result, FILE.md is for people'
 complete -c agentjail -n '__agentjail_in run' -l rootfs -xa '(__fish_complete_directories)' -d 'the Python tree to use, under a policy that shows one; see `agentjail rootfs`'
 complete -c agentjail -n '__agentjail_in run' -l network -xa 'none loopback allow host' -d 'none (default), loopback, allow (by the policy'\''s list) or host'
-complete -c agentjail -n '__agentjail_in run' -l allow-host -x -d 'connect to this host too, and by --network allow to no other one: a name, `*.name`, or an address (repeatable)'
+complete -c agentjail -n '__agentjail_in run' -l allow-host -rF -d 'connect to this host too, and by --network allow to no other one: a name, `*.name`, or an address, with port 443 where none is written; `host:PORT` is this port of the host'\''s own 127.0.0.1 and ::1 (repeatable)'
 complete -c agentjail -n '__agentjail_in run' -l network-ask -d 'ask at our terminal about each name that the list lacks, before it is connected to'
 complete -c agentjail -n '__agentjail_in run' -l network-ask-command -x -d 'ask this command of the shell about each name that the list lacks: a line of JSON on its standard input, one on its output; see docs/network.md'
 complete -c agentjail -n '__agentjail_in run' -l network-ask-fd -x -d 'ask by the same lines on this inherited socket'

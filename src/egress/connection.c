@@ -235,14 +235,17 @@ void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, c
 	c->in.undelayed = true; /* the listener has it */
 	c->out.back = &c->in;
 	c->in.back = &c->out;
-	c->out.gate = name ? aj_first_bytes : NULL;
+	c->to_loopback = name && aj_host_is_loopback_name(name->text);
+	/* Of the loopback an item names the address and the port, as one that is an address does: no other server is meant by other words. */
+	const bool judged = name && !c->to_loopback;
+	c->out.gate = judged ? aj_first_bytes : NULL;
 	if ((c->next = relay->connections))
 		c->next->at = &c->next;
 	relay->connections = c;
 	relay->connection_count++;
 	if (name)
 		name->connections++;
-	const bool awaited = name && aj_first_bytes_awaited(port);
+	const bool awaited = judged && aj_first_bytes_awaited(port);
 	if (awaited)
 		aj_loop_set(relay->loop, &c->timer, c->opened_us + FIRST_US);
 	aj_flow_pump(&c->out); /* the first bytes are often there already */

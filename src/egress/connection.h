@@ -17,10 +17,11 @@ struct aj_connection {
 	uint16_t port;
 	enum aj_first first;
 	enum aj_upstream upstream;
+	bool to_loopback;          /* of the host: to it alone, through no proxy */
 	bool reached;              /* there was a connection to `address` */
 	struct aj_resolved target; /* of a connection by address */
-	struct aj_name *via; /* the name to whose addresses the connection is made: `name`, or the proxy's; NULL: `target` */
-	unsigned tried;      /* addresses of it */
+	struct aj_name *via; /* the name to whose addresses the connection is made: `name`, the proxy's, the host's loopback; NULL: `target` */
+	unsigned tried;              /* addresses of it */
 	struct aj_attempt *attempts; /* at them, while none has answered; egress/upstream.c */
 	char *answer;                /* of the proxy, so far */
 	size_t answer_bytes;

@@ -62,8 +62,9 @@ static int restrict_files_and_ports(const struct aj_rules *rules, uint16_t proxy
 	ports[port_count++] = NAME_SERVER_PORT;
 	if (proxy_port)
 		ports[port_count++] = proxy_port;
-	for (size_t i = 0; i < rules->count && !proxy_port; i++)
-		ports[port_count++] = rules->items[i].port;
+	for (size_t i = 0; i < rules->count; i++)
+		if (!proxy_port || rules->items[i].kind == AJ_HOST_LOOPBACK)
+			ports[port_count++] = rules->items[i].port;
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
 	int r = aj_landlock_relay(abi > 0 ? (int)abi : 0, folders, folder_count, any_port && !proxy_port ? NULL : ports, port_count, err);
 	free(ports);

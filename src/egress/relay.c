@@ -67,6 +67,11 @@ struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_policy *poli
 		relay->last_report = &relay->first_report;
 		relay->connections_max = connections_max(relay);
 		aj_proxy_parse(&relay->proxy, policy); /* it was parsed for the walls */
+		relay->loopback = (struct aj_name){ .state = AJ_RESOLVED,
+			                            .until_us = INT64_MAX,
+			                            .count = 2,
+			                            .addresses = { { AF_INET, { 127, 0, 0, 1 }, "loopback", false },
+			                                           { AF_INET6, { [15] = 1 }, "loopback", false } } };
 		relay->names = aj_names_new(AJ_NAMES_FIRST, AJ_NAMES_REFUSED, AJ_NAMES_MAX, AJ_NAMES_HELD_US);
 		relay->refused = aj_names_new(AJ_NAMES_REFUSED, AJ_NAMES_ADDRESSES, AJ_NAMES_REFUSED_MAX, 0);
 		relay->turned_away = aj_turned_away_new(relay);

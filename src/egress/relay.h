@@ -26,6 +26,7 @@ struct aj_relay {
 	const struct aj_policy *policy; /* its caps */
 	struct aj_rules rules;          /* its list */
 	struct aj_proxy proxy;
+	struct aj_name loopback; /* the host's: resolved for good, in no table */
 	struct aj_egress_sockets sockets;
 	/* The supervisor: at its end of file the relay ends. */
 	struct aj_io supervisor;

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "policy/bind.h"
+#include "policy/hosts.h"
 #include "policy/publish.h"
 
 static const char *set_json(struct aj_options *o, const char *v)
@@ -208,9 +209,13 @@ static const char *add_bind(struct aj_options *o, const char *v)
 	return wrong ? wrong : push_setting(o, "--bind", "filesystem.binds", v, true);
 }
 
-/* Beside the policy's hosts, where there are some. */
+/* Beside the policy's hosts, where there are some. A host without a port is one for HTTPS; of the host's loopback each port is written out. */
 static const char *add_host(struct aj_options *o, const char *v)
 {
+	struct aj_host_rule rule;
+	const char *with_port = aj_printf(o->arena, "%s:443", v);
+	if (aj_host_rule_parse(v, &rule) && !aj_host_rule_parse(with_port, &rule) && rule.kind != AJ_HOST_LOOPBACK)
+		v = with_port;
 	const char *wrong = push_setting(o, "--allow-host", "network.mode", "allow", false);
 	return wrong ? wrong : push_setting(o, "--allow-host", "network.allow", v, false);
 }
@@ -360,8 +365,9 @@ const struct aj_option aj_option_table[] = {
 	{ "--rootfs", "DIR", AJ_FOR_ALL | AJ_FOR_POLICY, set_rootfs, NULL,
 	  "the Python tree to use, under a policy that shows one; see `agentjail rootfs`" },
 	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
-	{ "--allow-host", "HOST:PORT", AJ_FOR_RUN, add_host, NULL,
-	  "connect to this host too, and by --network allow to no other one: a name, `*.name`, or an address (repeatable)" },
+	{ "--allow-host", "HOST[:PORT]", AJ_FOR_RUN, add_host, NULL,
+	  "connect to this host too, and by --network allow to no other one: a name, `*.name`, or an address, with port 443 where none is written; "
+	  "`host:PORT` is this port of the host's own 127.0.0.1 and ::1 (repeatable)" },
 	{ "--network-ask", NULL, AJ_FOR_RUN | AJ_FOR_POLICY, set_ask, NULL,
 	  "ask at our terminal about each name that the list lacks, before it is connected to" },
 	{ "--network-ask-command", "CMD", AJ_FOR_RUN, set_ask_command, NULL,

@@ -81,6 +81,8 @@ static bool numeric(const char *host_port)
 	return host_port[0] == '[' || strspn(host_port, "0123456789.") == name_bytes(host_port);
 }
 
+static const char own_loopback_why[] = "the jail's own loopback, not the host's: a server in the jail; the host's is `host:PORT`";
+
 /* The jail's own loopback: the names in its /etc/hosts, 127.0.0.0/8, and the addresses that stand for "this host". */
 static bool own_loopback(const char *host_port)
 {
@@ -90,21 +92,25 @@ static bool own_loopback(const char *host_port)
 }
 
 /* The first rule that covers the host decides. Whether a name's address is public is known only when it is resolved. */
-static struct aj_answer by_list(const struct aj_policy *policy, const char *host)
+static struct aj_answer by_list(const struct aj_policy *policy, const char *host, struct aj_arena *arena)
 {
 	/* No packet to these leaves the jail, whatever the list says. */
 	if (own_loopback(host))
-		return answer(AJ_ALLOWED, "network.mode", AJ_BY_NAMESPACE, "the jail's own loopback, not the host's: a server in the jail");
+		return answer(AJ_ALLOWED, "network.mode", AJ_BY_NAMESPACE, own_loopback_why);
+	const bool loopback = aj_host_covers(aj_printf(arena, "host:%s", strrchr(host, ':') + 1), host);
 	struct aj_answer a = answer(AJ_DENIED, "network.allow", AJ_BY_SUPERVISOR, "no item of the list covers this host");
 	for (size_t i = 0; i < policy->allow.count && a.verdict == AJ_DENIED; i++)
 		if (aj_host_covers(policy->allow.items[i], host)) {
 			a.verdict = AJ_ALLOWED;
 			a.item = i;
-			a.why = numeric(host) ? "the list writes this address out"
+			a.why = loopback      ? "the list allows this port of the host's own loopback"
+			      : numeric(host) ? "the list writes this address out"
 			                      : "the list allows this host, where its address is public or written out";
 		}
 	if (a.verdict == AJ_DENIED && numeric(host))
 		a.why = "an address that no item of the list writes out";
+	else if (a.verdict == AJ_DENIED && loopback)
+		a.why = "a port of the host's own loopback that no item of the list writes out";
 	else if (a.verdict == AJ_DENIED && policy->ask) {
 		a.verdict = AJ_ASKED;
 		a.why = "no item of the list covers this host: a run would ask whether to allow it (network.ask), and refuse it where nobody can be asked";
@@ -112,7 +118,7 @@ static struct aj_answer by_list(const struct aj_policy *policy, const char *host
 	return a;
 }
 
-struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_policy *policy, const char *host)
+struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_policy *policy, const char *host, struct aj_arena *arena)
 {
 	if (plan->profile == AJ_PROFILE_SNIPPET)
 		return answer(AJ_DENIED, "process.exec", AJ_BY_SECCOMP,
@@ -124,9 +130,9 @@ struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_poli
 	if (policy->network == AJ_NET_NONE)
 		return answer(AJ_DENIED, "network.mode", AJ_BY_NAMESPACE, "a network namespace in which no interface is up");
 	if (policy->network == AJ_NET_ALLOW)
-		return by_list(policy, host);
+		return by_list(policy, host, arena);
 	if (own_loopback(host))
-		return answer(AJ_ALLOWED, "network.mode", AJ_BY_NAMESPACE, "the jail's own loopback, not the host's: a server in the jail");
+		return answer(AJ_ALLOWED, "network.mode", AJ_BY_NAMESPACE, own_loopback_why);
 	return answer(AJ_DENIED, "network.mode", AJ_BY_NAMESPACE, "a network namespace with nothing but its own loopback");
 }
 

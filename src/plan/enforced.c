@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
+#include "policy/hosts.h"
 #include "seccomp/syscalls.h"
 
 static const char *lock_wall(const struct aj_plan *plan)
@@ -27,6 +28,19 @@ static const char *host_inodes(const struct aj_plan *plan, struct aj_arena *aren
 			list = aj_printf(arena, "%s%s%s", list, *list ? ", " : first, m->target);
 	}
 	return list;
+}
+
+static const char *host_loopback(const struct aj_plan *plan, struct aj_arena *arena, const char *net)
+{
+	const char *separator = "; ";
+	for (size_t i = 0; i < plan->allow.count; i++) {
+		struct aj_host_rule rule;
+		if (aj_host_rule_parse(plan->allow.items[i], &rule) || rule.kind != AJ_HOST_LOOPBACK)
+			continue;
+		net = aj_printf(arena, "%s%s%s:%u", net, separator, rule.name, rule.port);
+		separator = ", ";
+	}
+	return *separator == ',' ? aj_printf(arena, "%s is that port of the host's own loopback", net) : net;
 }
 
 static void protect(struct aj_plan *plan, struct aj_arena *arena)
@@ -61,6 +75,8 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 	                    ? (plan->loopback ? "own namespace, loopback only" : "own namespace, no interface up")
 	                : plan->landlock_abi >= 6 ? "none: the policy gives the host's network"
 	                                          : "none: the policy gives the host's network, its abstract sockets included";
+	if (plan->network == AJ_NET_ALLOW)
+		net = host_loopback(plan, arena, net);
 	if (plan->network == AJ_NET_ALLOW && policy->ask)
 		net = aj_printf(arena, "%s; a name that the list lacks is connected to after somebody was asked and has allowed it, and the relay is bound to no list of ports",
 		                net);

@@ -1,4 +1,4 @@
-/* Hosts of a policy: HOST:PORT, *.HOST:PORT, ADDRESS:PORT, ADDRESS/BITS:PORT, with [...] around an IPv6 address.
+/* Hosts of a policy: HOST:PORT, *.HOST:PORT, ADDRESS:PORT, ADDRESS/BITS:PORT, with [...] around an IPv6 address, and host:PORT for the host's loopback.
  * It resolves no name, and refuses an address in every form but the usual one, as resolvers read the others differently. */
 #include "policy/hosts.h"
 
@@ -11,10 +11,25 @@
 #include "policy/item_types.h"
 
 enum { NAME_MAX_BYTES = 253, LABEL_MAX = 63, TEXT_MAX_BYTES = 300 };
+/* What a text is: an item of network.allow, a question about one host, or a server that the relay connects to for a site. */
+enum use { RULE, QUESTION, SERVER };
+
+/* The second one is what programs and their settings call the host in containers; and some servers answer to a name below `internal`
+ * where they refuse one that they do not know. */
+static const char *const loopback_names[] = { "host", "host.docker.internal" };
+static const char own_loopback[] = "the jail's own loopback, where no server of the host is";
+
+bool aj_host_is_loopback_name(const char *name)
+{
+	for (size_t i = 0; i < sizeof loopback_names / sizeof *loopback_names; i++)
+		if (strcmp(name, loopback_names[i]) == 0)
+			return true;
+	return false;
+}
 
 static bool name_valid(const char *host, size_t bytes)
 {
-	size_t label = 0, dots = 0;
+	size_t label = 0;
 	if (bytes == 0 || bytes > NAME_MAX_BYTES)
 		return false;
 	for (size_t i = 0; i < bytes; i++) {
@@ -23,13 +38,12 @@ static bool name_valid(const char *host, size_t bytes)
 			if (label == 0 || host[i - 1] == '-')
 				return false;
 			label = 0;
-			dots++;
 			continue;
 		}
 		if (!(isalnum(c) || (c == '-' && label > 0)) || ++label > LABEL_MAX)
 			return false;
 	}
-	return label > 0 && host[bytes - 1] != '-' && dots > 0;
+	return label > 0 && host[bytes - 1] != '-';
 }
 
 static bool is_numeric(const char *host, size_t bytes)
@@ -68,6 +82,19 @@ static bool is_mapped(const uint8_t address[16])
 {
 	static const uint8_t prefix[12] = { [10] = 0xff, 0xff };
 	return memcmp(address, prefix, sizeof prefix) == 0;
+}
+
+/* Where a connection ends at the host's loopback: 127.0.0.0/8, ::1, and 0.0.0.0/8 and ::, which the kernel takes for it. */
+static bool is_loopback(int family, const uint8_t *address)
+{
+	static const uint8_t zeros[15] = { 0 };
+	return family == AF_INET ? address[0] == 127 || address[0] == 0 : memcmp(address, zeros, 15) == 0 && address[15] <= 1;
+}
+
+static bool is_below(const char *name, const char *domain)
+{
+	size_t bytes = strlen(name), want = strlen(domain);
+	return bytes > want + 1 && name[bytes - want - 1] == '.' && memcmp(name + bytes - want, domain, want) == 0;
 }
 
 static bool rest_is_zero(const struct aj_host_rule *rule)
@@ -120,11 +147,37 @@ static const char *parse_host(const char *host, size_t bytes, struct aj_host_rul
 	for (size_t i = star; i < bytes; i++)
 		ret->name[i - star] = (char)tolower((unsigned char)host[i]);
 	ret->name[bytes - star] = '\0';
+	if (ret->kind == AJ_HOST_BELOW && !strchr(ret->name, '.'))
+		return "every name below a whole top-level domain: name a domain in it";
 	return NULL;
 }
 
-/* A rule, or a question about one host, whose name may have a dot at its end and whose address may be IPv4's in IPv6's form. */
-static const char *parse(const char *text, struct aj_host_rule *ret, bool question)
+/* What the text says, for its use. */
+static const char *for_use(struct aj_host_rule *rule, enum use use)
+{
+	bool mapped = rule->kind == AJ_HOST_NETWORK && rule->family == AF_INET6 && is_mapped(rule->address);
+	if (mapped && (use != QUESTION || rule->bits != 128))
+		return "an IPv4 address in IPv6's form: write it as an IPv4 address";
+	if (mapped) {
+		memmove(rule->address, rule->address + 12, 4);
+		rule->family = AF_INET;
+		rule->bits = 32;
+	}
+	if (use == SERVER)
+		return NULL;
+	if (rule->kind == AJ_HOST_NAME && aj_host_is_loopback_name(rule->name)) {
+		rule->kind = AJ_HOST_LOOPBACK;
+		strcpy(rule->name, loopback_names[0]);
+	}
+	bool own = rule->kind == AJ_HOST_NETWORK
+	             ? rule->bits >= (rule->family == AF_INET ? 8 : 127) && is_loopback(rule->family, rule->address)
+	         : rule->kind == AJ_HOST_LOOPBACK ? false
+	                                          : strcmp(rule->name, "localhost") == 0 || is_below(rule->name, "localhost");
+	return own && use == RULE ? own_loopback : NULL;
+}
+
+/* Of a question, the name may have a dot at its end, and the address may be IPv4's in IPv6's form. */
+static const char *parse(const char *text, struct aj_host_rule *ret, enum use use)
 {
 	const char *colon = strrchr(text, ':');
 	unsigned long port;
@@ -137,59 +190,67 @@ static const char *parse(const char *text, struct aj_host_rule *ret, bool questi
 		return "with a port that is no number from 1 to 65535";
 	ret->port = (uint16_t)port;
 	size_t bytes = (size_t)(colon - text);
-	if (question && bytes > 1 && text[bytes - 1] == '.')
+	if (use == QUESTION && bytes > 1 && text[bytes - 1] == '.')
 		bytes--;
 	const char *wrong = parse_host(text, bytes, ret);
-	if (wrong || ret->kind != AJ_HOST_NETWORK || ret->family != AF_INET6 || !is_mapped(ret->address))
-		return wrong;
-	if (!question || ret->bits != 128)
-		return "an IPv4 address in IPv6's form: write it as an IPv4 address";
-	memmove(ret->address, ret->address + 12, 4);
-	ret->family = AF_INET;
-	ret->bits = 32;
-	return NULL;
+	return wrong ? wrong : for_use(ret, use);
 }
 
 const char *aj_host_rule_parse(const char *text, struct aj_host_rule *ret)
 {
-	return parse(text, ret, false);
+	return parse(text, ret, RULE);
+}
+
+const char *aj_host_server_parse(const char *text, struct aj_host_rule *ret)
+{
+	return parse(text, ret, SERVER);
 }
 
 bool aj_host_rule_has_name(const struct aj_host_rule *rule, const char *name, uint16_t port)
 {
 	if (rule->kind == AJ_HOST_NETWORK || (port && port != rule->port))
 		return false;
-	size_t bytes = strlen(name), want = strlen(rule->name);
-	if (rule->kind == AJ_HOST_NAME)
-		return bytes == want && memcmp(name, rule->name, bytes) == 0;
+	if (rule->kind == AJ_HOST_LOOPBACK || aj_host_is_loopback_name(name))
+		return rule->kind == AJ_HOST_LOOPBACK && aj_host_is_loopback_name(name);
 	/* `*.a.b` is every name below a.b, and not a.b */
-	return bytes > want + 1 && name[bytes - want - 1] == '.' && memcmp(name + bytes - want, rule->name, want) == 0;
+	return rule->kind == AJ_HOST_NAME ? strcmp(name, rule->name) == 0 : is_below(name, rule->name);
+}
+
+static bool in_network(const struct aj_host_rule *rule, int family, const uint8_t *address)
+{
+	unsigned whole = rule->bits / 8, rest = rule->bits % 8;
+	return rule->kind == AJ_HOST_NETWORK && rule->family == family && memcmp(address, rule->address, whole) == 0 &&
+	       (!rest || ((address[whole] ^ rule->address[whole]) >> (8 - rest)) == 0);
 }
 
 bool aj_host_rule_has_address(const struct aj_host_rule *rule, int family, const void *address, uint16_t port)
 {
+	static const uint8_t local4[4] = { 127, 0, 0, 1 };
 	const uint8_t *at = address;
 	if (family == AF_INET6 && is_mapped(at)) {
 		family = AF_INET;
 		at += 12;
 	}
-	if (rule->kind != AJ_HOST_NETWORK || rule->family != family || (port && port != rule->port))
+	if (port && port != rule->port)
 		return false;
-	unsigned whole = rule->bits / 8, rest = rule->bits % 8;
-	return memcmp(at, rule->address, whole) == 0 && (!rest || ((at[whole] ^ rule->address[whole]) >> (8 - rest)) == 0);
+	if (is_loopback(family, at))
+		return rule->kind == AJ_HOST_LOOPBACK && (family == AF_INET ? memcmp(at, local4, sizeof local4) == 0 : at[15] == 1);
+	return in_network(rule, family, at);
 }
 
 static const char *check_host(struct aj_arena *arena, const char *text)
 {
-	(void)arena;
 	struct aj_host_rule rule;
-	return aj_host_rule_parse(text, &rule);
+	const char *wrong = aj_host_rule_parse(text, &rule);
+	if (wrong == own_loopback)
+		return aj_printf(arena, "%s; fix: write %s:%u for the host's own loopback", wrong, loopback_names[0], rule.port);
+	return wrong;
 }
 
 bool aj_host_covers(const char *rule, const char *host_port)
 {
 	struct aj_host_rule outer, inner;
-	if (parse(rule, &outer, false) || parse(host_port, &inner, true) || outer.port != inner.port)
+	if (parse(rule, &outer, RULE) || parse(host_port, &inner, QUESTION) || outer.port != inner.port)
 		return false;
 	switch (inner.kind) {
 	case AJ_HOST_NAME:
@@ -197,8 +258,10 @@ bool aj_host_covers(const char *rule, const char *host_port)
 	case AJ_HOST_BELOW: /* the same names, or fewer */
 		return outer.kind == AJ_HOST_BELOW &&
 		       (strcmp(outer.name, inner.name) == 0 || aj_host_rule_has_name(&outer, inner.name, inner.port));
+	case AJ_HOST_LOOPBACK:
+		return outer.kind == AJ_HOST_LOOPBACK;
 	case AJ_HOST_NETWORK:
-		return outer.bits <= inner.bits && aj_host_rule_has_address(&outer, inner.family, inner.address, inner.port);
+		return outer.bits <= inner.bits && in_network(&outer, inner.family, inner.address);
 	}
 	return false;
 }
@@ -221,7 +284,7 @@ static const char *check_proxy(struct aj_arena *arena, const char *text)
 		return NULL;
 	if (strncmp(text, scheme, sizeof scheme - 1) != 0)
 		return "not http://HOST:PORT";
-	const char *wrong = aj_host_rule_parse(text + sizeof scheme - 1, &rule);
+	const char *wrong = aj_host_server_parse(text + sizeof scheme - 1, &rule);
 	if (wrong)
 		return wrong;
 	bool one = rule.kind == AJ_HOST_NAME || (rule.kind == AJ_HOST_NETWORK && rule.bits == (rule.family == AF_INET ? 32 : 128));

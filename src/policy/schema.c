@@ -109,7 +109,7 @@ const struct aj_key aj_policy_keys[] = {
 	{ "network.mode", AJ_KEY_ENUM, AT(network), .names = network_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_NAMESPACE,
 	  .unwalled = "host", .help = "none (no interface is up), loopback, allow (only the hosts of network.allow, by TCP) or host (the host's own network: no wall)" },
 	{ "network.allow", AJ_KEY_LIST, AT(allow), .max = 200, .looser = AJ_LOOSER_MORE, .by = AJ_BY_NAMESPACE, .items = &aj_item_host,
-	  .help = "hosts of network.mode = \"allow\", as name:port, *.name:port (every name below it), address:port or network/bits:port, with [...] around an IPv6 address. "
+	  .help = "hosts of network.mode = \"allow\", as name:port, *.name:port (every name below it), address:port or network/bits:port, with [...] around an IPv6 address; host:port is this port of the host's own loopback. "
 	          "A name whose address is private, or otherwise not public, is refused unless an item writes that address out" },
 	{ "network.connections", AJ_KEY_COUNT, AT(connections), .min = 1, .max = 64 * K, .fallback = "1024", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
 	  .help = "connections that network.mode = \"allow\" has open at a time; further ones are refused" },

@@ -32,7 +32,7 @@ static struct aj_answer answer_question(const struct aj_explained *e, const stru
 			a.why = aj_printf(e->arena, "%s; in front of that a rail: the builtins have no open()", a.why);
 		return a;
 	case AJ_ASK_HOST:
-		return aj_answer_host(&e->plan, &e->loaded.policy, q->text);
+		return aj_answer_host(&e->plan, &e->loaded.policy, q->text, e->arena);
 	case AJ_ASK_IMPORT:
 		return import_answer(e, q->text);
 	default:

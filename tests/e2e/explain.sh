@@ -179,6 +179,10 @@ text "the host's own network" 0 'no wall enforces it' policy explain command --n
 text "coding-agent: by its list" 0 '^allowed +host pypi.org:443: the list allows this host.*network.allow: "pypi.org:443"' policy explain coding-agent --host pypi.org:443
 text "and no other host" 1 '^denied +host example.org:443: no item of the list' policy explain coding-agent --host example.org:443
 text "a host that somebody is asked about" 1 '^asks +host example.org:443: .*network.ask' policy explain coding-agent --network-ask --host example.org:443
+text "a port of the host's loopback is not asked for" 1 '^denied +host host:5432: a port of the host.s own loopback' policy explain coding-agent --network-ask --host host:5432
+printf 'extends = "command"\n[network]\nmode = "allow"\nallow = ["host:5432"]\n' >"$T/host.toml"
+text "one that is on the list" 0 "^allowed +host host:5432: the list allows this port of the host's own loopback" policy explain --policy-file "$T/host.toml" --host host:5432
+text "localhost is the jail's own" 0 "^allowed +host localhost:5432: .*the host.s is .host:PORT." policy explain --policy-file "$T/host.toml" --host localhost:5432
 text "an address is not asked for" 1 '^denied +host 203.0.113.7:443: an address' policy explain coding-agent --network-ask --host 203.0.113.7:443
 for name in $PRESETS; do
 	is_command "$name" && continue

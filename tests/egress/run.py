@@ -71,6 +71,19 @@ def the_sites_proxy():
     asked = [line["line"] for line in W.log(kind="http", address="203.0.113.9")]
     check("is asked for each connection", asked[:1] == ["CONNECT %s:80 HTTP/1.1" % API], (asked, run))
     check("resolves the names", W.log(kind="dns", name="proxy.corp.test") and not W.log(kind="dns", name=API), W.log())
+    W.forget()
+    run = W.python("import urllib.request as u; print(u.urlopen('http://host/').read().decode())", allow=["host:80"], options=("--config", config))
+    check("but not for the host's loopback", "host host on 127.0.0.1:80" in run.stdout and not W.log(kind="http", address="203.0.113.9"), run)
+
+
+@test
+def names_of_one_word():
+    W.name("registry", "203.0.113.7")
+    W.name("intranet", "10.1.2.3")
+    run = W.python("import urllib.request as u\nfor name in 'registry', 'intranet':\n try: print(u.urlopen('http://%s/' % name).read().decode())\n except OSError: pass",
+                   allow=["registry:80", "intranet:80"])
+    check("lead where they do on the host", run.stdout.split() == "internet registry on 203.0.113.7:80".split(), run)
+    check("by the same rule for their addresses", [(v["host"], "resolves to 10.1.2.3: private" in v["why"]) for v in run.result.get("violations", [])] == [("intranet", True)], run)
 
 
 @test

@@ -22,6 +22,15 @@ def datagrams(n):
 if what == "servers":
     tried("127.0.0.1", lambda: talk("127.0.0.1", port))
     tried("address", lambda: talk(address, port))
+if what == "loopback":
+    def outcome(host, p):
+        try: return "hello" if talk(host, p) == "hello" else "refused"
+        except ConnectionRefusedError: return "own"
+        except OSError: return "refused"
+    ports = [int(p) for p in address.split(",") if p != "-"]
+    more = [*(("host", p) for p in ports), ("localhost.a.test", port), ("127.0.0.1", port)] if ports else []
+    for host, p in ("host", port), ("host.docker.internal", port), *more:
+        print(host, outcome(host, p), flush=True)
 if what == "datagrams":
     def send(host, p):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
@@ -55,6 +64,32 @@ what="servers ${address:-192.0.2.1} $TCP"
 attack
 is "network-host-servers: none answers" "127.0.0.1 ConnectionRefusedError|address" "$(sed 's/ \(ConnectionResetError\|closed\)$//' "$T/out" | tr '\n' '|' | sed 's/|$//')"
 check "network-host-servers: the host's own address is reported" grep -q "^agentjail: ${address:-192.0.2.1}:$TCP was refused" "$T/err"
+"$PY" -I -S -c '
+import socket, sys
+servers = socket.create_server(("127.0.0.1", 0)), socket.create_server(("::1", 0), family=socket.AF_INET6), socket.create_server(("127.0.0.1", 0))
+print(*(s.getsockname()[1] for s in servers), flush=True)
+import select
+while True:
+    for s in select.select(servers, [], [])[0]:
+        c = s.accept()[0]; c.send(b"hello"); c.close()' >"$T/served" 2>/dev/null &
+SERVERS=$!
+await test -s "$T/served"
+read -r FIRST SIX OTHER <"$T/served"
+what="loopback $OTHER,$SIX $FIRST"
+: >"$T/site.toml"
+[ "$(id -u)" != 0 ] || printf 'audit.destination = "file:%s/trail"\n' "$T" >"$T/site.toml"
+attack --config "$T/site.toml" --allow-host "host:$FIRST" --allow-host "host:$SIX" --json
+is "network-host-loopback: the ports that are written, by both names, and no other" "host hello|host.docker.internal hello|host refused|host hello|localhost.a.test refused|127.0.0.1 own" \
+	"$("$PY" -I -S -c 'import json, sys; print(json.load(open(sys.argv[1]))["stdout"].strip().replace("\n", "|"))' "$T/out")"
+check "network-host-loopback: \`enforced\` names them" grep -q "host:$FIRST, host:$SIX is that port of the host's own loopback" "$T/out"
+[ "$(id -u)" != 0 ] || check "network-host-loopback: the trail has the address" grep -q '"host":"host","address":"127.0.0.1","port":'"$FIRST," "$T/trail"
+what="loopback - $FIRST"
+attack --allow-host "host:$OTHER" --allow-host "*.docker.internal:$FIRST" --allow-host "0.0.0.0/1:$FIRST" --allow-host "[::/1]:$FIRST" \
+	--network-ask-command "echo '{\"answer\":\"run\"}'; touch '$T/asked-for'"
+is "network-host-loopback: no other port, wildcard or network is the item" "host refused|host.docker.internal refused" "$(tr '\n' '|' <"$T/out" | sed 's/|$//')"
+check "network-host-loopback: nobody is asked" test ! -e "$T/asked-for"
+check "network-host-loopback: the refusal names the item" grep -q "agentjail --allow-host host:$FIRST" "$T/err"
+kill "$SERVERS"
 what="datagrams ${address:-192.0.2.1} 9"
 attack
 is "network-datagrams: all are refused" "udp ConnectionRefusedError|quic ConnectionRefusedError|icmp PermissionError|raw PermissionError|packet OSError" \

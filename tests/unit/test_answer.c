@@ -21,7 +21,7 @@ static void prepare(const char *preset)
 	cr_assert_eq(aj_plan_build(&plan, &arena, &policy, &request, &host, &err), 0, "%s", err.cause);
 }
 
-#define HOST(text) aj_answer_host(&plan, &policy, text)
+#define HOST(text) aj_answer_host(&plan, &policy, text, &arena)
 #define IMPORTED(text) aj_answer_import(&policy, text, &arena)
 #define CALL(text) aj_answer_syscall(&plan, &policy, text, &arena)
 
@@ -70,11 +70,16 @@ Test(answer, hosts)
 		{ AJ_NET_ALLOW, "pypi.org:80", AJ_DENIED, AJ_NO_ITEM },
 		{ AJ_NET_ALLOW, "169.254.169.254:80", AJ_DENIED, AJ_NO_ITEM },
 		{ AJ_NET_ALLOW, "127.0.0.1:80", AJ_ALLOWED, AJ_NO_ITEM },
+		{ AJ_NET_ALLOW, "host:5432", AJ_ALLOWED, 2 },
+		{ AJ_NET_ALLOW, "host.docker.internal:5432", AJ_ALLOWED, 2 },
+		{ AJ_NET_ALLOW, "host:5433", AJ_DENIED, AJ_NO_ITEM },
+		{ AJ_NET_LOOPBACK, "host:5432", AJ_DENIED, AJ_NO_ITEM },
 		{ AJ_NET_HOST, "anything.example:1", AJ_ALLOWED, AJ_NO_ITEM },
 	};
 	prepare("command");
 	*AJ_PUSH(&arena, &policy.allow) = "pypi.org:443";
 	*AJ_PUSH(&arena, &policy.allow) = "*.example.com:443";
+	*AJ_PUSH(&arena, &policy.allow) = "host:5432";
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		policy.network = rows[i].network;
 		struct aj_answer a = HOST(rows[i].host);

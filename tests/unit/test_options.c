@@ -40,7 +40,7 @@ TestSuite(options, .fini = done);
 static const struct {
 	const char *name;
 	int commands;
-	const char *good[6], *bad[10];
+	const char *good[10], *bad[14];
 } rows[] = {
 	{ "-c", EXEC, { "1", "", "-c" }, { NULL } },
 	{ "--json", EXEC | RUN, { NULL }, { NULL } },
@@ -70,8 +70,10 @@ static const struct {
 	{ "--connect", RUN, { "/run/a.sock" }, { "", "a.sock", "~/a.sock", "/run/../a.sock" } },
 	{ "--allow-host",
 	  RUN,
-	  { "pypi.org:443", "*.pypi.org:443", "203.0.113.7:22", "10.0.0.0/8:443" },
-	  { "", "pypi.org", "*:443", "pypi.org:0", "https://pypi.org", "0x7f.1:80" } },
+	  { "pypi.org:443", "*.pypi.org:443", "203.0.113.7:22", "10.0.0.0/8:443", "pypi.org", "*.pypi.org", "203.0.113.7",
+	    "[2001:db8::1]", "host:5432", "registry:5000" },
+	  { "", "*", "*:443", "pypi.org:0", "pypi.org:", "https://pypi.org", "0x7f.1:80", "2001:db8::1", "host",
+	    "host.docker.internal", "localhost", "127.0.0.1", "127.0.0.1:5432", "localhost:5432" } },
 	{ "--network-ask", RUN, { NULL }, { NULL } },
 	{ "--network-ask-command", RUN, { "ask", "read q; echo no" }, { "" } },
 	{ "--network-ask-fd", RUN, { "97" }, { "", "2", "98", "99", "-1", "2147483648", "9x" } }, /* 97: the test opens it, a socket */
@@ -122,14 +124,14 @@ static void check_row(size_t i, int command)
 	}
 	cr_expect_eq(parse(command, name, NULL, NULL), -1, "%s without its value", name);
 	cr_expect_eq(err.exit_code, AJ_EXIT_USAGE);
-	for (size_t j = 0; j < 6 && rows[i].good[j]; j++) {
+	for (size_t j = 0; j < 10 && rows[i].good[j]; j++) {
 		cr_expect_eq(parse(command, name, rows[i].good[j], policy), policy ? 4 : 3, "%s `%s`: %s", name, rows[i].good[j],
 		             err.cause);
 		snprintf(joined, sizeof joined, "%s=%s", name, rows[i].good[j]);
 		if (name[1] == '-')
 			cr_expect_eq(parse(command, joined, policy, NULL), policy ? 3 : 2, "%s: %s", joined, err.cause);
 	}
-	for (size_t j = 0; j < 10 && rows[i].bad[j]; j++) {
+	for (size_t j = 0; j < 14 && rows[i].bad[j]; j++) {
 		cr_expect_eq(parse(command, name, rows[i].bad[j], NULL), -1, "%s `%s` is accepted", name, rows[i].bad[j]);
 		cr_expect_eq(err.exit_code, AJ_EXIT_USAGE);
 		cr_expect(strstr(err.cause, name) || strcmp(err.step, "policy") == 0, "the message does not name %s: %s", name, err.cause);
