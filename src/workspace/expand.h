@@ -24,6 +24,7 @@ struct aj_protect {
 	struct aj_arena arena;
 	struct aj_plan plan;
 	int workspace, main; /* -1: no main repository */
+	bool blank;          /* the workspace holds no project yet: aj_protect_is_blank() */
 	uint64_t budget_ms;
 	struct aj_repos before;
 	AJ_LIST(struct aj_place) places;
@@ -51,7 +52,11 @@ bool aj_expand_may_skip(const struct aj_expansion *x, int dir, int error);
 /* -1 with an error that names the place and the pattern. */
 int aj_expand_fail(const struct aj_expansion *x, int errnum, const char *what, const char *path);
 
-/* The placeholder that may be created at a missing place without harm to a program that finds it; NULL: none. */
-const char *aj_protect_blank_for(bool repository, const char *name, bool folder, bool starred);
+/* The placeholder that may be created at a missing place without harm to a program that finds it; NULL: none. `path`: of the place, whose
+ * last component is `name`. */
+const char *aj_protect_blank_for(const struct aj_protect *p, bool repository, const char *path, const char *name, bool folder,
+                                 bool starred);
+/* Is the workspace empty, but for git's own entries, a license, and placeholders of other runs? */
+bool aj_protect_is_blank(int workspace);
 /* The place with this path; NULL: none. */
 const struct aj_place *aj_protect_find_place(const struct aj_protect *p, const char *path);

@@ -2,6 +2,7 @@
  * rows that hold the places. It mounts nothing: the rows are for mounts/. */
 #include "workspace/protect.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "base/beneath.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "git/search.h"
 #include "mounts/blanks.h"
 #include "mounts/mount.h"
@@ -28,8 +30,25 @@ const struct aj_place *aj_protect_find_place(const struct aj_protect *p, const c
 	return NULL;
 }
 
-const char *aj_protect_blank_for(bool repository, const char *name, bool folder, bool starred)
+bool aj_protect_is_blank(int workspace)
 {
+	DIR *entries = aj_beneath_list(workspace, ".");
+	struct stat st;
+	bool blank = entries != NULL;
+	for (const struct dirent *e; blank && (e = readdir(entries));)
+		blank = aj_path_is_dots(e->d_name) || strncmp(e->d_name, ".git", 4) == 0 || strncmp(e->d_name, "LICENSE", 7) == 0 ||
+		        (fstatat(workspace, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+		         aj_placeholder_marked(&st));
+	if (entries)
+		closedir(entries);
+	return blank;
+}
+
+const char *aj_protect_blank_for(const struct aj_protect *p, bool repository, const char *path, const char *name, bool folder, bool starred)
+{
+	/* `git clone URL .` and programs that begin a project want an empty folder. */
+	if (folder && p->blank && !strchr(path, '/'))
+		return NULL;
 	if (folder)
 		return !starred || repository ? AJ_BLANK_FOLDER : NULL;
 	if (repository && strcmp(name, "commondir") == 0)
@@ -81,7 +100,7 @@ static int on_place(struct aj_expansion *x, int dir, const char *name, const cha
 	struct aj_place *place = AJ_PUSH(&p->arena, &p->places);
 	*place = (struct aj_place){ .path = path, .name = aj_strdup(&p->arena, name), .dir = -1, .fd = -1 };
 	/* A placeholder that a killed run has left is taken over like any other, and removed at the end. */
-	place->blank = !st || aj_placeholder_marked(st) ? aj_protect_blank_for(repository, name, folder, starred) : NULL;
+	place->blank = !st || aj_placeholder_marked(st) ? aj_protect_blank_for(p, repository, path, name, folder, starred) : NULL;
 	int r = place->blank ? take_placeholder(x, place, dir) : 1;
 	if (r <= 0)
 		return r;
@@ -175,6 +194,7 @@ int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_
 		abort();
 	p->plan = *plan;
 	p->workspace = workspace;
+	p->blank = aj_protect_is_blank(workspace);
 	p->budget_ms = budget_ms;
 	p->main = plan->main_repository ? aj_beneath_open(AT_FDCWD, plan->main_repository, O_PATH | O_DIRECTORY) : -1;
 	if (plan->main_repository && p->main < 0) {

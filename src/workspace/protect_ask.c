@@ -26,7 +26,7 @@ static int on_place_asked(struct aj_expansion *x, int dir, const char *name, con
 	bool repository = aj_beneath_has(dir, "HEAD");
 	if (!st && starred && !repository && aj_expand_of_git(x->pattern))
 		return 0;
-	bool held = st ? !S_ISLNK(st->st_mode) : aj_protect_blank_for(repository, name, folder, starred) != NULL;
+	bool held = st ? !S_ISLNK(st->st_mode) : aj_protect_blank_for(x->p, repository, path, name, folder, starred) != NULL;
 	q->answer = held ? AJ_PROTECT_HELD : AJ_PROTECT_WATCHED;
 	return 0;
 }
@@ -40,6 +40,7 @@ enum aj_protect_answer aj_protect_ask(const struct aj_plan *plan, const char *pa
 		                .main = -1 };
 	if (plan->main_repository)
 		p.main = aj_beneath_open(AT_FDCWD, plan->main_repository, O_PATH | O_DIRECTORY);
+	p.blank = p.workspace >= 0 && aj_protect_is_blank(p.workspace);
 	struct question q = { { .p = &p, .arena = &arena, .pattern = pattern, .found = on_place_asked, .err = &ignored }, path, AJ_PROTECT_FREE };
 	/* A pattern with too many places stops the run, so nothing can be written either. */
 	if (p.workspace >= 0 && aj_expand_one(&q.x) < 0)

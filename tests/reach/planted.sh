@@ -375,6 +375,23 @@ is "planted-placeholder: what the host's user has put there stays" '{}' "$(cat "
 is "planted-placeholder: and its folder is an ordinary one" 755 "$(stat -c %a "$W/.vscode")"
 check "planted-placeholder: a removal on the host is told" grep -q '"path": *".idea"' "$T/out1"
 
+# --- a folder without a project: programs that begin one want it empty ---
+for entries in "" ".gitignore LICENSE.md"; do
+	rm -rf "$W"
+	mkdir -m 777 "$W"
+	[ -z "$entries" ] || (cd "$W" && touch $entries)
+	json "planted-placeholder: there are none in a folder that holds '$entries'" 0 "stdout=$entries" 'workspace.changed.0.path=.vscode' 'workspace.changed.0.what=made' 'workspace.held!vscode' \
+		-- run --policy offline-build --workspace "$W" -- sh -c 'echo -n $(ls -A); mkdir .vscode'
+done
+fresh
+git clone -q --bare "$W" "$T/origin.git"
+open_up "$T/origin.git"
+rm -rf "$W"
+mkdir -m 777 "$W"
+text "planted-placeholder: git clones into it" 0 '^one$' run --policy offline-build --workspace "$W" --bind "$T/origin.git" -- sh -c "git clone -q '$T/origin.git' . && cat a"
+text "planted-placeholder: and the next run holds the places" 0 '^\.claude' run --policy offline-build --workspace "$W" -- sh -c 'ls -d .claude && ! mkdir .claude/x'
+rm -rf "$T/origin.git"
+
 # --- repositories that are hard to see ---
 fresh
 mkdir "$W/hk"
