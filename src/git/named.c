@@ -107,17 +107,95 @@ static void add_hooks_path(const struct reading *r, const char *value)
 
 /* --- configuration --- */
 
+static void add_file(const struct reading *r, const char *name)
+{
+	struct stat st;
+	const char *path = expand(r, r->top, name);
+	if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		aj_git_named_place(r->n, path);
+}
+
+/* `-F./x` is an option with its file. What a shell would put in the place of a variable or a command may be the repository's top. */
+static void add_word(const struct reading *r, const char *word)
+{
+	if (word[0] == '-')
+		word += word[1] && word[1] != '-' ? 2 : 1;
+	add_file(r, word);
+	add_file(r, word + strspn(word, "/"));
+	if (word[0] != '$')
+		return;
+	const char *name = word + 1 + (word[1] == '{'), *rest = name;
+	while (*rest == '_' || (*rest >= '0' && *rest <= '9') || ((*rest | 0x20) >= 'a' && (*rest | 0x20) <= 'z'))
+		rest++;
+	const char *value = secure_getenv(aj_strndup(r->n->arena, name, (size_t)(rest - name)));
+	if (word[1] == '{')
+		rest += strcspn(rest, "}") + (strchr(rest, '}') != NULL);
+	if (value)
+		add_file(r, aj_printf(r->n->arena, "%s%s", value, rest));
+	add_file(r, rest + strspn(rest, "/"));
+}
+
+static const char between[] = " \t\n'\"`;|&()<>=!";
+
+/* Words as a shell takes them apart: quotes and backslashes join what has blanks. */
+static void add_quoted_words(const struct reading *r, const char *value)
+{
+	char word[AJ_GITCONFIG_VALUE_BYTES], quote = '\0';
+	size_t used = 0;
+	for (const char *at = value;; at++) {
+		if (*at && quote ? *at == quote : *at == '\'' || *at == '"') {
+			quote = quote ? '\0' : *at;
+		} else if (!*at || (!quote && strchr(between, *at))) {
+			word[used] = '\0';
+			add_word(r, word);
+			used = 0;
+		} else {
+			at += *at == '\\' && quote != '\'' && at[1];
+			word[used++] = *at;
+		}
+		if (!*at)
+			return;
+	}
+}
+
 static void add_words(const struct reading *r, const char *value)
 {
-	static const char between[] = " \t\n'\"`;|&()<>=!";
-	struct stat st;
+	r->n->cut |= strlen(value) + 1 >= AJ_GITCONFIG_VALUE_BYTES;
+	add_word(r, value); /* a program by its path alone, blanks included */
+	add_quoted_words(r, value);
 	for (const char *at = value + strspn(value, between); *at; at += strspn(at, between)) {
 		size_t bytes = strcspn(at, between);
-		const char *path = at[0] == '-' ? NULL : expand(r, r->top, aj_strndup(r->n->arena, at, bytes));
-		if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode))
-			aj_git_named_place(r->n, path);
+		add_word(r, aj_strndup(r->n->arena, at, bytes));
 		at += bytes;
 	}
+}
+
+/* Files and folders by which git decides whom it trusts, or which commands of a configuration apply. It runs none of them. */
+static bool is_trusted_file(const struct aj_gitconfig *v)
+{
+	static const struct {
+		const char *section, *key;
+	} rows[] = {
+		{ "core", "attributesfile" }, { "gpg", "allowedsignersfile" },
+		{ "gpg", "revocationfile" },  { "http", "sslcainfo" },
+		{ "http", "sslcapath" },      { "http", "proxysslcainfo" },
+		{ "http", "sslcert" },        { "http", "sslkey" },
+		{ "fsck", "skiplist" },       { "fetch", "skiplist" },
+		{ "receive", "skiplist" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (strcmp(rows[i].section, v->section) == 0 && strcmp(rows[i].key, v->key) == 0)
+			return true;
+	return false;
+}
+
+/* Also where it is missing: git would read a new one. */
+static void add_trusted_file(const struct reading *r, const char *value)
+{
+	const char *path = expand(r, r->top, value);
+	r->n->cut |= in_other_home(value) || strlen(value) + 1 >= AJ_GITCONFIG_VALUE_BYTES;
+	if (path)
+		aj_git_named_place(r->n, path);
 }
 
 static void read_config(struct aj_git_named *n, const char *path, const char *top, unsigned depth);
@@ -125,6 +203,8 @@ static void read_config(struct aj_git_named *n, const char *path, const char *to
 static void on_variable(void *arg, const struct aj_gitconfig *v)
 {
 	const struct reading *r = arg;
+	if (is_trusted_file(v))
+		add_trusted_file(r, v->value);
 	/* A person runs an alias by its name, and core.worktree is the folder that everything is in. */
 	if (!aj_gitconfig_runs(v) || strcmp(v->section, "alias") == 0 || strcmp(v->key, "worktree") == 0)
 		return;
@@ -137,9 +217,7 @@ static void on_variable(void *arg, const struct aj_gitconfig *v)
 		if (path)
 			read_config(r->n, path, r->top, r->depth + 1);
 	} else if (strcmp(v->key, "templatedir") == 0) {
-		const char *path = expand(r, r->top, v->value);
-		if (path)
-			aj_git_named_place(r->n, path);
+		add_trusted_file(r, v->value);
 	} else {
 		add_words(r, v->value);
 	}

@@ -29,15 +29,22 @@ static const char *const defaults[] = {
 	"kilo.json*", ".kilocode", ".kiro", ".opencode", ".openhands", ".pi", "opencode.json*", ".qoder", ".qwen", ".roo", ".trae",
 	".vibe", ".windsurf", ".windsurfrules", ".devcontainer.json", "*.code-workspace", "*.sublime-project", ".theia",
 	".vim/coc-settings.json", ".ycm_extra_conf.py", ".dir-locals*.el", ".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".lvimrc",
+	".agents", ".agent", ".neoconf.json", ".fleet", ".lapce", ".nova", ".vs",
+	/* language servers and builders that an editor starts as such a file says */
+	".bsp", "buildServer.json", ".sourcekit-lsp", "omnisharp.json", ".externalToolBuilders", ".project", ".factorypath", ".yarn/sdks",
+	"hie.yaml", ".merlin", ".lsp", ".luarc.json*", ".ruby-lsp", ".elixir_ls", ".phpactor.*",
 	/* shells, version managers and package managers: read at the next `cd` or at their next command */
-	".mise", ".mise*.toml", "mise*.toml", "mise/config.toml", ".config/mise*", ".tool-versions", ".npmrc", ".yarnrc", ".yarnrc.yml",
-	".yarn/releases", ".yarn/plugins", ".pnpmfile.*js", "bunfig.toml", ".bundle/config", ".bundle/plugin",
+	".mise", ".mise*.toml", "mise*.toml", "mise/config*.toml", ".config/mise*", ".tool-versions", ".npmrc", ".yarnrc", ".yarnrc.yml",
+	".yarn/releases", ".yarn/plugins", ".pnpmfile.*js", "pnpm-workspace.yaml", "bunfig.toml", ".bundle/config", ".bundle/plugin",
+	".autoenv*", ".shadowenv.d", ".prototools", "rust-toolchain", "rust-toolchain.toml", "global.json", "nuget.config", "NuGet.config",
+	"NuGet.Config", ".mvn/jvm.config", ".mvn/maven.config", ".mvn/extensions.xml", ".jvmopts", ".sbtopts", "tools/bazel", ".bazeliskrc",
 	/* interpreters and debuggers: read when they start in the folder */
 	".gdbinit", ".lldbinit", ".pdbrc", ".Rprofile", ".Renviron", ".RData", ".octaverc", ".ocamlinit", ".iex.exs", ".psysh.php",
-	".perldb", ".rdbgrc", ".byebugrc", ".jdbrc", ".irbrc", ".pryrc", ".ghci",
+	".perldb", ".rdbgrc", ".byebugrc", ".jdbrc", ".irbrc", ".pryrc", ".ghci", ".valgrindrc", "ansible.cfg",
 	/* files that an installed hook runs at the next commit, and version control other than git */
 	".pre-commit-config.y*ml", "prek.toml", ".huskyrc*", "hk.pkl", "captainhook.json", "lefthook*", ".lefthook*",
-	".config/lefthook*", ".jj/repo/config.toml", ".jj/workspace-config.toml", ".sl/config", ".pijul/config",
+	".config/lefthook*", ".githooks", "grumphp.y*", ".rusty-hook.toml", ".overcommit.yml", ".gitlint", ".trunk", ".lintstagedrc*",
+	"lint-staged.config.*", ".commitlintrc*", "commitlint.config.*", ".jj/repo/config.toml", ".jj/workspace-config.toml", ".sl/config", ".pijul/config",
 	"_darcs/prefs/defaults", ".git/lazygit.yml", ".lazygit.yml",
 };
 /* clang-format on */

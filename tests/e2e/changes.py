@@ -644,6 +644,31 @@ ln -s x .common; ln -s ../x top/.github; ln -s ../x deep/.common""")
     same(sorted(run.kinds()), sorted(held))
     run.ask("apply", "tools/hooks")
     same(run.read("tools/hooks/new"), b"2\n")
+    # Files that git reads and trusts, and names as a shell takes them apart.
+    config = r"""[gpg "ssh"]
+ allowedSignersFile = tools/signers
+ program = tools/my signer
+[core]
+ attributesFile = tools/attributes
+ sshCommand = ssh -F./tools/ssh-config -i ~/key
+ editor = \"tools/an editor\" --wait
+[http "https://x/"]
+ sslCAInfo = tools/ca.pem
+ sslCAPath = tools/ca
+[fetch "fsck"]
+ skipList = tools/skip
+[filter "b"]
+ clean = $HOME/clean.sh && ${TOP:-x}/tools/by-variable
+ smudge = $(git rev-parse --show-toplevel)/tools/by-command
+ process = tools/back\\ slash
+"""
+    trusted = ["tools/" + name for name in ("signers", "my signer", "attributes", "ssh-config", "an editor", "ca.pem", "ca/1", "skip", "clean.sh", "by-variable", "by-command", "back slash")]
+    def trust(top):
+        put({name: "1" for name in [*trusted, "tools/other"] if name != "tools/skip"})(top)
+        put({".git/HEAD": "x", ".git/config": config})(top)
+        os.symlink(top + "/tools/clean.sh", outside + "/home/clean.sh")
+    run = Run(trust, "; ".join("echo 2 >'%s'" % name for name in [*trusted, "tools/other"]))
+    same(sorted(p for p, r in run.rows().items() if r["held"]), sorted(trusted))
     # Hooks in the top folder of the repository: each file can be one. A repository above the workspace counts, too.
     with open(outside + "/home/.config/git/config", "w") as f:
         f.write("[core]\n hooksPath = .\n")

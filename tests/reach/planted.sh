@@ -127,7 +127,8 @@ says "planted-tools: and said to a person" 'workspace: `.mcp.json`: made'
 # Each place of the list but git's, as a file; a star is a name. Places that exist are held, new ones are reported.
 places=$("$AJ" run --policy offline-build --workspace "$W" --dry-run -- true | sed -n '/^held in/,/^[a-z]*:/s/^  //p' | grep -v '^\.git/' | sed 's|/$||; s/\*/x/')
 check "planted-tools: the list has agents, editors, shells, package managers and hooks" sh -c "[ $(echo "$places" | wc -l) -gt 100 ]"
-for place in .factory .amp .trae .qoder .codebuddy .openhands .github/copilot .vibe .hg/hgrc-not-shared .jj/workspace-config.toml .lazygit.yml .RData .iex.exs .ocamlinit; do
+for place in .factory .amp .trae .qoder .codebuddy .openhands .github/copilot .vibe .hg/hgrc-not-shared .jj/workspace-config.toml .lazygit.yml .RData .iex.exs .ocamlinit \
+	rust-toolchain.toml pnpm-workspace.yaml .mvn/jvm.config .externalToolBuilders .bsp buildServer.json grumphp.yx .rusty-hook.toml omnisharp.json .yarn/sdks tools/bazel; do
 	check "planted-tools: the list has $place" sh -c "printf '%s\n' '$places' | grep -qxF '$place'"
 done
 fresh
