@@ -382,6 +382,9 @@ HOME=$T/home
 mkdir -p "$HOME/.ssh" "$T/tmp"
 echo "$SECRET" >"$HOME/.ssh/id_rsa"
 echo "$SECRET" >"$T/canary"
+# The machine's own settings for networks would be passed, each with a line.
+unset SSL_CERT_FILE NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE PIP_CERT GIT_SSL_CAINFO CARGO_HTTP_CAINFO NPM_CONFIG_CAFILE AWS_CA_BUNDLE PIP_INDEX_URL \
+	PIP_EXTRA_INDEX_URL PIP_TRUSTED_HOST UV_INDEX_URL UV_DEFAULT_INDEX UV_EXTRA_INDEX_URL NPM_CONFIG_REGISTRY npm_config_registry YARN_REGISTRY GOPROXY GONOPROXY GOSUMDB GONOSUMDB GOPRIVATE
 export HOME TMPDIR="$T/tmp" AJ_CANARY_SECRET="$SECRET" SSH_AUTH_SOCK="$T/socket"
 mounts >"$T/mounts"
 files_before=$(untouched)

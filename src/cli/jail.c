@@ -18,6 +18,7 @@
 #include "files/copy_out.h"
 #include "home/imports.h"
 #include "home/kept.h"
+#include "home/network_settings.h"
 #include "home/toolchains.h"
 #include "host/paths.h"
 #include "jail/host_ids.h"
@@ -145,6 +146,7 @@ int aj_jail_and_report(struct aj_options *o)
 	    aj_imports_read(&o->request, &o->loaded.policy, o->arena, &err) < 0 ||
 	    aj_toolchains_find(&o->request, &o->loaded.policy, o->arena, &err) < 0)
 		return aj_refuse_setup(o, &err);
+	aj_network_settings_take(&o->request, &o->loaded.policy, o->arena);
 	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0)
 		return aj_refuse_setup(o, &err);
 	struct aj_id id;
@@ -180,6 +182,8 @@ int aj_jail_and_report(struct aj_options *o)
 	for (size_t i = 0; i < o->request.import_links.count && !o->json; i++)
 		fprintf(stderr, "agentjail: home: `~/%s` is behind a symlink, and is not copied: an earlier run may have chosen where that leads\n",
 		        aj_line(o->arena, o->request.import_links.items[i]));
+	for (size_t i = 0; i < o->request.settings_said.count && !o->json; i++)
+		fprintf(stderr, "agentjail: network: %s\n", aj_line(o->arena, o->request.settings_said.items[i]));
 	if (!o->json) {
 		warn_unprotected(&plan, &o->loaded.policy, o->arena);
 		warn_main_repository(&plan, &o->loaded.policy, &o->request, o->arena);

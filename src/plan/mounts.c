@@ -221,6 +221,9 @@ static int home(struct aj_plan *plan, struct aj_arena *arena, const struct aj_po
 		m->size_bytes = f->bytes;
 		m->mode = f->program ? 0755 : 0644;
 	}
+	for (size_t i = 0; i < request->settings.count; i++)
+		add_row(plan, arena, AJ_MOUNT_FILE, request->settings.items[i].target, request->settings.items[i].text, 0,
+		        request->settings.items[i].why);
 	for (size_t i = 0; i < request->tools.count; i++)
 		add_row(plan, arena, AJ_MOUNT_BIND, request->tools.items[i].target, request->tools.items[i].source,
 		        AJ_RO | AJ_OVERLAY, "a toolchain of the caller's");

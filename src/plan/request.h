@@ -21,6 +21,12 @@ struct aj_import {
 	bool program; /* may be executed */
 };
 
+/* A file that a command may read, below AJ_SETTINGS as a rule; see home/network_settings.h. */
+#define AJ_SETTINGS "/etc/agentjail"
+struct aj_setting_file {
+	const char *target, *text, *why;
+};
+
 struct aj_request {
 	bool snippet;   /* else a command */
 	const char *id; /* chosen by the caller or by agentjail */
@@ -82,13 +88,15 @@ struct aj_request {
 	const char *worktree; /* the name of that worktree in it; NULL: one of the two folders lies in the other, so that no layer covers both */
 	const char *home_source, *home_at; /* the kept home, and its path in the jail; NULL: none, and the home is /tmp */
 	AJ_LIST(struct aj_import) imports;
-	AJ_LIST(const char *) import_links; /* of filesystem.home_import: left out, as they are behind a symlink */
-	AJ_LIST(struct aj_bind) tools;      /* folders of toolchains, shown read-only */
-	AJ_LIST(const char *) hidden;       /* paths in the jail of files in these folders */
-	AJ_LIST(const char *) tool_env;     /* NAME=value */
-	const char *path;                   /* PATH of a command; NULL: the standard one */
-	bool lasting;                       /* more snippets may follow: the plan does not depend on this code */
-	bool branching;                     /* such a jail may be copied while it lasts, with all its state */
-	bool zygote;                        /* a zygote for such jails: a snippet's jail without the snippet */
+	AJ_LIST(const char *) import_links;       /* of filesystem.home_import: left out, as they are behind a symlink */
+	AJ_LIST(struct aj_setting_file) settings; /* of network.pass_settings */
+	AJ_LIST(const char *) settings_said;      /* a line for each of these settings, passed or not */
+	AJ_LIST(struct aj_bind) tools;            /* folders of toolchains, shown read-only */
+	AJ_LIST(const char *) hidden;             /* paths in the jail of files in these folders */
+	AJ_LIST(const char *) tool_env;           /* NAME=value */
+	const char *path;                         /* PATH of a command; NULL: the standard one */
+	bool lasting;                             /* more snippets may follow: the plan does not depend on this code */
+	bool branching;                           /* such a jail may be copied while it lasts, with all its state */
+	bool zygote;                              /* a zygote for such jails: a snippet's jail without the snippet */
 	bool inspect; /* the plan is for inspection: missing inputs and a host without some feature are no errors */
 };

@@ -116,6 +116,7 @@ struct aj_policy {
 	uint64_t connections;        /* open at a time */
 	uint64_t connections_per_s;
 	uint64_t bytes_out, bytes_in; /* of all connections together */
+	bool pass_settings;           /* the caller's certificates and package registries, to a command with a network */
 	bool ask;                     /* of AJ_NET_ALLOW: names that are not in `allow` are asked for */
 	uint64_t ask_ms;
 	AJ_LIST(const char *) publish; /* as aj_publish_rule_parse() reads them */

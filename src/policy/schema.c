@@ -119,6 +119,9 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "bytes that the jail may send by network.mode = \"allow\", all connections together; then they are cut and further ones refused" },
 	{ "network.bytes_in", AJ_KEY_BYTES, AT(bytes_in), .min = 1 * K, .max = 4096 * G, .none = true, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
 	  .help = "bytes that the jail may receive by network.mode = \"allow\", all connections together; then they are cut and further ones refused" },
+	{ "network.pass_settings", AJ_KEY_BOOL, AT(pass_settings), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER, .seen = true,
+	  .help = "whether a command with a network gets the caller's certificates (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, ...) and package registries (PIP_INDEX_URL, GOPROXY, those "
+	          "of ~/.npmrc, pip.conf and cargo's configuration, ...), but for values that hold a password or a token" },
 	{ "network.ask", AJ_KEY_BOOL, AT(ask), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
 	  .help = "whether a connection to a name that network.allow lacks waits while a person is asked (run --network-ask, --network-ask-command, --network-ask-fd); where nobody "
 	          "can be asked it is refused" },

@@ -9,6 +9,7 @@
 
 #include "home/imports.h"
 #include "home/kept.h"
+#include "home/network_settings.h"
 #include "home/toolchains.h"
 #include "host/paths.h"
 #include "jail/host_ids.h"
@@ -42,6 +43,7 @@ static int build_plan(struct aj_policy_args *args, struct aj_explained *e, struc
 	                          aj_imports_read(request, &e->loaded.policy, args->arena, err) < 0 ||
 	                          aj_toolchains_find(request, &e->loaded.policy, args->arena, err) < 0))
 		return -1;
+	aj_network_settings_take(request, &e->loaded.policy, args->arena);
 	if (aj_host_gather(&host, args->arena, NULL, err) < 0)
 		return -1;
 	aj_id_show(&host, &args->options.site);

@@ -90,6 +90,12 @@ is "network-host-loopback: no other port, wildcard or network is the item" "host
 check "network-host-loopback: nobody is asked" test ! -e "$T/asked-for"
 check "network-host-loopback: the refusal names the item" grep -q "agentjail --allow-host host:$FIRST" "$T/err"
 kill "$SERVERS"
+ln -s "$HOME/.ssh/id_rsa" "$T/ca.pem"
+mkfifo "$T/fifo"
+SSL_CERT_FILE=$T/ca.pem NODE_EXTRA_CA_CERTS=$T/fifo PIP_CERT=/dev/zero CURL_CA_BUNDLE=$T/canary PIP_INDEX_URL=https://$SECRET@a.test/ \
+	aj run --allow-host a.test:80 -- sh -c 'env; ls /etc/agentjail; cat /etc/agentjail/*'
+silent "network-passed-settings: no secret, by a link, a file or a URL" "$SECRET"
+is "network-passed-settings: each has a line" 5 "$(grep -c '^agentjail: network: .* is not passed: ' "$T/err")"
 what="datagrams ${address:-192.0.2.1} 9"
 attack
 is "network-datagrams: all are refused" "udp ConnectionRefusedError|quic ConnectionRefusedError|icmp PermissionError|raw PermissionError|packet OSError" \
