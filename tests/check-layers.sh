@@ -156,7 +156,7 @@ owner sys/single_threaded.h sandbox/launch.c
 owner sys/socket.h      mounts/idmap.c inspect/address.c sandbox/launch.c sandbox/handshake.c channel/channel.c audit/datagram.c sandbox/init.c base/message.c pool/zygote.c pool/zygote_messages.c guest/birth.c sockets/send.c serve/client.c metrics/http.c sockets/listen.c sockets/connection.c sockets/sd_notify.c fork/copier.c mediate/connector.c mediate/endpoint.h mediate/given.c mediate/socket_holders.c mediate/connector_process.c jail/messages.c fork/members.c
 owner sys/un.h          audit/datagram.c sockets/listen.c sockets/sd_notify.c mediate/connector_process.c mediate/endpoint.c mediate/socket_holders.c
 owner arpa/inet.h       sockets/listen.c inspect/http_head.c policy/hosts.c
-owner fnmatch.h         home/toolchains.c home/tokens.c
+owner fnmatch.h         home/toolchains.c home/tokens.c home/network_settings.c
 owner sys/file.h        mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c
 owner sys/signalfd.h    jail/once.c serve/process.c
 owner grp.h             sandbox/launch.c
