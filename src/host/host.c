@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -152,6 +153,18 @@ static bool is_dumpable(void)
 
 void aj_host_advise(struct aj_error *err)
 {
+	struct rlimit files;
+	if (err->errnum == EMFILE && getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		aj_advise(err,
+		          "this process may have %lu open files, and each jail takes some: raise that limit (`ulimit -n`, or LimitNOFILE= of the "
+		          "systemd unit), or keep fewer jails at a time",
+		          (unsigned long)files.rlim_cur);
+		return;
+	}
+	if (err->errnum == ENFILE) {
+		aj_advise(err, "the host has no more open files: raise the sysctl fs.file-max");
+		return;
+	}
 	if (err->reason == AJ_REASON_PROCESS && err->errnum == EAGAIN) {
 		aj_advise(err, "no more processes may be created: raise the limit (`ulimit -u`, or pids.max of agentjail's cgroup), or leave SCHED_DEADLINE");
 		return;

@@ -95,12 +95,11 @@ static const char *wrong_channels(const struct aj_birth_answer *claim, struct aj
 	return NULL;
 }
 
-/* `errnum`: of the call that took what is claimed. Either way the zygote ends, as its newborn may be one that we cannot kill. */
+/* `errnum`: of the calls that checked what is claimed. Either way the zygote ends, as its newborn may be one that we cannot kill. */
 static enum aj_newborn report_lie(struct aj_error *err, const char *wrong, int errnum)
 {
 	if (errnum == EMFILE || errnum == ENFILE) {
 		aj_fail(err, AJ_EXIT_SETUP, "birth", errnum, "take the newborn's descriptors");
-		aj_advise(err, "this process has too many open files: raise its limit (RLIMIT_NOFILE, `ulimit -n`), or keep fewer jails");
 		return AJ_NEWBORN_LIE;
 	}
 	aj_fail(err, AJ_EXIT_SETUP, "birth", 0, "the zygote's answer is not true: %s", wrong);
@@ -125,7 +124,6 @@ enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_bi
 	pid_t pid = 0;
 	errno = 0;
 	cleanup_fd int pidfd = claim->init < 0 ? -1 : take_fd(zygote->init_pidfd, claim->init);
-	int errnum = errno;
 	if (claim->init < 0 && claim->errnum > 0)
 		return give_up_birth(jail, claim->errnum, err);
 	if (pidfd < 0 && aj_procfs_is_ending(zygote->init_pid))
@@ -138,6 +136,7 @@ enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_bi
 		return give_up_birth(jail, errno, err);
 	if (!wrong)
 		wrong = aj_holder_admit(zygote->holder, pid);
+	int errnum = errno; /* without descriptors no check can open what it reads */
 	/* Killed before the kernel could be asked for its namespaces: that is no lie of the zygote. */
 	if (wrong && own >= 0 && aj_procfs_is_ending(pid) && aj_holder_bore(zygote->holder, pid, own)) {
 		jail->init_pidfd = aj_steal(&own);

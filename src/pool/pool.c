@@ -193,6 +193,8 @@ void aj_pool_return(struct aj_pool *p, struct aj_run *jail)
 	p->used--;
 	aj_pool_end(p, jail);
 	aj_loop_unset(p->loop, &p->refill);
+	if (p->full)
+		aj_loop_unset(p->loop, &p->pause);
 	aj_pool_fill(p);
 }
 

@@ -251,6 +251,7 @@ int aj_server_run(const struct aj_server_config *config, struct aj_error *err)
 		return aj_fail(err, AJ_EXIT_SETUP, "loop", errno, "make an event loop");
 	}
 	aj_service_raise_descriptors();
+	aj_service_check_descriptors(config);
 	sigprocmask(SIG_SETMASK, NULL, &before);
 	int r = config->shard ? aj_shard_begin(s, err) : watch_signals(s, &before, err);
 	if (r == 0)

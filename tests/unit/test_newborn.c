@@ -103,19 +103,22 @@ Test(newborn, names_another_child_of_ours)
 /* That is no lie of the zygote's, and no reason to look for a damaged tree. */
 Test(newborn, cannot_be_taken_without_a_free_descriptor)
 {
-	struct aj_error err = { 0 };
 	struct rlimit limit;
 	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	int next = dup(0);
 	cr_assert_geq(next, 0);
 	close(next);
-	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ .rlim_cur = (rlim_t)next, .rlim_max = limit.rlim_max }), 0);
-	cr_expect_eq(take(victim, 0, &err), AJ_NEWBORN_LIE);
-	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	cr_expect_eq(err.errnum, EMFILE);
-	cr_expect_null(strstr(err.cause, "not true"), "%s", err.cause);
-	cr_expect(strstr(err.fix, "RLIMIT_NOFILE"), "%s", err.fix);
-	cr_expect(runs(victim));
+	/* With one the pidfd is taken, and what /proc says of it is not read. */
+	for (int spare = 0; spare <= 1; spare++) {
+		struct aj_error err = { 0 };
+		cr_assert_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ .rlim_cur = (rlim_t)(next + spare), .rlim_max = limit.rlim_max }),
+		             0);
+		cr_expect_eq(take(victim, 0, &err), AJ_NEWBORN_LIE);
+		cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		cr_expect_eq(err.errnum, EMFILE);
+		cr_expect_null(strstr(err.cause, "not true"), "%s", err.cause);
+		cr_expect(runs(victim));
+	}
 }
 
 /* Also with an error, which has the supervisor end what was born. */
