@@ -112,7 +112,7 @@ _agentjail_options() # PLACE
 	'exec') echo '-c --policy --policy-file --local-policy --config --json --report --allow-import --imports-checked --builtins --clock --sleep-max --layer --input --stdin --value-of --for-model --seed --file --output --rootfs --workspace --workspace-mode --changes --workspace-at --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
 	'run') echo '--policy --policy-file --local-policy --config --json --json-fd --report --rootfs --network --allow-host --network-ask --network-ask-command --network-ask-fd --network-ask-timeout --network-ask-save --publish --bind --connect --workspace --workspace-mode --changes --changes-end --workspace-at --home --toolchain --chdir --mcp --proc --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
 	'session') echo '--policy --policy-file --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --value-of --seed --rootfs --workspace --workspace-at --timeout --memory --pids --cpu-percent --limits --cgroup --help' ;;
-	'serve') echo '--config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --timeout --memory --pids --cpu-percent --limits --cgroup --policy --policy-file --socket --connection --metrics --shards --parked --jails-max --sessions-max --queue-max --clients-max --pools-max --idle --lifetime --grace --request-max --request-time --unread-max --help' ;;
+	'serve') echo '--config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --timeout --memory --pids --cpu-percent --limits --cgroup --policy --policy-file --socket --connection --metrics --shards --parked --jails-max --sessions-max --tenant-sessions --queue-max --queue-time --clients-max --pools-max --idle --lifetime --grace --request-max --request-time --unread-max --help' ;;
 	'mcp') echo '--workspace --http --help' ;;
 	'changes list') echo '--json --force --abort --all' ;;
 	'changes show') echo '--json --force --abort --all' ;;
@@ -188,7 +188,9 @@ _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 	--parked) echo text ;;
 	--jails-max) echo text ;;
 	--sessions-max) echo text ;;
+	--tenant-sessions) echo text ;;
 	--queue-max) echo text ;;
+	--queue-time) echo text ;;
 	--clients-max) echo text ;;
 	--pools-max) echo text ;;
 	--idle) echo text ;;

@@ -59,7 +59,7 @@ static int configure(struct aj_options *o, bool *ret_made, struct aj_error *err)
 	struct aj_serve_options *s = &o->serving;
 	struct aj_server_config *config = &s->config;
 	bool main_given = false;
-	if (read_manager_variables(config, o->arena, err) < 0)
+	if (aj_serve_options_relate(s, err) < 0 || read_manager_variables(config, o->arena, err) < 0)
 		return -1;
 	for (size_t i = 0; i < config->fds.count; i++)
 		main_given |= strcmp(config->fds.items[i].name, "metrics") != 0;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 
 enum { MOST_MS = 7 * 24 * 3600 * 1000 };
+enum { SPARE_JAILS = 16 }; /* for runs outside of sessions, where --sessions-max alone is given */
 
 /* clang-format off */
 static const struct number {
@@ -23,7 +24,9 @@ static const struct number {
 	NUMBER("--parked", parked, aj_parse_count, 0, 64, "2")
 	NUMBER("--jails-max", jails_max, aj_parse_count, 1, 100000, "64")
 	NUMBER("--sessions-max", sessions_max, aj_parse_count, 0, 100000, "48")
+	NUMBER("--tenant-sessions", tenant_sessions, aj_parse_count, 0, 100000, "0")
 	NUMBER("--queue-max", queue_max, aj_parse_count, 0, 100000, "256")
+	NUMBER("--queue-time", queue_ms, aj_parse_duration, 0, MOST_MS, "1m")
 	NUMBER("--clients-max", clients_max, aj_parse_count, 1, 10000, "64")
 	NUMBER("--pools-max", pools_max, aj_parse_count, 1, 10000, "16")
 	NUMBER("--idle", idle_ms, aj_parse_duration, 0, MOST_MS, "15m")
@@ -103,7 +106,26 @@ const char *aj_serve_options_set(struct aj_serve_options *serving, const char *o
 		return aj_printf(arena, "not from %lu to %lu%s", (unsigned long)row->min, (unsigned long)row->max,
 		                 row->parse == aj_parse_duration ? " ms" : "");
 	*(uint64_t *)((char *)&serving->config + row->member) = number;
+	serving->jails_given |= row->member == offsetof(struct aj_server_config, jails_max);
+	serving->sessions_given |= row->member == offsetof(struct aj_server_config, sessions_max);
 	return NULL;
+}
+
+int aj_serve_options_relate(struct aj_serve_options *serving, struct aj_error *err)
+{
+	struct aj_server_config *c = &serving->config;
+	if (!serving->jails_given && c->sessions_max > c->jails_max)
+		c->jails_max = c->sessions_max + SPARE_JAILS;
+	if (!serving->sessions_given && c->sessions_max > c->jails_max)
+		c->sessions_max = c->jails_max;
+	if (c->sessions_max <= c->jails_max)
+		return 0;
+	aj_fail(err, AJ_EXIT_USAGE, "options", 0,
+	        "--sessions-max %lu is more than --jails-max %lu: each session needs a jail, so %lu of them could not open",
+	        (unsigned long)c->sessions_max, (unsigned long)c->jails_max, (unsigned long)(c->sessions_max - c->jails_max));
+	aj_advise(err, "raise --jails-max to %lu or more (runs outside of sessions need jails too), or lower --sessions-max",
+	          (unsigned long)c->sessions_max);
+	return -1;
 }
 
 void aj_serve_options_defaults(struct aj_serve_options *ret)

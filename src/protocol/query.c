@@ -52,6 +52,7 @@ static const struct {
 	[AJ_M_VARIABLES] = { "variables", OBJECT, 0, "variables to set: name to value. Typed tags become what they stand for" },
 	[AJ_M_NAME] = { "name", NAME, 1024, "a variable's name" },
 	[AJ_M_TIMEOUT_MS] = { "timeout_ms", COUNT, WEEK_MS, "when the snippet is told to stop, from 1; no later than the policy says. A second later its jail is killed" },
+	[AJ_M_QUEUE_MS] = { "queue_ms", COUNT, WEEK_MS, "how long the request may wait for a jail before it is refused as `busy`: no longer than the service's `--queue-time`, which holds without this member; 0: not at all" },
 	[AJ_M_SEED] = { "seed", COUNT, UINT32_MAX, "for `random` and numpy's older random functions, before the code, also where it imports them later: as `random.seed(N)` and `numpy.random.seed(N)`. In a session it holds until the next seed. Not for `secrets`, `os.urandom`, `uuid` and generators that the code makes without a seed" },
 	[AJ_M_STREAM] = { "stream", SWITCH, 0, "whether output is also sent as it comes, in events `stdout` and `stderr`" },
 	[AJ_M_VALUE_OF] = { "value_of", VALUE_OF, 0, "`expression` (the default): the result has a value where the last statement is an expression; `statement`: also where it is an assignment (the right side; of `+=` the sum), or a block in which an expression or an assignment ran last" },
@@ -72,7 +73,7 @@ static const struct {
 
 _Static_assert(AJ_MEMBERS <= 64, "a set of members is 64 bits");
 #define M(x) (1ull << AJ_M_##x)
-#define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS) | M(IMPORTS) | M(IMPORTS_CHECKED) | M(BUILTINS) | M(LAYER) | M(CLOCK) | M(SLEEP_MAX))
+#define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS) | M(IMPORTS) | M(IMPORTS_CHECKED) | M(BUILTINS) | M(LAYER) | M(CLOCK) | M(SLEEP_MAX) | M(QUEUE_MS))
 #define SNIPPET (M(INPUTS) | M(STDIN) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(HANDLES) | M(FOR_MODEL) | M(BRIEF) | M(FILENAME) | M(RUN_ID) | M(FILES) | M(OUTPUT) | M(SEED))
 
 static const struct {

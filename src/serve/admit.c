@@ -66,7 +66,8 @@ static bool make_room(struct aj_server *s, const struct aj_client *newcomer)
 	struct aj_client *victim = there > s->config->clients_max ? find_victim(s) : NULL; /* the count includes the newcomer */
 	if (victim && victim != newcomer) {
 		struct aj_fault fault;
-		aj_server_busy(s, &fault, "%lu clients are connected, the limit, and this one had to make room for another: it %s",
+		aj_server_busy(s, &fault, AJ_ROOM_CLIENTS,
+		               "%lu clients are connected, the limit, and this one had to make room for another: it %s",
 		               (unsigned long)s->config->clients_max,
 		               aj_client_in_frame(victim) ? "had sent a frame in part" : "had no session and no request");
 		s->metrics.counters[AJ_COUNT_CLIENTS_LATE]++;
@@ -89,7 +90,8 @@ static int check(struct aj_server *s, struct aj_client *c, struct aj_fault *faul
 	}
 	c->uid = uid;
 	if (!make_room(s, c))
-		return aj_server_busy(s, fault, "%lu clients are connected, the limit, and each has a session or a request",
+		return aj_server_busy(s, fault, AJ_ROOM_CLIENTS,
+		                      "%lu clients are connected, the limit, and each has a session or a request",
 		                      (unsigned long)s->config->clients_max);
 	return 0;
 }

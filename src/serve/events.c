@@ -23,6 +23,7 @@ static void answer_open(struct aj_slot *slot)
 	struct aj_server *s = slot->client->server;
 	snprintf(slot->name, sizeof slot->name, "s%llu", (unsigned long long)++s->next_session);
 	slot->open = true;
+	slot->since_us = aj_now_us();
 	s->metrics.counters[AJ_COUNT_SESSIONS_OPENED]++;
 	json_t *result = json_pack("{s:s, s:s, s:b}", "session", slot->name, "policy", slot->policy, "warm",
 	                           aj_session_warm(slot->session));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "serve/state.h"
 
 /* Memory of all requests that wait for a jail: requests can be large and many. */
@@ -78,6 +79,80 @@ static const char *find_policy(const struct aj_server *s, const char *name)
 	return NULL;
 }
 
+/* What holds the jails, so that a caller sees whether waiting helps. Always returns -1. */
+static int no_jail(const struct aj_server *s, struct aj_fault *fault, uint64_t waited_ms)
+{
+	unsigned long idle = 0, tools = 0, runs = 0;
+	char waited[64] = "";
+	const struct aj_client *c;
+	const struct aj_slot *slot;
+	LIST_FOREACH(c, &s->clients, of_server)
+		LIST_FOREACH(slot, &c->slots, of_client)
+			*(slot->open && !slot->request ? &idle : aj_session_awaits_tool(slot->session) ? &tools : &runs) += 1;
+	if (waited_ms)
+		snprintf(waited, sizeof waited, "the request waited for %lu ms, and ", (unsigned long)waited_ms);
+	return aj_server_busy(s, fault, AJ_ROOM_JAILS,
+	                      "%s%lu jails are in use, the limit: %lu of sessions that run nothing, %lu of runs that wait for a tool, %lu of "
+	                      "other runs",
+	                      waited, (unsigned long)s->config->jails_max, idle, tools, runs);
+}
+
+static void on_overdue(struct aj_timer *timer)
+{
+	struct aj_client_request *req = timer->arg;
+	struct aj_fault fault;
+	no_jail(req->client->server, &fault, (uint64_t)(aj_now_us() - req->since_us) / 1000);
+	aj_client_request_fail(req, &fault);
+}
+
+/* How long the request waits for a jail; 0: not at all. */
+static uint64_t patience_ms(const struct aj_server *s, const struct aj_query *query)
+{
+	uint64_t most = s->config->queue_ms ? s->config->queue_ms : UINT64_MAX;
+	uint64_t asked = query->member[AJ_M_QUEUE_MS] ? aj_query_count(query, AJ_M_QUEUE_MS) : most;
+	return asked < most ? asked : most;
+}
+
+static void wait_for_jail(struct aj_client_request *req)
+{
+	uint64_t ms = patience_ms(req->client->server, &req->query);
+	req->overdue = (struct aj_timer){ .fn = on_overdue, .arg = req };
+	aj_client_request_enqueue(req);
+	if (ms != UINT64_MAX)
+		aj_loop_set(req->client->server->loop, &req->overdue, aj_in_ms(ms));
+}
+
+/* Sessions of a tenant, open or requested. */
+static uint64_t count_of_tenant(const struct aj_server *s, const char *tenant)
+{
+	uint64_t count = 0;
+	const struct aj_client *c;
+	const struct aj_client_request *req;
+	const struct aj_slot *slot;
+	LIST_FOREACH(c, &s->clients, of_server) {
+		LIST_FOREACH(slot, &c->slots, of_client)
+			count += slot->lasting && strcmp(aj_session_tenant(slot->session), tenant) == 0;
+		TAILQ_FOREACH(req, &c->waiting, turn) {
+			const char *its = aj_query_text(&req->query, AJ_M_TENANT);
+			count += req->counts && its && strcmp(its, tenant) == 0;
+		}
+	}
+	return count;
+}
+
+/* Room for one more session? A tenant that has a name leaves a part to the others. */
+static int check_sessions(const struct aj_server *s, const char *tenant, struct aj_fault *fault)
+{
+	const struct aj_server_config *config = s->config;
+	uint64_t share = config->tenant_sessions ? config->tenant_sessions : (config->sessions_max + 1) / 2;
+	if (s->sessions >= config->sessions_max)
+		return aj_server_busy(s, fault, AJ_ROOM_SESSIONS, "%lu sessions are open, the limit", (unsigned long)config->sessions_max);
+	if (tenant && *tenant && count_of_tenant(s, tenant) >= share)
+		return aj_server_busy(s, fault, AJ_ROOM_TENANT, "the tenant `%s` has %lu sessions open, the limit for one tenant",
+		                      tenant, (unsigned long)share);
+	return 0;
+}
+
 int aj_slot_open(struct aj_client *c, struct aj_query *query, const char *policy_name, struct aj_fault *fault)
 {
 	struct aj_server *s = c->server;
@@ -85,21 +160,23 @@ int aj_slot_open(struct aj_client *c, struct aj_query *query, const char *policy
 	const char *policy = find_policy(s, policy_name);
 	if (!policy)
 		return aj_fault(fault, AJ_CODE_NO_SUCH_POLICY, "no policy is called `%s` here", policy_name);
-	if (query->op == AJ_OP_OPEN && s->sessions >= config->sessions_max)
-		return aj_server_busy(s, fault, "%lu sessions are open, the limit", (unsigned long)config->sessions_max);
+	if (query->op == AJ_OP_OPEN && check_sessions(s, aj_query_text(query, AJ_M_TENANT), fault) < 0)
+		return -1;
 	if (s->held_bytes && s->held_bytes + query->weight > HELD_BYTES)
-		return aj_server_busy(s, fault, "%zu MiB of requests wait for a jail already", s->held_bytes >> 20);
+		return aj_server_busy(s, fault, AJ_ROOM_BYTES, "%zu MiB of requests wait for a jail already", s->held_bytes >> 20);
 	bool room = s->in_use < config->jails_max && !s->waiting;
+	if (!room && !patience_ms(s, query))
+		return no_jail(s, fault, 0);
 	if (!room && s->waiting >= config->queue_max)
-		return aj_server_busy(s, fault, "%lu requests wait for a jail already", (unsigned long)config->queue_max);
+		return aj_server_busy(s, fault, AJ_ROOM_QUEUE, "%lu requests wait for a jail already", (unsigned long)config->queue_max);
 	if (!room && c->waiting_count >= (config->queue_max + 1) / 2)
-		return aj_server_busy(s, fault, "%lu requests of this connection wait for a jail already",
+		return aj_server_busy(s, fault, AJ_ROOM_QUEUE, "%lu requests of this connection wait for a jail already",
 		                      (unsigned long)(config->queue_max + 1) / 2);
 	struct aj_client_request *req = aj_client_request_new(c, query);
 	req->counts = req->query.op == AJ_OP_OPEN;
 	s->sessions += req->counts;
 	if (!room) {
-		aj_client_request_enqueue(req);
+		wait_for_jail(req);
 		return 0;
 	}
 	if (open_for_request(req, policy, fault) == 0)
@@ -124,10 +201,10 @@ int aj_slot_fork(struct aj_slot *from, struct aj_query *query, struct aj_fault *
 	struct aj_server *s = c->server;
 	struct aj_error err = { 0 };
 	/* A fork never waits in the queue: the session that it copies would change meanwhile. */
-	if (s->sessions >= s->config->sessions_max)
-		return aj_server_busy(s, fault, "%lu sessions are open, the limit", (unsigned long)s->config->sessions_max);
+	if (check_sessions(s, aj_session_tenant(from->session), fault) < 0)
+		return -1;
 	if (s->in_use >= s->config->jails_max)
-		return aj_server_busy(s, fault, "%lu jails are in use, the limit", (unsigned long)s->config->jails_max);
+		return no_jail(s, fault, 0);
 	struct aj_slot *slot = calloc(1, sizeof *slot);
 	if (!slot)
 		abort();

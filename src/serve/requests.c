@@ -67,6 +67,7 @@ static void dequeue(struct aj_client_request *req)
 		TAILQ_REMOVE(&c->server->queue, c, turn);
 	c->server->waiting--;
 	req->waiting = false;
+	aj_loop_unset(c->server->loop, &req->overdue);
 }
 
 struct aj_client_request *aj_client_request_next(struct aj_server *s)

@@ -22,16 +22,42 @@ void aj_server_gauges(const struct aj_server *s, uint64_t ret[AJ_GAUGES])
 	memcpy(ret, now, sizeof now);
 }
 
-/* The time of a mean run for each request that waits, by as many jails as there may be. */
-static uint64_t retry_ms(const struct aj_server *s)
+static const char *const fixes[] = {
+	[AJ_ROOM_CLIENTS] = "close connections that have nothing to do, or raise --clients-max",
+	[AJ_ROOM_SESSIONS] = "close sessions that are not used, let idle ones end sooner (--idle), or raise --sessions-max",
+	[AJ_ROOM_TENANT] = "close sessions of this tenant, or raise --tenant-sessions",
+	[AJ_ROOM_JAILS] = "close sessions that are not used, send fewer requests at a time, or raise --jails-max; a tool that runs code needs a "
+			  "jail beside its caller's",
+	[AJ_ROOM_QUEUE] = "send fewer requests at a time, or raise --queue-max",
+	[AJ_ROOM_BYTES] = "send smaller requests, or fewer at a time",
+	[AJ_ROOM_RUN] = "wait for the answer to what runs, interrupt it, or use another session",
+};
+
+/* When the next session is likely to end: a mean session's time by as many as are open. While none has ended, they end by being idle. */
+static uint64_t session_ms(const struct aj_server *s)
 {
-	const struct aj_histogram *h = &s->metrics.run;
-	uint64_t mean_ms = h->count ? h->sum_us / h->count / 1000 : 100, room = s->config->jails_max;
-	uint64_t ms = (mean_ms + 1) * (s->waiting + 1) / (room ? room : 1);
-	return ms < 10 ? 10 : ms > 5000 ? 5000 : ms;
+	uint64_t ended = s->sessions_ended.count, mean_ms = ended ? s->sessions_ended.sum_us / ended / 1000 : s->config->idle_ms;
+	return mean_ms / (s->sessions ? s->sessions : 1);
 }
 
-int aj_server_busy(const struct aj_server *s, struct aj_fault *fault, const char *fmt, ...)
+/* The time of a mean run for each request that waits, by the jails that no session holds. */
+static uint64_t run_ms(const struct aj_server *s)
+{
+	const struct aj_histogram *h = &s->metrics.run;
+	uint64_t mean_ms = h->count ? h->sum_us / h->count / 1000 : 100, jails = s->config->jails_max;
+	if (s->sessions >= jails)
+		return session_ms(s);
+	return (mean_ms + 1) * (s->waiting + 1) / (jails - s->sessions);
+}
+
+static uint64_t retry_ms(const struct aj_server *s, enum aj_room room)
+{
+	enum { LEAST_MS = 10, MOST_MS = 30000 };
+	uint64_t ms = room == AJ_ROOM_SESSIONS || room == AJ_ROOM_TENANT || room == AJ_ROOM_CLIENTS ? session_ms(s) : run_ms(s);
+	return ms < LEAST_MS ? LEAST_MS : ms > MOST_MS ? MOST_MS : ms;
+}
+
+int aj_server_busy(const struct aj_server *s, struct aj_fault *fault, enum aj_room room, const char *fmt, ...)
 {
 	char text[sizeof fault->message];
 	va_list ap;
@@ -39,14 +65,18 @@ int aj_server_busy(const struct aj_server *s, struct aj_fault *fault, const char
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	aj_fault(fault, AJ_CODE_BUSY, "%s", text);
-	fault->retry_ms = retry_ms(s);
+	snprintf(fault->fix, sizeof fault->fix, "%s", fixes[room]);
+	fault->retry_ms = retry_ms(s, room);
 	return -1;
 }
 
 int aj_server_fault(const struct aj_server *s, const struct aj_error *err, struct aj_fault *fault)
 {
 	aj_fault_from(fault, err);
-	if (fault->code == AJ_CODE_BUSY)
-		fault->retry_ms = retry_ms(s);
+	if (fault->code != AJ_CODE_BUSY)
+		return -1;
+	fault->retry_ms = retry_ms(s, AJ_ROOM_JAILS);
+	if (!*fault->fix) /* the session itself is in use */
+		snprintf(fault->fix, sizeof fault->fix, "%s", fixes[AJ_ROOM_RUN]);
 	return -1;
 }

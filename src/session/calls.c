@@ -195,6 +195,14 @@ int aj_calls_error(struct aj_calls *c, uint64_t number, const char *type, const 
 	return 0;
 }
 
+const char *aj_calls_awaited(const struct aj_calls *c)
+{
+	for (size_t i = 0; i < AJ_CALLS_MAX; i++)
+		if (c->waiting[i].call.tool)
+			return c->waiting[i].call.tool->name;
+	return NULL;
+}
+
 void aj_calls_drop(struct aj_calls *c)
 {
 	for (size_t i = 0; i < AJ_CALLS_MAX; i++)

@@ -177,9 +177,12 @@ static int evict_pool(struct aj_manager *manager, struct aj_error *err)
 	}
 	if (!manager->config.pools_max || count < manager->config.pools_max)
 		return 0;
-	if (!oldest)
-		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_LIMIT, "busy", 0,
-		                       "%u pairs of policy and tenant are in use, the limit", count);
+	if (!oldest) {
+		aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_LIMIT, "busy", 0,
+		                "%u pairs of policy and tenant are in use, the limit", count);
+		aj_advise(err, "close the sessions of one of these, or raise --pools-max");
+		return -1;
+	}
 	free_pool(oldest);
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* One run of a session: the request for the jail, the records of the audit trail, and the report to the owner.
  * Begins no run beside another, and passes on no tool's answer that calls.c has not checked. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,9 +30,19 @@ static void record_end(struct aj_session *s, struct aj_result *result)
 		aj_manager_log(s->pool->manager, "audit", &err);
 }
 
+/* The time may have gone by in the caller's tool, which the jail's own figures do not show. */
+static void name_awaited_tool(const struct aj_session *s, struct aj_result *result)
+{
+	const char *tool = result->status == AJ_STATUS_TIMEOUT ? aj_calls_awaited(&s->calls) : NULL;
+	size_t at = strlen(result->reason);
+	if (tool)
+		snprintf(result->reason + at, sizeof result->reason - at, "; its call of the tool `%s` had no answer by then", tool);
+}
+
 bool aj_session_report(struct aj_session *s, bool alive)
 {
 	struct aj_collect *collect = aj_run_collect(s->jail, &s->request);
+	name_awaited_tool(s, &s->jail->result);
 	aj_calls_drop(&s->calls);
 	record_end(s, &s->jail->result);
 	s->members = (struct aj_members){ 0 };

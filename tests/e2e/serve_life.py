@@ -233,6 +233,86 @@ def room_is_limited():
 
 
 @test
+def waiting_for_a_jail_has_an_end():
+    refused("136 of them could not open", "--sessions-max", "200", "--jails-max", "64")
+    with Server("--jails-max", "1", "--queue-time", "300ms", "--parked", "0") as s:
+        a, b = s.client(), s.client()
+        same(a.hello["limits"]["sessions"], 1, "no session is promised that could not have a jail")
+        session = a.ask("open")["session"]
+        for more, words in ({}, "waited for 3"), ({"queue_ms": 100}, "waited for 1"), ({"queue_ms": 0}, "1 of sessions that run nothing"):
+            e = fails("busy", b.ask, "exec", code="1", **more)
+            assert words in str(e) and "--jails-max" in e.fix, (str(e), e.fix)
+            assert e.retry_ms > 1000, "the jail is a session's, whose idle time is 15 minutes: %s" % e.retry_ms
+        a.send(op="run", id=1, session=session, code="while True: pass")
+        e = fails("busy", a.ask, "run", session=session, code="1")
+        assert "another session" in e.fix, e.fix
+        a.ask("close", session=session)
+        same(b.ask("exec", code="1")["value"], 1)
+
+
+@test
+def a_time_limit_names_the_tool_that_was_waited_for():
+    with Server("--jails-max", "1", "--parked", "0") as s:
+        a, b = s.client(), s.client()
+        session = a.ask("open", tools=[NUMBER])["session"]
+        a.send(op="run", id=1, session=session, code="number()", timeout_ms=500)
+        same(a.receive()["event"], "tool_call")
+        e = fails("busy", b.ask, "exec", code="1", queue_ms=0)
+        assert "1 of runs that wait for a tool" in str(e), e
+        result = a.receive()["result"]
+        assert result["status"] == "timeout" and "the tool `number` had no answer" in result["reason"], result["reason"]
+
+
+@test
+def a_tenant_leaves_sessions_to_others():
+    with Server("--sessions-max", "4", "--parked", "0") as s:
+        c = s.client()
+        first = [c.ask("open", tenant="a")["session"] for _ in range(2)][0]
+        e = fails("busy", c.ask, "open", tenant="a")
+        assert "tenant `a`" in str(e) and "--tenant-sessions" in e.fix, (str(e), e.fix)
+        for tenant in "b", "c":
+            c.ask("open", tenant=tenant)
+        e = fails("busy", c.ask, "open", tenant="d")
+        assert e.retry_ms > 1000, "none has ended, and none will before it is idle for long: %s" % e.retry_ms
+        c.ask("close", session=first)
+        c.ask("open", tenant="a")
+    with Server("--sessions-max", "4", "--tenant-sessions", "4", "--parked", "0") as s:
+        c = s.client()
+        for _ in range(4):
+            c.ask("open", tenant="a")
+
+
+def open_until_busy(s, most):
+    c = s.client()
+    for _ in range(most):
+        try:
+            c.ask("open")
+        except ServiceError as e:
+            return e
+    raise Skipped("the limit is not reached: these jails have cgroups")
+
+
+@test
+def descriptors_may_run_out():
+    for most in 80, 82, 85:
+        limit = lambda most=most: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        with Server("--jails-max", "40", "--parked", "0", preexec_fn=limit) as s:
+            assert "may have %d open files" % most in s.said(), s.said()
+            e = open_until_busy(s, 40)
+            same(e.code, "busy")
+            assert "may have %d open files" % most in e.fix and "ulimit -n" in e.fix, (str(e), e.fix)
+            assert "not true" not in s.said(), s.said()
+
+
+@test
+def processes_may_run_out():
+    with Server("--jails-max", "200", "--sessions-max", "200", "--parked", "0", "--pids", "1") as s:
+        e = open_until_busy(s, 200)
+        same(e.code, "busy")
+        assert "limits.pids" in e.fix, (str(e), e.fix)
+
+
+@test
 def checkpoints_take_room():
     with Server("--jails-max", "2", "--parked", "0", "--policy-file", FOLDER + "/open.toml") as s:
         c, other = s.client(), s.client()

@@ -59,6 +59,31 @@ class TestMany(unittest.TestCase):
                 Session(service=service)
             self.assertIsInstance(caught.exception.retry_ms, int)
 
+    def test_more_sessions_than_jails_by_default(self):
+        with Service(policy=FEW, sessions_max=66, parked=0) as service:
+            sessions = [Session(service=service) for _ in range(66)]
+            self.assertEqual(sessions[-1].run("1").value, 1)
+            for session in sessions:
+                session.close()
+
+    def test_tools_that_need_jails(self):
+        failures, both = [], threading.Barrier(2)
+
+        def inner() -> int:
+            both.wait(60)
+            try:
+                return Jail(service=service).run("1").value
+            except errors.Busy as e:
+                failures.append(e)
+                raise
+
+        with Service(policy=FEW, jails_max=2, parked=0, timeout=20) as service:
+            jail = Jail(tools=[inner], service=service)
+            got = in_threads(2, lambda i: jail.run("inner()"))
+            self.assertEqual([r.status for r in got], ["error", "error"])
+            self.assertIn("2 of runs that wait for a tool", got[0].error.message)
+            self.assertIn("beside its caller's", failures[0].fix)
+
     def test_all_that_wait_are_told(self):
         with Service(policy=FEW, parked=0) as service:
             sessions = [Session(service=service) for _ in range(4)]

@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from . import errors
-from ._core import Core, ToolCall
+from ._core import TOOL_BUSY_MS, Core, Request, ToolCall, waiting_runs
 from ._process import PolicyLike, Process, Recipe, key_of, words
 from ._workers import Workers
 from .tools import Answer, Tool
 
 BUSY_S = 30.0  # how long a request is tried again while the service has no room
+PAUSE_MS = 5000.0  # the longest pause between two tries, since the service only estimates when there is room
 DEATH_S = 0.5  # how long a process may take to be dead after its connection has ended
 GREETING_S = 60.0
 
@@ -229,8 +230,10 @@ class BaseLink:
 class Pauses:
     """How long to wait before a request that found no room is sent again."""
 
-    def __init__(self, limit_s: float) -> None:
-        self._end, self._own_ms = time.monotonic() + limit_s, 5.0
+    def __init__(self, limit_s: float, request: Request[Any] | None = None) -> None:
+        limit_s = min(limit_s, TOOL_BUSY_MS / 1000) if waiting_runs.get() else limit_s
+        began = request.began if request is not None else time.monotonic()
+        self._end, self._own_ms = began + limit_s, 5.0
 
     def next(self, error: errors.Busy) -> float | None:
         """Seconds, or None when there was enough waiting."""
@@ -238,7 +241,7 @@ class Pauses:
         if left <= 0:
             return None
         self._own_ms = min(self._own_ms * 1.5, 500.0)
-        return min(max(error.retry_ms or 0, self._own_ms) * random.uniform(0.5, 1.5) / 1000, left)
+        return min(min(max(error.retry_ms or 0, self._own_ms), PAUSE_MS) * random.uniform(0.5, 1.5) / 1000, left)
 
     def take(self, error: errors.Busy) -> float:
         """Seconds. When there was enough waiting, the error is raised."""

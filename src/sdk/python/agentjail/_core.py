@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextvars
 import itertools
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-# In a tool: the sessions whose runs wait for it, more than one where a tool ran code in another session. Such a session answers nothing
-# that needs its Python.
-waiting_sessions: contextvars.ContextVar[frozenset[tuple[int, str]]] = contextvars.ContextVar("agentjail_waiting_sessions", default=frozenset())
+# In a tool: the runs that wait for it, by connection and session, more than one where a tool ran code in another session; a run without a
+# session has the name "". Such a session answers nothing that needs its Python.
+waiting_runs: contextvars.ContextVar[frozenset[tuple[int, str]]] = contextvars.ContextVar("agentjail_waiting_runs", default=frozenset())
+# How long a tool's request waits for a jail. The jails may all be held by runs that wait for such tools: then waiting does not help.
+TOOL_BUSY_MS = 2000
+NEEDS_JAIL = frozenset(("exec", "open"))
 NEEDS_PYTHON = frozenset(("run", "set", "get", "vars", "fork", "checkpoint"))
 
 
@@ -46,6 +50,7 @@ class Request(Generic[T]):
     tools: Mapping[str, Tool] = field(default_factory=dict)
     on_output: Callable[[str, str], Any] | None = None
     unread: bool = False
+    began: float = field(default_factory=time.monotonic)
 
 
 class Pending(Generic[T]):
@@ -63,7 +68,7 @@ class Pending(Generic[T]):
         self.error: BaseException | None = None
         self.inbox: list[tuple[str, str]] = []  # output that was not handed on yet
         self.context: contextvars.Context | None = None  # of the caller, for its tools
-        self.session: tuple[int, str] | None = None  # of a run with tools: its connection and name
+        self.session: tuple[int, str] | None = None  # of a run with tools: its connection, and its session's name or ""
 
 
 @dataclass(slots=True)
@@ -84,7 +89,7 @@ class ToolCall:
         """A context for the tool: a copy of the caller's, in which the session is known to wait."""
         context = (self.pending.context or contextvars.Context()).copy()
         if self.pending.session is not None:
-            context.run(waiting_sessions.set, context.run(waiting_sessions.get) | {self.pending.session})
+            context.run(waiting_runs.set, context.run(waiting_runs.get) | {self.pending.session})
         return context
 
 
@@ -104,20 +109,23 @@ class Core:
 
     def waits_for_caller(self, session: str | None) -> bool:
         """Whether this is asked in a tool that a run of the session waits for."""
-        waiting = waiting_sessions.get()
+        waiting = waiting_runs.get()
         return bool(waiting) and (id(self), session) in waiting
 
     def begin(self, request: Request[T], wake: Callable[[], Any]) -> tuple[Pending[T], bytes]:
         """The state and the bytes of a new request. TooLarge, ValueNotSent: nothing was begun."""
         name = request.members.get("session")
-        if waiting_sessions.get() and request.op in NEEDS_PYTHON and self.waits_for_caller(name):
+        if waiting_runs.get() and request.op in NEEDS_PYTHON and self.waits_for_caller(name):
             raise errors.ReentrantCall(f"a tool cannot ask for `{request.op}` in the session whose run waits for the tool")
         number = next(self._ids)
-        data = self._bytes({"id": number, "op": request.op, **request.members})
+        message = {"id": number, "op": request.op, **request.members}
+        if request.op in NEEDS_JAIL and waiting_runs.get():
+            message["queue_ms"] = TOOL_BUSY_MS
+        data = self._bytes(message)
         pending = self._pending[number] = Pending(number, request, wake)
         if request.tools:
             pending.context = contextvars.copy_context()
-            pending.session = None if name is None else (id(self), name)  # of another connection a session may have the same name
+            pending.session = id(self), name or ""  # of another connection a session may have the same name
         return pending, data
 
     def forget(self, pending: Pending[Any]) -> bytes:

@@ -77,7 +77,7 @@ def run_all(
             try:
                 result = link.answer(pending)
             except errors.Busy as e:
-                pause = pauses.setdefault(number, Pauses(service.busy_timeout)).next(e)
+                pause = pauses.setdefault(number, Pauses(service.busy_timeout, pending.request)).next(e)
                 if pause is None:
                     raise
                 heapq.heappush(waiting, (time.monotonic() + pause, number, pending.request))

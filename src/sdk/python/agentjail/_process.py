@@ -47,10 +47,11 @@ class Recipe:
 OPTIONS = {  # keyword of Service -> option of the command, see `agentjail serve --help`
     "timeout": "--timeout", "memory": "--memory", "pids": "--pids", "cpu_percent": "--cpu-percent", "limits": "--limits", "cgroup": "--cgroup",
     "parked": "--parked", "jails_max": "--jails-max", "sessions_max": "--sessions-max", "queue_max": "--queue-max", "pools_max": "--pools-max",
+    "queue_time": "--queue-time", "tenant_sessions": "--tenant-sessions",
     "idle": "--idle", "lifetime": "--lifetime", "grace": "--grace", "request_max": "--request-max", "request_time": "--request-time",
     "unread_max": "--unread-max", "builtins": "--builtins", "imports_checked": "--imports-checked", "config": "--config",
 }  # fmt: skip
-TIMES = frozenset(("timeout", "idle", "lifetime", "grace", "request_time"))
+TIMES = frozenset(("timeout", "queue_time", "idle", "lifetime", "grace", "request_time"))
 
 
 def names_of(option: str, names: Iterable[str]) -> list[str]:

@@ -81,7 +81,7 @@ class AsyncService(BaseService):
 
     async def ask_again(self, request: Request[T], busy: errors.Busy, link: AsyncLink | None = None) -> T:
         """The same for a request that was refused once already, with `busy`."""
-        pauses = Pauses(self.busy_timeout)
+        pauses = Pauses(self.busy_timeout, request)
         while True:
             await asyncio.sleep(pauses.take(busy))
             try:

@@ -30,7 +30,8 @@ class Service(BaseService):
 
     program, rootfs: the program and its Python tree; without them $AGENTJAIL and $AGENTJAIL_ROOTFS, those installed with this
     package, and PATH are tried. policy, policies: of the private service, the first is the default: names, files, texts of
-    TOML, or dicts. busy_timeout: seconds for which a request that finds no room is tried again. options: further words for the
+    TOML, or dicts. busy_timeout: seconds for which a request that is refused for lack of room is tried again, 2 at most in a tool that a run
+    waits for; before, the service keeps it waiting for a jail for up to `queue_time` (60 seconds). options: further words for the
     command; env: variables for it. limits: as keywords, `memory="1G"`, `timeout=10`, `sessions_max=64`, `allow_imports=["numpy.*"]`;
     the names are those of the options of `agentjail serve`, times are in seconds.
 
@@ -91,7 +92,7 @@ class Service(BaseService):
 
     def ask_again(self, request: Request[T], busy: errors.Busy, link: Link | None = None) -> T:
         """The same for a request that was refused once already, with `busy`."""
-        pauses = Pauses(self.busy_timeout)
+        pauses = Pauses(self.busy_timeout, request)
         while True:
             time.sleep(pauses.take(busy))
             try:
