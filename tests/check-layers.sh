@@ -149,7 +149,7 @@ owner linux/futex.h     guest/birth.c
 owner sys/ioctl.h       seccomp/notify.c mediate/endpoint.c mediate/socket_holders.c pty/caller.h sandbox/terminal.c sandbox/init.c tree/content.c
 owner linux/filter.h    seccomp/compile.h
 owner stdatomic.h        metrics/board.c
-owner sys/mman.h        metrics/board.c serve/shard.c seccomp/compile.c guest/huge.c guest/birth.c guest/prefault.c terminal/terminal.c
+owner sys/mman.h        helper/unsent.c metrics/board.c serve/shard.c seccomp/compile.c guest/huge.c guest/birth.c guest/prefault.c terminal/terminal.c
 owner sys/sendfile.h    terminal/terminal.c
 owner sys/prctl.h       sandbox/attributes.c sandbox/network.c sandbox/caps.c sandbox/child.c sandbox/jail_steps.c guest/birth.c guest/zygote.c guest/prefault.c fork/copier.c mediate/connector_process.c
 owner sys/single_threaded.h sandbox/launch.c

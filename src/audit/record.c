@@ -205,6 +205,14 @@ static json_t *answer_json(const struct aj_network_use *network, size_t i)
 	return json;
 }
 
+static void begin_network_record(struct aj_composer *c, const char *event, const struct aj_request *request)
+{
+	set_member(c, "v", json_integer(1));
+	set_member(c, "event", json_string(event));
+	set_member(c, "id", aj_composer_short(c, request->id, SHORT_BYTES));
+	set_member(c, "time", time_now());
+}
+
 json_t *aj_record_network(const struct aj_request *request, const struct aj_network_use *network, size_t *at)
 {
 	enum { MOST = 100 }; /* each takes 600 bytes at most */
@@ -226,11 +234,25 @@ json_t *aj_record_network(const struct aj_request *request, const struct aj_netw
 	json_t *list = json_array();
 	for (size_t end = before + kinds[kind].count; *at < end && json_array_size(list) < MOST; ++*at)
 		json_array_append_new(list, kinds[kind].one(network, *at - before));
-	set_member(&c, "v", json_integer(1));
-	set_member(&c, "event", json_string(kinds[kind].event));
-	set_member(&c, "id", aj_composer_short(&c, request->id, SHORT_BYTES));
-	set_member(&c, "time", time_now());
+	begin_network_record(&c, kinds[kind].event, request);
 	set_member(&c, kinds[kind].event, list);
+	return c.doc;
+}
+
+/* Failures are many lines, and the result's. NULL without a network. */
+static json_t *sums_json(const struct aj_network_use *network)
+{
+	json_t *json = aj_network_json(network);
+	if (json)
+		json_object_del(json, "failed");
+	return json;
+}
+
+json_t *aj_record_rest(const struct aj_request *request, const struct aj_network_use *network)
+{
+	struct aj_composer c = { .doc = json_object() };
+	begin_network_record(&c, "network", request);
+	set_member(&c, "network", sums_json(network));
 	return c.doc;
 }
 
@@ -256,9 +278,7 @@ json_t *aj_record_end(const struct aj_request *request, json_t *policy, const st
 	set_member(&c, "limits_hit", limits);
 	set_member(&c, "enforced", ran ? enforced_json(&c, plan, r) : json_object());
 	set_member(&c, "denials", aj_record_denials(&c, r));
-	json_t *network = aj_network_json(&r->network);
-	if (network) /* failures are many lines, and the result's */
-		json_object_del(network, "failed");
+	json_t *network = sums_json(&r->network);
 	if (network)
 		set_member(&c, "network", network);
 	if (plan->snippet)

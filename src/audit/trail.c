@@ -46,7 +46,9 @@ static int append_record(const struct aj_audit *audit, bool notable, json_t *rec
 int aj_trail_start(struct aj_trail *trail, const struct aj_site *site, const struct aj_policy *policy,
                    const struct aj_request *request, const struct aj_plan *plan, struct aj_error *err)
 {
-	*trail = (struct aj_trail){ .request = request };
+	trail->request = request;
+	trail->audit = (struct aj_audit){ 0 };
+	trail->missed[0] = '\0';
 	if (strcmp(site->audit, "none") == 0) {
 		if (!policy->audit)
 			return 0;
@@ -94,7 +96,19 @@ void aj_trail_connections(const struct aj_network_use *network, void *arg)
 		aj_error_text(&why, trail->late, sizeof trail->late);
 }
 
-int aj_trail_end(const struct aj_trail *trail, const struct aj_policy *policy, const struct aj_request *request,
+int aj_trail_rest(struct aj_trail *trail, const struct aj_network_use *network, struct aj_error *err)
+{
+	if (trail->audit.kind == AJ_AUDIT_NONE || !aj_network_used(network))
+		return 0;
+	int r = write_network(trail, network, err);
+	if (r == 0 && trail->late[0])
+		r = aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "%s", trail->late);
+	if (r == 0)
+		r = append_record(&trail->audit, false, aj_record_rest(trail->request, network), err);
+	return r;
+}
+
+int aj_trail_end(struct aj_trail *trail, const struct aj_policy *policy, const struct aj_request *request,
                  const struct aj_plan *plan, struct aj_result *result, struct aj_error *err)
 {
 	if (trail->audit.kind == AJ_AUDIT_NONE && !trail->missed[0])
@@ -106,6 +120,7 @@ int aj_trail_end(const struct aj_trail *trail, const struct aj_policy *policy, c
 		r = write_network(trail, &result->network, &why);
 	if (r == 0 && trail->late[0])
 		r = aj_fail(&why, AJ_EXIT_SETUP, "audit", 0, "%s", trail->late);
+	trail->late[0] = '\0';
 	if (r == 0)
 		r = append_record(&trail->audit, result->status != AJ_STATUS_OK, aj_record_end(request, named, plan, result), &why);
 	json_decref(named);

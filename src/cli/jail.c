@@ -165,7 +165,7 @@ int aj_jail_and_report(struct aj_options *o)
 	}
 	struct aj_result result;
 	struct aj_show show;
-	struct aj_trail trail;
+	struct aj_trail trail = { 0 };
 	cleanup_fd int output_to = -1;
 	if (o->output && (output_to = aj_copy_out_folder(o->output, &err)) >= 0 && aj_fd_move_high(&output_to) < 0)
 		aj_fail(&err, AJ_EXIT_SETUP, "output", errno, "keep `%s` open", o->output);

@@ -28,20 +28,22 @@ static void copy_text(char *to, size_t room, const char *from)
 	memcpy(to, from, strnlen(from, room - 1));
 }
 
-static struct aj_egress_event end_event(const struct aj_connection *c, enum aj_egress_kind kind, const char *why)
+static struct aj_egress_event begin_event(const struct aj_connection *c, enum aj_egress_kind kind)
 {
-	struct aj_egress_event event = {
-		.kind = kind,
-		.count = 1,
-		.port = c->port,
-		.bytes_out = c->out.moved,
-		.bytes_in = c->in.moved,
-		.opened_us = c->opened_us,
-		.lasted_us = aj_now_us() - c->opened_us,
-	};
+	struct aj_egress_event event = { .kind = kind, .count = 1, .port = c->port, .opened_us = c->opened_us };
 	if (c->name)
 		copy_text(event.name, sizeof event.name, c->name->text);
 	copy_text(event.address, sizeof event.address, c->address);
+	return event;
+}
+
+static struct aj_egress_event end_event(const struct aj_connection *c, enum aj_egress_kind kind, const char *why)
+{
+	struct aj_egress_event event = begin_event(c, kind);
+	int64_t lasted_us = aj_now_us() - c->opened_us;
+	event.bytes_out = c->out.moved;
+	event.bytes_in = c->in.moved;
+	event.lasted_us = lasted_us ? lasted_us : 1; /* 0: it is open */
 	copy_text(event.why, sizeof event.why, why);
 	return event;
 }
@@ -50,20 +52,25 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 {
 	struct aj_relay *relay = c->relay;
 	struct aj_egress_event event = end_event(c, kind, why ? why : ""), *refusal = kind == AJ_EGRESS_REFUSED ? &event : c->refusal;
-	if (why)
+	if (why && kind != AJ_EGRESS_CLOSED)
 		aj_report(relay, &event);
 	aj_loop_unset(relay->loop, &c->timer);
 	aj_resolver_forget(&c->waiter);
 	aj_upstream_forget(c);
 	int inside = c->out.from, outside = c->outside.fd >= 0 ? c->outside.fd : c->in.from;
 	/* No byte was exchanged with a host, so an answer of ours is not mistaken for the host's. */
-	bool turn_away = refusal && !relay->stopping && !c->out.moved && !c->in.moved;
+	bool turn_away = refusal && !c->out.moved && !c->in.moved;
 	if (turn_away) {
 		aj_loop_unwatch(relay->loop, &c->inside);
 		aj_turn_away(relay->turned_away, inside, refusal, c->out.held ? c->out.held + c->out.held_at : NULL, c->out.held_bytes);
 	}
 	aj_flow_end(&c->out);
 	aj_flow_end(&c->in);
+	c->row->event = event;
+	if (why && kind == AJ_EGRESS_CLOSED)
+		aj_report_closed(relay, c->row);
+	else
+		aj_unsent_give(&relay->unsent, &c->row->row);
 	aj_side_close(relay->loop, &c->inside, turn_away ? -1 : inside, abruptly);
 	aj_side_close(relay->loop, &c->outside, outside, abruptly);
 	if (c->name)
@@ -75,8 +82,23 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 	free(c->refusal);
 	free(c->answer);
 	free(c);
-	if (relay->parked && !relay->stopping)
+	if (relay->parked)
 		aj_listeners_watch(relay);
+}
+
+void aj_connections_reset(struct aj_relay *relay)
+{
+	for (const struct aj_connection *c = relay->connections; c; c = c->next) {
+		aj_side_reset(c->out.from);
+		if (c->in.from >= 0)
+			aj_side_reset(c->in.from);
+	}
+}
+
+void aj_connection_reached(struct aj_connection *c)
+{
+	c->reached = true;
+	c->row->event = begin_event(c, AJ_EGRESS_CLOSED);
 }
 
 static enum aj_egress_kind kind_of(const struct aj_connection *c)
@@ -216,11 +238,15 @@ static void on_turned(struct aj_flow *flow)
 void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, const struct aj_resolved *target, uint16_t port)
 {
 	struct aj_connection *c = calloc(1, sizeof *c);
-	if (!c) {
+	struct aj_egress_row *row = c ? (struct aj_egress_row *)(void *)aj_unsent_take(&relay->unsent) : NULL;
+	if (!row) {
+		free(c);
 		aj_side_reset(fd);
 		return;
 	}
-	*c = (struct aj_connection){ .relay = relay, .name = name, .port = port, .opened_us = aj_now_us(), .at = &relay->connections };
+	*c = (struct aj_connection){
+		.relay = relay, .name = name, .port = port, .row = row, .opened_us = aj_now_us(), .at = &relay->connections
+	};
 	if (target) {
 		c->target = *target;
 		aj_sockaddr_text(target->family, target->address, c->address);
@@ -230,6 +256,9 @@ void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, c
 	c->timer = (struct aj_timer){ .fn = on_idle, .arg = c };
 	c->out = (struct aj_flow){ .from = fd, .to = -1, .bulk = &relay->bulk, .arg = c, .turned = on_turned, .total = &relay->bytes_out };
 	c->in = (struct aj_flow){ .from = -1, .to = fd, .bulk = &relay->bulk, .arg = c, .turned = on_turned, .total = &relay->bytes_in };
+	row->event = begin_event(c, AJ_EGRESS_FAILED);
+	c->out.shown = &row->row.out;
+	c->in.shown = &row->row.in;
 	c->out.most = relay->policy->bytes_out;
 	c->in.most = relay->policy->bytes_in;
 	c->in.undelayed = true; /* the listener has it */

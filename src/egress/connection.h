@@ -18,7 +18,8 @@ struct aj_connection {
 	enum aj_first first;
 	enum aj_upstream upstream;
 	bool to_loopback;          /* of the host: to it alone, through no proxy */
-	bool reached;              /* there was a connection to `address` */
+	bool reached;              /* there was a connection to `address`, aj_connection_reached() says */
+	struct aj_egress_row *row; /* what the supervisor sees of it */
 	struct aj_resolved target; /* of a connection by address */
 	struct aj_name *via; /* the name to whose addresses the connection is made: `name`, the proxy's, the host's loopback; NULL: `target` */
 	unsigned tried;              /* addresses of it */
@@ -38,6 +39,8 @@ struct aj_connection {
 /* Takes `fd`, a connection that the policy allows, to a name or (NULL) to an address. */
 void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, const struct aj_resolved *target, uint16_t port);
 void aj_connections_end(struct aj_relay *relay, const char *why);
+/* At the end of this process: their hosts see a reset, not an end that looks like that of a whole message. */
+void aj_connections_reset(struct aj_relay *relay);
 
 /* --- egress/first_bytes.c --- */
 
@@ -62,6 +65,7 @@ void aj_upstream_made(struct aj_connection *c, int fd);
 /* No other address will do: the connection ends. */
 void aj_upstream_failed(struct aj_connection *c, const char *why);
 
+void aj_connection_reached(struct aj_connection *c);
 void aj_connection_settle(struct aj_connection *c);
 /* End it: reported as `kind` with `why`, reset where `abruptly`. The connection is freed. */
 void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool abruptly, const char *why);

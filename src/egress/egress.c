@@ -5,12 +5,24 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "base/fd.h"
 #include "egress/process.h"
+#include "egress/relay.h"
 
 int aj_egress_start(struct aj_helper *e, const struct aj_policy *policy, const struct aj_egress_sockets *sockets, struct aj_error *err)
 {
-	return aj_helper_start(e, aj_relay_process, &(struct aj_relay_of){ policy, sockets }, "relay",
-	                       "start the process that relays the network", err);
+	struct aj_relay_of of = { .policy = policy, .sockets = sockets };
+	size_t most = AJ_EGRESS_CONNECTIONS_MAX;
+	if (policy->connections && policy->connections < most)
+		most = policy->connections;
+	return aj_helper_start_mover(e, aj_relay_process, &of, &of.unsent, most + AJ_RELAY_REPORTS_MAX,
+	                             sizeof(struct aj_egress_row), "relay", "start the process that relays the network", err);
+}
+
+/* Its own words, but of a process that foreign bytes came near. */
+static void end_texts(struct aj_egress_event *event)
+{
+	event->name[sizeof event->name - 1] = event->address[sizeof event->address - 1] = event->why[sizeof event->why - 1] = '\0';
 }
 
 int aj_egress_read(struct aj_helper *e, struct aj_egress_event *ret)
@@ -18,8 +30,7 @@ int aj_egress_read(struct aj_helper *e, struct aj_egress_event *ret)
 	ssize_t n = e->socket < 0 ? 0 : recv(e->socket, ret, sizeof *ret, MSG_DONTWAIT);
 	if (n != (ssize_t)sizeof *ret)
 		return n < 0 && (errno == EAGAIN || errno == EINTR) ? -1 : 0;
-	/* Its own words, but of a process that foreign bytes came near. */
-	ret->name[sizeof ret->name - 1] = ret->address[sizeof ret->address - 1] = ret->why[sizeof ret->why - 1] = '\0';
+	end_texts(ret);
 	return 1;
 }
 
@@ -30,8 +41,22 @@ void aj_egress_answer(struct aj_helper *e, const struct aj_egress_answer *answer
 		aj_helper_kill(e);
 }
 
-void aj_egress_stop(struct aj_helper *e)
+void aj_egress_stop(const struct aj_helper *e)
 {
-	if (e->socket >= 0)
-		shutdown(e->socket, SHUT_WR);
+	aj_helper_stop(e);
+}
+
+bool aj_egress_next_unsent(const struct aj_helper *e, bool lives, size_t *at, struct aj_egress_event *ret, bool *ret_open)
+{
+	struct aj_egress_row found;
+	if (!aj_unsent_next(&e->unsent, !lives && !aj_unsent_has_stopped(&e->unsent), at, &found))
+		return false;
+	*ret = found.event;
+	end_texts(ret);
+	ret->bytes_out = found.row.out.written;
+	ret->bytes_in = found.row.in.written;
+	*ret_open = ret->lasted_us == 0;
+	if (*ret_open)
+		ret->lasted_us = aj_now_us() - ret->opened_us;
+	return true;
 }

@@ -4,7 +4,7 @@
  *   guest ──► DNS socket     the relay answers each name with a synthetic address of its own (resolve/names.h)
  *   guest ──► listener       the relay finds the name by that address. One of the list: it checks the first bytes, resolves the name
  *                            itself, connects to the address that it checked, and moves bytes. Another one: it says why, and closes
- *   relay ──► supervisor     each refusal and each connection that ended, as one struct aj_egress_event
+ *   relay ──► supervisor     each refusal and each connection that ended, as one struct aj_egress_event; the others in shared memory
  *
  * The relay is of our code alone, but foreign bytes come near it. So it has a filter of its own (seccomp/relay.c), no capability, no file
  * but those that say how names are resolved, and no descriptor but these sockets. A relay that dies opens no way: its sockets close. */
@@ -23,7 +23,10 @@ struct aj_egress_sockets {
 	int dns_udp[2], dns_tcp[2], listener[2];
 };
 
-enum { AJ_EGRESS_ADVICE_BYTES = 720 };
+enum {
+	AJ_EGRESS_ADVICE_BYTES = 720,
+	AJ_EGRESS_CONNECTIONS_MAX = 4096, /* of one relay, whatever the policy says */
+};
 
 enum aj_egress_kind {
 	AJ_EGRESS_REFUSED, /* a name, or a connection, that the policy does not allow: a violation */
@@ -65,5 +68,9 @@ struct aj_egress_answer {
 	char why[200];
 };
 void aj_egress_answer(struct aj_helper *e, const struct aj_egress_answer *answer);
-/* No new connections; those that are open are closed and reported, and then the relay ends. */
-void aj_egress_stop(struct aj_helper *e);
+/* No new connections, and no byte more: the relay sends what it has to say, closes its end of the socket, resets the connections that are
+ * open, and ends. aj_egress_next_unsent() has these. */
+void aj_egress_stop(const struct aj_helper *e);
+/* Connections whose end the relay has not reported, from `*at` = 0 on: all of them once it has stopped, was killed or is gone; else as they
+ * are now. `ret_open`: it has not ended. False: no more. */
+bool aj_egress_next_unsent(const struct aj_helper *e, bool lives, size_t *at, struct aj_egress_event *ret, bool *ret_open);

@@ -178,12 +178,3 @@ void aj_listeners_park(struct aj_relay *relay)
 	}
 	aj_loop_set(relay->loop, &relay->unpark, aj_now_us() + UNPARK_US);
 }
-
-void aj_listeners_close(struct aj_relay *relay)
-{
-	aj_loop_unset(relay->loop, &relay->unpark);
-	for (int i = 0; i < 2; i++) {
-		aj_loop_unwatch(relay->loop, &relay->listener[i]);
-		aj_close(&relay->sockets.listener[i]);
-	}
-}

@@ -100,7 +100,7 @@ void aj_relay_process(void *arg, int socket, pid_t parent)
 	else if (aj_proxy_parse(&proxy, policy) < 0)
 		aj_fail(&err, AJ_EXIT_SETUP, "relay", 0, "the site's upstream proxy is not http://HOST:PORT: %s", policy->upstream_proxy);
 	else if (put_up_walls(&rules, proxy.port, policy->ask, parent, &err) == 0)
-		relay = aj_relay_new(loop, policy, &rules, &s, socket, &err);
+		relay = aj_relay_new(loop, of, &rules, &s, socket, &err);
 	aj_helper_ready(socket, &err);
 	if (relay)
 		aj_relay_run(relay);

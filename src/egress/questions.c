@@ -73,6 +73,6 @@ void aj_question_answered(struct aj_relay *relay, const struct aj_egress_answer 
 		} else
 			aj_connection_begin(relay, q->fds[i], q->name, NULL, q->port);
 	free(q);
-	if (relay->parked && !relay->stopping)
+	if (relay->parked)
 		aj_listeners_watch(relay);
 }

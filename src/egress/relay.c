@@ -16,11 +16,20 @@
 #include "resolve/resolver.h"
 
 enum {
-	CONNECTIONS_MAX = 4096, /* of one relay, whatever the policy says */
 	FDS_ELSEWHERE = 192, /* that are not for connections: pipes, the resolver, DNS over TCP, connections that are turned away */
 	FDS_EACH = 2,        /* of a connection */
 	REST_US = 2 * 1000000, /* after bulk data, until the pipes are closed */
 };
+
+/* The supervisor waits for the end of file: what takes time comes behind it. */
+_Noreturn static void stop(struct aj_relay *relay)
+{
+	aj_reports_send_last(relay);
+	aj_unsent_stopped(&relay->unsent);
+	aj_loop_close(relay->loop, &relay->supervisor);
+	aj_connections_reset(relay);
+	_exit(0);
+}
 
 /* The supervisor answers questions; by closing its end or half of it, it says: no more. */
 static void on_supervisor(struct aj_io *io, uint32_t events)
@@ -29,27 +38,21 @@ static void on_supervisor(struct aj_io *io, uint32_t events)
 	struct aj_egress_answer answer;
 	if (events & EPOLLHUP) /* no one reads the reports any more */
 		_exit(0);
-	if (!(events & EPOLLIN) || relay->stopping)
+	if (!(events & EPOLLIN))
 		return;
 	ssize_t n = recv(io->fd, &answer, sizeof answer, MSG_DONTWAIT);
 	if (n == (ssize_t)sizeof answer) {
 		answer.why[sizeof answer.why - 1] = '\0';
 		aj_question_answered(relay, &answer);
 	}
-	if (n != 0)
-		return;
-	relay->stopping = true;
-	aj_listeners_close(relay);
-	aj_dns_server_watch(relay->dns, false);
-	aj_connections_end(relay, "the jail has ended");
-	aj_reports_flush(relay);
-	relay->report_us = 0;
+	if (n == 0)
+		stop(relay);
 }
 
 static unsigned connections_max(const struct aj_relay *relay)
 {
 	struct rlimit fds;
-	uint64_t most = CONNECTIONS_MAX;
+	uint64_t most = AJ_EGRESS_CONNECTIONS_MAX;
 	if (relay->policy->connections && relay->policy->connections < most)
 		most = relay->policy->connections;
 	if (getrlimit(RLIMIT_NOFILE, &fds) == 0 && fds.rlim_cur < FDS_ELSEWHERE + most * FDS_EACH)
@@ -57,13 +60,14 @@ static unsigned connections_max(const struct aj_relay *relay)
 	return (unsigned)most;
 }
 
-struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_policy *policy, const struct aj_rules *rules,
+struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_relay_of *of, const struct aj_rules *rules,
                               const struct aj_egress_sockets *sockets, int supervisor, struct aj_error *err)
 {
+	const struct aj_policy *policy = of->policy;
 	struct aj_relay *relay = calloc(1, sizeof *relay);
 	if (relay) {
-		*relay = (struct aj_relay){ .loop = loop, .policy = policy, .rules = *rules, .sockets = *sockets };
-		relay->supervisor = (struct aj_io){ .fn = on_supervisor, .arg = relay, .fd = -1 };
+		*relay = (struct aj_relay){ .loop = loop, .policy = policy, .rules = *rules, .sockets = *sockets, .unsent = of->unsent };
+		relay->supervisor = (struct aj_io){ .fn = on_supervisor, .arg = relay, .fd = -1, .urgent = true };
 		relay->last_report = &relay->first_report;
 		relay->connections_max = connections_max(relay);
 		aj_proxy_parse(&relay->proxy, policy); /* it was parsed for the walls */
@@ -102,7 +106,9 @@ void aj_relay_run(struct aj_relay *relay)
 			aj_bulk_turn(&relay->bulk);
 		else if (relay->bulk.made && !relay->rest.place)
 			aj_loop_set(relay->loop, &relay->rest, aj_now_us() + REST_US);
-		if (aj_reports_send(relay) < 0 || (relay->stopping && !relay->connections && !relay->first_report))
+		if (aj_unsent_stop_asked(&relay->unsent))
+			stop(relay);
+		if (aj_reports_send(relay) < 0)
 			return;
 	}
 	struct aj_egress_event event = { .kind = AJ_EGRESS_LOST, .count = 1, .why = "its loop failed" };

@@ -1,6 +1,7 @@
 /* The relay from the inside: one loop, the table of names, the resolver, the connections, the reports. This header is for this room. */
 #pragma once
 #include "egress/egress.h"
+#include "egress/process.h"
 #include "egress/proxy.h"
 #include "egress/rules.h"
 #include "egress/turned_away.h"
@@ -28,6 +29,7 @@ struct aj_relay {
 	struct aj_proxy proxy;
 	struct aj_name loopback; /* the host's: resolved for good, in no table */
 	struct aj_egress_sockets sockets;
+	struct aj_unsent unsent; /* rows of connections: struct aj_egress_row */
 	/* The supervisor: at its end of file the relay ends. */
 	struct aj_io supervisor;
 	struct aj_report *first_report, **last_report;
@@ -36,7 +38,6 @@ struct aj_relay {
 	unsigned said_times[AJ_RELAY_SAID];         /* reported in that second, one by one */
 	struct aj_timer say_again;
 	int64_t report_us; /* when they are sent; 0: at once */
-	bool stopping;
 	/* The jail: names and connections. */
 	struct aj_names *names, *refused; /* of the list, and others */
 	struct aj_rate refused_fresh;
@@ -59,7 +60,7 @@ struct aj_relay {
 };
 
 /* NULL with an error. It reads from the sockets only in aj_relay_run(). */
-struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_policy *policy, const struct aj_rules *rules,
+struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_relay_of *of, const struct aj_rules *rules,
                               const struct aj_egress_sockets *sockets, int supervisor, struct aj_error *err);
 /* Until the supervisor ends it. */
 void aj_relay_run(struct aj_relay *relay);
@@ -68,6 +69,8 @@ void aj_relay_run(struct aj_relay *relay);
 
 /* Queue an event for the supervisor; it is copied. Equal refusals within a second are counted together. */
 void aj_report(struct aj_relay *relay, const struct aj_egress_event *event);
+/* The report of a connection that was made and has ended: its row, which is given back once that is sent. */
+void aj_report_closed(struct aj_relay *relay, struct aj_egress_row *row);
 /* A refusal of a name, or of a connection to it. `why` is a format. */
 struct aj_egress_event aj_refusal(const char *name, const char *address, uint16_t port, const char *why, ...)
     __attribute__((format(printf, 4, 5)));
@@ -79,6 +82,8 @@ void aj_reports_flush(struct aj_relay *relay);
 int64_t aj_reports_due_us(const struct aj_relay *relay);
 /* Send what is queued and due. -1: the supervisor is gone. */
 int aj_reports_send(struct aj_relay *relay);
+/* Send all but the ends of connections, which are in their rows; waits while the supervisor does not read. */
+void aj_reports_send_last(struct aj_relay *relay);
 /* Are there so many reports that nothing more may be taken from the jail? */
 bool aj_reports_full(const struct aj_relay *relay);
 
@@ -87,7 +92,6 @@ bool aj_reports_full(const struct aj_relay *relay);
 int aj_listeners_begin(struct aj_relay *relay);
 void aj_listeners_watch(struct aj_relay *relay);
 void aj_listeners_park(struct aj_relay *relay); /* and try again soon */
-void aj_listeners_close(struct aj_relay *relay);
 
 /* --- egress/refused_names.c --- */
 

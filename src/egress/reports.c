@@ -20,6 +20,7 @@ enum {
 
 struct aj_report {
 	struct aj_report *next;
+	struct aj_egress_row *row; /* of a connection that has ended; NULL: `event` */
 	struct aj_egress_event event;
 };
 
@@ -28,16 +29,18 @@ bool aj_reports_full(const struct aj_relay *relay)
 	return relay->reports >= AJ_RELAY_REPORTS_MAX;
 }
 
-static void queue(struct aj_relay *relay, const struct aj_egress_event *event)
+static void queue(struct aj_relay *relay, const struct aj_egress_event *event, struct aj_egress_row *row)
 {
 	struct aj_report *report = calloc(1, sizeof *report);
 	if (!report)
 		abort(); /* fail closed: the supervisor sees the relay's end */
-	report->event = *event;
+	report->row = row;
+	if (event)
+		report->event = *event;
 	*relay->last_report = report;
 	relay->last_report = &report->next;
 	relay->reports++;
-	if (event->kind != AJ_EGRESS_CLOSED || relay->reports >= ENDS_MAX || relay->stopping)
+	if (!row || relay->reports >= ENDS_MAX)
 		relay->report_us = 0;
 	else if (relay->reports == 1)
 		relay->report_us = aj_now_us() + ENDS_US;
@@ -52,7 +55,7 @@ static bool is_equal(const struct aj_egress_event *a, const struct aj_egress_eve
 static void report_again(struct aj_relay *relay, struct aj_egress_event *said)
 {
 	if (said->count)
-		queue(relay, said);
+		queue(relay, said, NULL);
 	said->count = 0;
 }
 
@@ -100,10 +103,14 @@ void aj_report(struct aj_relay *relay, const struct aj_egress_event *event)
 {
 	if (event->kind == AJ_EGRESS_REFUSED && was_said(relay, event))
 		return;
-	queue(relay, event);
+	queue(relay, event, NULL);
 	/* Before the program notices: a snippet that ends at once has the reason in its result. An error is met again by the loop. */
-	if (event->kind != AJ_EGRESS_CLOSED)
-		aj_reports_send(relay);
+	aj_reports_send(relay);
+}
+
+void aj_report_closed(struct aj_relay *relay, struct aj_egress_row *row)
+{
+	queue(relay, NULL, row);
 }
 
 struct aj_egress_event aj_refusal(const char *name, const char *address, uint16_t port, const char *why, ...)
@@ -130,28 +137,49 @@ int64_t aj_reports_due_us(const struct aj_relay *relay)
 	return relay->first_report && !(relay->supervisor.events & EPOLLOUT) ? relay->report_us : INT64_MAX;
 }
 
+/* False: not now, or never. */
+static bool send_first(struct aj_relay *relay, int flags)
+{
+	struct aj_report *report = relay->first_report;
+	const struct aj_egress_event *event = report->row ? &report->row->event : &report->event;
+	if (send(relay->supervisor.fd, event, sizeof *event, flags | MSG_NOSIGNAL) < 0)
+		return false;
+	if (report->row)
+		aj_unsent_give(&relay->unsent, &report->row->row);
+	if (!(relay->first_report = report->next))
+		relay->last_report = &relay->first_report;
+	relay->reports--;
+	free(report);
+	return true;
+}
+
+void aj_reports_send_last(struct aj_relay *relay)
+{
+	aj_reports_flush(relay);
+	while (relay->first_report) {
+		struct aj_report *report = relay->first_report;
+		if (report->row)
+			relay->first_report = report->next;
+		else if (!send_first(relay, 0))
+			return;
+	}
+}
+
 int aj_reports_send(struct aj_relay *relay)
 {
 	if (!relay->first_report || (relay->report_us && relay->report_us > aj_now_us()))
 		return 0;
 	bool was_full = aj_reports_full(relay);
 	while (relay->first_report) {
-		struct aj_report *report = relay->first_report;
-		if (send(relay->supervisor.fd, &report->event, sizeof report->event, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-			if (errno != EAGAIN && errno != ENOBUFS)
-				return -1;
-			break;
-		}
-		relay->first_report = report->next;
-		if (!relay->first_report)
-			relay->last_report = &relay->first_report;
-		relay->reports--;
-		free(report);
+		if (send_first(relay, MSG_DONTWAIT))
+			continue;
+		if (errno != EAGAIN && errno != ENOBUFS)
+			return -1;
+		break;
 	}
-	uint32_t events = relay->stopping ? 0 : EPOLLIN;
-	if (aj_loop_watch(relay->loop, &relay->supervisor, relay->supervisor.fd, events | (relay->first_report ? EPOLLOUT : 0)) < 0)
+	if (aj_loop_watch(relay->loop, &relay->supervisor, relay->supervisor.fd, EPOLLIN | (relay->first_report ? EPOLLOUT : 0)) < 0)
 		return -1;
-	if (was_full && !aj_reports_full(relay) && !relay->stopping)
+	if (was_full && !aj_reports_full(relay))
 		aj_listeners_watch(relay);
 	return 0;
 }

@@ -73,7 +73,7 @@ static void give_up(struct aj_connection *c, int error)
 void aj_upstream_made(struct aj_connection *c, int fd)
 {
 	c->upstream = AJ_UPSTREAM_OPEN;
-	c->reached = true;
+	aj_connection_reached(c);
 	aj_loop_unset(c->relay->loop, &c->timer);
 	c->out.to = c->in.from = fd;
 	if (c->in.held) /* from a proxy, with its answer */
@@ -132,7 +132,7 @@ static bool was_made(const struct aj_connection *c, int error)
 static void made_and_reset(struct aj_connection *c, int fd, int error)
 {
 	c->upstream = AJ_UPSTREAM_OPEN;
-	c->reached = true;
+	aj_connection_reached(c);
 	c->out.to = c->in.from = fd;
 	aj_flow_pump(&c->in);
 	c->in.error = error;

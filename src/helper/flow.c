@@ -41,6 +41,21 @@ static bool would_wait(int error)
 	return error == EAGAIN || error == EINTR;
 }
 
+/* Bytes are counted as read before they are written, so that no byte passes uncounted, whenever this process is killed. */
+static void count_read(struct aj_flow *flow, size_t bytes)
+{
+	*flow->total += bytes;
+	if (flow->shown)
+		flow->shown->read += bytes;
+}
+
+static void count_written(struct aj_flow *flow, size_t bytes)
+{
+	flow->moved += bytes;
+	if (flow->shown)
+		flow->shown->written += bytes;
+}
+
 /* How much may be read before the cap. */
 static size_t left(const struct aj_flow *flow)
 {
@@ -71,7 +86,7 @@ static size_t write_some(struct aj_flow *flow, const uint8_t *data, size_t bytes
 		flow->error = errno;
 	flow->blocked = n < (ssize_t)bytes;
 	if (n > 0)
-		flow->moved += (size_t)n;
+		count_written(flow, (size_t)n);
 	return n < 0 ? 0 : (size_t)n;
 }
 
@@ -85,7 +100,7 @@ static size_t read_some(struct aj_flow *flow, uint8_t *data, size_t bytes)
 	flow->ended = n == 0;
 	if (n <= 0)
 		return 0;
-	*flow->total += (size_t)n;
+	count_read(flow, (size_t)n);
 	return most ? (size_t)n : 0;
 }
 
@@ -165,7 +180,7 @@ bool aj_flow_hold(struct aj_flow *flow, const uint8_t *data, size_t bytes)
 {
 	if (!keep(flow, data, bytes))
 		return false;
-	*flow->total += bytes;
+	count_read(flow, bytes);
 	return true;
 }
 
@@ -221,7 +236,7 @@ static void write_pipe(struct aj_flow *flow)
 			return;
 		}
 		flow->piped -= (size_t)n;
-		flow->moved += (size_t)n;
+		count_written(flow, (size_t)n);
 	}
 }
 
@@ -242,7 +257,7 @@ static void move_chunk(struct aj_flow *flow)
 			flow->error = errno;
 		flow->ended = in == 0;
 		flow->piped = n = in > 0 ? (size_t)in : 0;
-		*flow->total += n;
+		count_read(flow, n);
 		write_pipe(flow);
 	} else
 		n = copy_some(flow, flow->bulk->held_bytes < AJ_FLOW_HELD_BYTES ? copy : AJ_FLOW_READ_BYTES);
@@ -308,6 +323,8 @@ bool aj_flow_wants_room(const struct aj_flow *flow)
 void aj_flow_end(struct aj_flow *flow)
 {
 	*flow->total -= flow->held_bytes + flow->piped; /* they were not moved */
+	if (flow->shown)
+		flow->shown->read = flow->shown->written;
 	if (flow->queued)
 		unqueue(flow);
 	if (flow->piped) { /* what is in the pipe is of this connection: another must not get it */

@@ -83,7 +83,28 @@ int aj_helper_start(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const
 	return -1;
 }
 
-void aj_helper_kill(struct aj_helper *helper)
+int aj_helper_start_mover(struct aj_helper *helper, aj_helper_fn *fn, void *arg, struct aj_unsent *ret_unsent, size_t count,
+                          size_t row_bytes, const char *step, const char *what, struct aj_error *err)
+{
+	if (aj_unsent_open(ret_unsent, count, row_bytes, step, err) < 0)
+		return -1;
+	if (aj_helper_start(helper, fn, arg, step, what, err) < 0) {
+		aj_unsent_close(ret_unsent);
+		return -1;
+	}
+	helper->unsent = *ret_unsent;
+	aj_unsent_keep(&helper->unsent);
+	return 0;
+}
+
+void aj_helper_stop(const struct aj_helper *helper)
+{
+	aj_unsent_ask_stop(&helper->unsent);
+	if (helper->socket >= 0)
+		shutdown(helper->socket, SHUT_WR);
+}
+
+void aj_helper_kill(const struct aj_helper *helper)
 {
 	if (helper->pidfd >= 0)
 		aj_pidfd_signal(helper->pidfd, SIGKILL);
@@ -92,6 +113,7 @@ void aj_helper_kill(struct aj_helper *helper)
 void aj_helper_end(struct aj_helper *helper)
 {
 	aj_close(&helper->socket);
+	aj_unsent_close(&helper->unsent);
 	aj_pidfd_end(&helper->pidfd, END_MS);
 }
 

@@ -60,6 +60,7 @@ static int64_t next_deadline_us(const struct aj_run *run)
 void aj_run_watch(struct aj_run *run)
 {
 	const struct aj_jail *jail = &run->jail;
+	watch_fd(run, AJ_RUN_RELAY, run->relay.socket >= 0 ? run->relay.socket : run->relay.pidfd, EPOLLIN);
 	if (run->exited)
 		return;
 	watch_fd(run, AJ_RUN_REPORT, jail->report_fd, EPOLLIN);
@@ -69,7 +70,6 @@ void aj_run_watch(struct aj_run *run)
 	watch_output(run, AJ_RUN_ERR, jail->stderr_fd);
 	watch_fd(run, AJ_RUN_LISTENER, run->listener_fd, EPOLLIN);
 	watch_fd(run, AJ_RUN_CONNECTOR, run->mediator ? run->mediator->connector.socket : -1, EPOLLIN);
-	watch_fd(run, AJ_RUN_RELAY, run->relay.socket, EPOLLIN);
 	watch_fd(run, AJ_RUN_PUBLISHER, run->publish ? run->publish->publisher.socket : -1, EPOLLIN);
 	watch_fd(run, AJ_RUN_INIT, jail->init_pidfd, EPOLLIN);
 	int64_t due_us = next_deadline_us(run);
@@ -116,7 +116,7 @@ static unsigned handle_ready(struct aj_run *run, enum aj_run_fd which, uint32_t 
 		aj_run_on_connector(run);
 		break;
 	case AJ_RUN_RELAY:
-		aj_run_on_relay(run);
+		found = aj_run_on_relay(run);
 		break;
 	case AJ_RUN_PUBLISHER:
 		aj_run_on_publisher(run);

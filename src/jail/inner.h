@@ -31,12 +31,10 @@ void aj_run_on_connector(struct aj_run *run);
 /* relay.c, for a network by allow-list, and for published ports. */
 /* Init has made the sockets: start the relay with them, and let init go on. The descriptors stay the caller's. */
 void aj_run_on_sockets(struct aj_run *run, const struct aj_passed *passed);
-/* Read what the relay has reported; a relay that has ended is noted. */
-void aj_run_on_relay(struct aj_run *run);
+/* Read what the relay has reported; a relay that has ended is noted. Returns AJ_RUN_* bits. */
+unsigned aj_run_on_relay(struct aj_run *run);
 /* The same of the publisher. */
 void aj_run_on_publisher(struct aj_run *run);
-/* The jail is gone: read the last reports, and end both. */
-void aj_run_end_relay(struct aj_run *run);
 /* Move the reports since the last call into the result. */
 void aj_run_report_network(struct aj_run *run);
 

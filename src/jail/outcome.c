@@ -114,8 +114,7 @@ void aj_run_on_exit(struct aj_run *run)
 	read_rest(run);
 	if (run->mediator)
 		aj_mediator_close(run->mediator);
-	aj_run_end_relay(run);
-	aj_run_report_network(run);
+	aj_run_end_network(run);
 	aj_locks_close(&run->locks);
 	aj_close(&run->listener_fd);
 	aj_close(&run->status_fd);

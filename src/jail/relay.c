@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "base/pidfd.h"
 #include "base/sockaddr.h"
 #include "base/text.h"
 #include "jail/inner.h"
@@ -19,8 +20,11 @@
 enum { TURN = 64 };
 /* For which connections that have ended wait for each other, once some were recorded: each record waits for the disk. */
 enum { RECORD_EVERY_US = 1000000 };
-/* Time for the relay's last reports, once the jail is gone; a service has other jails. */
-enum { LAST_MS = 200, LAST_SHARED_MS = 20 };
+/* Time for a helper to stop, which takes it one turn of its loop; a service has other jails. One that is late is killed, and what it has
+ * moved is known all the same. */
+enum { STOP_MS = 1000, STOP_SHARED_MS = 20 };
+/* Then a service's relay has this long to reset its connections. */
+enum { RESET_US = 2000000 };
 
 static int start_relay(struct aj_run *run, const struct aj_passed *passed, struct aj_error *err)
 {
@@ -103,11 +107,10 @@ static void on_record_timer(struct aj_timer *timer)
 	record(timer->arg);
 }
 
-/* The first ones at once, and each answer of a person's. Those of a time without a run wait for the next one, as its result has them, too. */
+/* The first ones at once, and each answer of a person's. Those of a time without a run are recorded then, with the id of the run before. */
 static void record(struct aj_run *run)
 {
-	if (!run->connections || !run->running || !aj_network_unrecorded(&run->network) ||
-	    (run->record_timer.place && !run->network.answer_count))
+	if (!run->connections || !aj_network_unrecorded(&run->network) || (run->record_timer.place && !run->network.answer_count))
 		return;
 	run->connections(&run->network, run->connections_arg);
 	aj_network_forget_recorded(&run->network);
@@ -116,16 +119,42 @@ static void record(struct aj_run *run)
 	aj_loop_set(run->loop, &run->record_timer, aj_now_us() + RECORD_EVERY_US);
 }
 
+static void on_relay_late(struct aj_timer *timer)
+{
+	const struct aj_run *run = timer->arg;
+	aj_helper_kill(&run->relay);
+}
+
+/* It has stopped, was killed, or has ended by itself: what it did not report is taken from its memory. A service does not wait for its end. */
+static void take_rest_of_relay(struct aj_run *run, const char *why)
+{
+	struct aj_egress_event event;
+	bool open;
+	for (size_t i = 0; aj_egress_next_unsent(&run->relay, false, &i, &event, &open);) {
+		if (event.kind == AJ_EGRESS_FAILED)
+			snprintf(event.why, sizeof event.why, "%s", why);
+		add_event(&run->network, &event);
+	}
+	record(run);
+	aj_unsent_close(&run->relay.unsent);
+	aj_run_close(run, AJ_RUN_RELAY, &run->relay.socket);
+	aj_loop_unset(run->loop, &run->record_timer);
+	if (!run->lasting) {
+		aj_helper_end(&run->relay);
+		return;
+	}
+	run->record_timer = (struct aj_timer){ .fn = on_relay_late, .arg = run };
+	aj_loop_set(run->loop, &run->record_timer, aj_now_us() + RESET_US);
+}
+
 static void on_end_of_relay(struct aj_run *run)
 {
 	static const struct aj_network_trouble lost = { .host = "every host",
 		                                        .why = "agentjail's relay has ended, so no connection is made any more",
 		                                        .instead = "Start a new jail, or work without the network.",
 		                                        .count = 1 };
-	if (!run->exited)
-		aj_network_add_trouble(&run->network.refused, &lost);
-	aj_run_unwatch(run, AJ_RUN_RELAY);
-	aj_helper_end(&run->relay);
+	aj_network_add_trouble(&run->network.refused, &lost);
+	take_rest_of_relay(run, "agentjail's relay has ended");
 }
 
 static void add_answer(struct aj_network_use *network, const struct aj_ask_answer *answer)
@@ -171,14 +200,21 @@ static bool read_reports(struct aj_run *run, int most)
 	return r != 0;
 }
 
-void aj_run_on_relay(struct aj_run *run)
+unsigned aj_run_on_relay(struct aj_run *run)
 {
-	if (run->relay.pidfd < 0)
-		return;
+	if (run->relay.socket < 0) {
+		if (run->relay.pidfd < 0 || !aj_pidfd_ended(run->relay.pidfd))
+			return 0;
+		aj_run_unwatch(run, AJ_RUN_RELAY);
+		aj_loop_unset(run->loop, &run->record_timer);
+		aj_helper_end(&run->relay);
+		return AJ_RUN_REAPED;
+	}
 	bool lives = read_reports(run, TURN);
 	record(run);
 	if (!lives)
 		on_end_of_relay(run);
+	return 0;
 }
 
 /* --- published ports --- */
@@ -209,49 +245,88 @@ static bool read_published(struct aj_run *run, int most)
 	return r != 0;
 }
 
+static void end_publisher(struct aj_run *run)
+{
+	struct aj_publish_event event;
+	for (size_t i = 0; aj_publish_next_unsent(run->publish, &i, &event);)
+		if (event.number < run->plan->publish.count)
+			add_published(run, &event);
+	record(run);
+	aj_run_unwatch(run, AJ_RUN_PUBLISHER);
+	aj_helper_end(&run->publish->publisher);
+}
+
 void aj_run_on_publisher(struct aj_run *run)
 {
 	bool lives = read_published(run, TURN);
 	record(run);
-	if (!lives) {
-		aj_run_unwatch(run, AJ_RUN_PUBLISHER);
-		aj_publish_end(run->publish);
-	}
+	if (!lives)
+		end_publisher(run);
 }
 
 /* --- the end --- */
 
-/* Of a helper that was told to end: what it says until then. */
+/* Of a helper that was asked to stop: what it says until it has. */
 static void read_last(struct aj_run *run, const struct aj_helper *helper, bool (*read_some)(struct aj_run *run, int most))
 {
-	int64_t until_us = aj_in_ms(run->lasting ? LAST_SHARED_MS : LAST_MS);
-	while (read_some(run, TURN) && aj_now_us() < until_us) {
-		int64_t left_ms = (until_us - aj_now_us()) / 1000;
-		poll(&(struct pollfd){ .fd = helper->socket, .events = POLLIN }, 1, left_ms > 0 ? (int)left_ms : 0);
+	int64_t until_us = aj_in_ms(run->lasting ? STOP_SHARED_MS : STOP_MS);
+	while (read_some(run, TURN)) {
+		int64_t left_us = until_us - aj_now_us();
+		if (left_us <= 0) {
+			aj_helper_kill(helper);
+			return;
+		}
+		poll(&(struct pollfd){ .fd = helper->socket, .events = POLLIN }, 1, (int)(left_us / 1000) + 1);
 	}
 }
 
-void aj_run_end_relay(struct aj_run *run)
+/* Figures of another process: no result wraps around. */
+static uint64_t less(uint64_t from, uint64_t bytes)
 {
-	if (run->publish && run->publish->publisher.pidfd >= 0) {
-		aj_publish_stop(run->publish);
-		read_last(run, &run->publish->publisher, read_published);
-		aj_run_unwatch(run, AJ_RUN_PUBLISHER);
-		aj_publish_end(run->publish);
-	}
-	if (run->relay.pidfd >= 0) {
-		aj_egress_stop(&run->relay);
-		read_last(run, &run->relay, read_reports);
-		on_end_of_relay(run);
-	}
-	aj_loop_unset(run->loop, &run->record_timer);
+	return bytes < from ? from - bytes : 0;
+}
+
+/* The bytes of connections that are open, which their ends will count: this result gets what has come since the last one. */
+static void count_open(struct aj_run *run)
+{
+	struct aj_network_use *network = &run->network;
+	uint64_t bytes_out = 0, bytes_in = 0;
+	struct aj_egress_event event;
+	bool open;
+	for (size_t i = 0; aj_egress_next_unsent(&run->relay, true, &i, &event, &open);)
+		if (event.kind == AJ_EGRESS_CLOSED) {
+			network->open += open;
+			bytes_out += event.bytes_out;
+			bytes_in += event.bytes_in;
+		}
+	network->bytes_out = less(network->bytes_out + bytes_out, run->open_before.bytes_out);
+	network->bytes_in = less(network->bytes_in + bytes_in, run->open_before.bytes_in);
+	run->open_before.bytes_out = bytes_out;
+	run->open_before.bytes_in = bytes_in;
 }
 
 void aj_run_report_network(struct aj_run *run)
 {
+	count_open(run);
 	aj_network_free(&run->result.network);
 	run->result.network = run->network;
 	run->result.network.relayed = run->plan->network == AJ_NET_ALLOW;
 	run->result.network.publishes = run->plan->publish.count;
 	run->network = (struct aj_network_use){ 0 };
+}
+
+void aj_run_end_network(struct aj_run *run)
+{
+	if (run->publish && run->publish->publisher.pidfd >= 0) {
+		aj_publish_stop(run->publish);
+		read_last(run, &run->publish->publisher, read_published);
+		end_publisher(run);
+	}
+	if (run->relay.socket >= 0) {
+		aj_egress_stop(&run->relay);
+		read_last(run, &run->relay, read_reports);
+		take_rest_of_relay(run, "the jail has ended");
+	}
+	aj_run_report_network(run);
+	aj_run_watch(run);
 }

@@ -189,6 +189,10 @@ void aj_run_kill(struct aj_run *run)
 void aj_run_free(struct aj_run *run)
 {
 	aj_run_kill(run);
+	aj_run_unwatch(run, AJ_RUN_RELAY);
+	aj_loop_unset(run->loop, &run->record_timer);
+	aj_helper_kill(&run->relay);
+	aj_helper_end(&run->relay);
 	aj_loop_forget(run->loop, &run->quota);
 	aj_scratch_close(&run->scratch);
 	aj_result_free(&run->result);

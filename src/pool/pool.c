@@ -30,13 +30,19 @@ void aj_pool_give(struct aj_pool *p, struct aj_run *jail)
 	waiter->fn(waiter, jail, NULL);
 }
 
-static void on_ended(struct aj_run *jail, unsigned found)
+static void free_ended(struct aj_run *jail)
 {
-	if (!(found & AJ_RUN_GONE))
-		return;
 	LIST_REMOVE(jail, listed);
 	aj_run_free(jail);
 	free(jail);
+}
+
+/* Its relay may end after it: with a thousand connections that takes time. */
+static void on_ended(struct aj_run *jail, unsigned found)
+{
+	(void)found;
+	if (jail->gone && jail->relay.pidfd < 0)
+		free_ended(jail);
 }
 
 void aj_pool_end(struct aj_pool *p, struct aj_run *jail)
@@ -112,7 +118,7 @@ void aj_pool_free(struct aj_pool *p)
 	aj_fork_groups_stop(&p->groups);
 	for (struct aj_run *jail = LIST_FIRST(&p->ending), *next; jail; jail = next) {
 		next = LIST_NEXT(jail, listed);
-		on_ended(jail, AJ_RUN_GONE);
+		free_ended(jail);
 	}
 	aj_fork_groups_free(&p->groups);
 	aj_arena_free(&p->arena);

@@ -39,20 +39,20 @@ struct passage {
 	struct aj_flow in, out; /* to the server, from it */
 	struct aj_timer timer;
 	uint16_t guest_port;
-	int family;                     /* of the attempt: a server may listen on 127.0.0.1, or on ::1 alone */
-	struct aj_publish_event report; /* it is freed once that is sent */
+	int family;                 /* of the attempt: a server may listen on 127.0.0.1, or on ::1 alone */
+	struct aj_publish_row *row; /* its report; both are freed once that is sent */
 };
 
 struct aj_publisher {
 	struct aj_loop *loop;
 	struct aj_io supervisor;
+	struct aj_unsent unsent;
 	struct port ports[AJ_PUBLISHED_MAX];
 	size_t port_count;
 	struct passage *passages;
 	struct passage *first_ended, **last_ended; /* to be reported */
 	unsigned count, most;                      /* of both */
-	bool stopping;
-	uint64_t moved; /* by all; no limit counts it */
+	uint64_t moved;                            /* by all; no limit counts it */
 	struct aj_bulk bulk;
 	struct aj_pace pace; /* of its turns */
 	struct aj_timer rest, full;
@@ -61,7 +61,6 @@ struct aj_publisher {
 
 static void watch_ports(struct aj_publisher *p, bool on)
 {
-	on = on && !p->stopping;
 	p->parked = !on;
 	for (size_t i = 0; i < p->port_count; i++)
 		if (!on)
@@ -69,7 +68,7 @@ static void watch_ports(struct aj_publisher *p, bool on)
 		else if (aj_loop_watch(p->loop, &p->ports[i].io, p->ports[i].fd, EPOLLIN) < 0)
 			_exit(1);
 	aj_loop_unset(p->loop, &p->full);
-	if (!on && !p->stopping)
+	if (!on)
 		aj_loop_set(p->loop, &p->full, aj_now_us() + FULL_US);
 }
 
@@ -86,7 +85,7 @@ static void send_reports(struct aj_publisher *p)
 {
 	struct passage *c;
 	while ((c = p->first_ended)) {
-		if (send(p->supervisor.fd, &c->report, sizeof c->report, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+		if (send(p->supervisor.fd, &c->row->event, sizeof c->row->event, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
 			if (errno != EAGAIN && errno != ENOBUFS)
 				_exit(1);
 			break;
@@ -94,11 +93,10 @@ static void send_reports(struct aj_publisher *p)
 		if (!(p->first_ended = c->next))
 			p->last_ended = &p->first_ended;
 		p->count--;
+		aj_unsent_give(&p->unsent, &c->row->row);
 		free(c);
 	}
-	if (p->stopping && !p->passages && !p->first_ended)
-		_exit(0);
-	if (aj_loop_watch(p->loop, &p->supervisor, p->supervisor.fd, (p->stopping ? 0 : EPOLLIN) | (p->first_ended ? EPOLLOUT : 0)) < 0)
+	if (aj_loop_watch(p->loop, &p->supervisor, p->supervisor.fd, EPOLLIN | (p->first_ended ? EPOLLOUT : 0)) < 0)
 		_exit(1);
 	if (p->parked && p->count < p->most)
 		watch_ports(p, true);
@@ -107,9 +105,11 @@ static void send_reports(struct aj_publisher *p)
 static void report(struct passage *c)
 {
 	struct aj_publisher *p = c->publisher;
-	c->report.bytes_in = c->in.moved;
-	c->report.bytes_out = c->out.moved;
-	c->report.lasted_us = aj_now_us() - c->report.opened_us;
+	struct aj_publish_event *event = &c->row->event;
+	int64_t lasted_us = aj_now_us() - event->opened_us;
+	event->bytes_in = c->in.moved;
+	event->bytes_out = c->out.moved;
+	event->lasted_us = lasted_us ? lasted_us : 1; /* 0: it is open */
 	c->next = NULL;
 	*p->last_ended = c;
 	p->last_ended = &c->next;
@@ -232,21 +232,25 @@ static void begin_passage(struct port *port, int fd, const union aj_sockaddr *cl
 {
 	struct aj_publisher *p = port->publisher;
 	struct passage *c = calloc(1, sizeof *c);
-	if (!c) {
+	struct aj_publish_row *row = c ? (struct aj_publish_row *)(void *)aj_unsent_take(&p->unsent) : NULL;
+	if (!row) {
+		free(c);
 		close(fd);
 		return;
 	}
-	*c = (struct passage){ .publisher = p, .guest_port = port->guest_port, .family = AF_INET, .at = &p->passages };
-	c->report = (struct aj_publish_event){ .number = (uint32_t)(port - p->ports),
-		                               .family = client->any.sa_family,
-		                               .client_port = aj_sockaddr_port(client),
-		                               .opened_us = aj_now_us() };
-	memcpy(c->report.client, aj_sockaddr_bytes(client), client->any.sa_family == AF_INET ? 4 : 16);
+	*c = (struct passage){ .publisher = p, .guest_port = port->guest_port, .family = AF_INET, .row = row, .at = &p->passages };
+	row->event = (struct aj_publish_event){ .number = (uint32_t)(port - p->ports),
+		                                .family = client->any.sa_family,
+		                                .client_port = aj_sockaddr_port(client),
+		                                .opened_us = aj_now_us() };
+	memcpy(row->event.client, aj_sockaddr_bytes(client), client->any.sa_family == AF_INET ? 4 : 16);
 	c->client = (struct aj_io){ .fn = on_client, .arg = c, .fd = -1 };
 	c->server = (struct aj_io){ .fn = on_connect, .arg = c, .fd = -1 };
 	c->timer = (struct aj_timer){ .fn = on_timer, .arg = c };
 	c->in = (struct aj_flow){ .from = fd, .to = -1, .bulk = &p->bulk, .arg = c, .turned = on_turned, .total = &p->moved };
 	c->out = (struct aj_flow){ .from = -1, .to = fd, .bulk = &p->bulk, .arg = c, .turned = on_turned, .total = &p->moved };
+	c->in.shown = &row->row.in;
+	c->out.shown = &row->row.out;
 	c->in.back = &c->out;
 	c->out.back = &c->in;
 	if ((c->next = p->passages))
@@ -272,18 +276,27 @@ static void on_port(struct aj_io *io, uint32_t events)
 
 /* --- the publisher --- */
 
+/* The supervisor waits for the end of file: what takes time comes behind it. */
+_Noreturn static void stop(struct aj_publisher *p)
+{
+	aj_unsent_stopped(&p->unsent);
+	aj_loop_close(p->loop, &p->supervisor);
+	for (const struct passage *c = p->passages; c; c = c->next) {
+		aj_side_reset(c->in.from);
+		if (c->out.from >= 0)
+			aj_side_reset(c->out.from);
+	}
+	_exit(0);
+}
+
 /* The supervisor closes half of its end when the jail is gone; when both are closed, the supervisor is gone, too. */
 static void on_supervisor(struct aj_io *io, uint32_t events)
 {
 	struct aj_publisher *p = io->arg;
 	if (events & EPOLLHUP)
 		_exit(0);
-	if ((events & EPOLLIN) && !p->stopping) {
-		p->stopping = true;
-		watch_ports(p, false);
-		while (p->passages)
-			end_passage(p->passages, true);
-	}
+	if (events & EPOLLIN)
+		stop(p);
 	send_reports(p);
 }
 
@@ -292,25 +305,25 @@ static void on_rest(struct aj_timer *timer)
 	aj_bulk_rest(&((struct aj_publisher *)timer->arg)->bulk);
 }
 
-struct aj_publisher *aj_publisher_new(struct aj_loop *loop, const int *listeners, const uint16_t *ports, size_t count,
-                                      int supervisor, unsigned connections)
+struct aj_publisher *aj_publisher_new(struct aj_loop *loop, const struct aj_publisher_of *of, const uint16_t *ports, int supervisor)
 {
 	struct aj_publisher *p = calloc(1, sizeof *p);
 	struct rlimit fds;
 	if (!p || !aj_bulk_begin(&p->bulk))
 		return NULL;
 	p->loop = loop;
-	p->most = connections;
+	p->unsent = of->unsent;
+	p->most = of->connections;
 	p->last_ended = &p->first_ended;
 	if (getrlimit(RLIMIT_NOFILE, &fds) == 0 && fds.rlim_cur < FDS_ELSEWHERE + (rlim_t)p->most * FDS_EACH)
 		p->most = fds.rlim_cur < FDS_ELSEWHERE + FDS_EACH ? 1 : (unsigned)(fds.rlim_cur - FDS_ELSEWHERE) / FDS_EACH;
 	p->rest = (struct aj_timer){ .fn = on_rest, .arg = p };
 	p->full = (struct aj_timer){ .fn = on_full, .arg = p };
-	p->supervisor = (struct aj_io){ .fn = on_supervisor, .arg = p, .fd = -1 };
-	for (; p->port_count < count; p->port_count++)
+	p->supervisor = (struct aj_io){ .fn = on_supervisor, .arg = p, .fd = -1, .urgent = true };
+	for (; p->port_count < of->plan->publish.count; p->port_count++)
 		p->ports[p->port_count] = (struct port){ .publisher = p,
 			                                 .io = { .fn = on_port, .arg = &p->ports[p->port_count], .fd = -1 },
-			                                 .fd = listeners[p->port_count],
+			                                 .fd = of->listeners[p->port_count],
 			                                 .guest_port = ports[p->port_count] };
 	if (aj_loop_watch(p->loop, &p->supervisor, supervisor, EPOLLIN) < 0)
 		return NULL;
@@ -321,6 +334,8 @@ struct aj_publisher *aj_publisher_new(struct aj_loop *loop, const int *listeners
 void aj_publisher_run(struct aj_publisher *p)
 {
 	while (aj_loop_turn(p->loop, aj_pace_until_us(&p->pace, &p->bulk, INT64_MAX)) == 0) {
+		if (aj_unsent_stop_asked(&p->unsent))
+			stop(p);
 		if (aj_bulk_waits(&p->bulk)) /* the turn may have ended what waited */
 			aj_bulk_turn(&p->bulk);
 		else if (p->bulk.made && !p->rest.place)

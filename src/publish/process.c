@@ -53,8 +53,7 @@ void aj_publisher_process(void *arg, int socket, pid_t parent)
 	else if (join_jail(of, &err) == 0) {
 		aj_close(&of->user_ns);
 		aj_close(&of->net_ns);
-		if (put_up_walls(plan, ports, parent, &err) == 0 &&
-		    !(publisher = aj_publisher_new(loop, of->listeners, ports, plan->publish.count, socket, of->connections)))
+		if (put_up_walls(plan, ports, parent, &err) == 0 && !(publisher = aj_publisher_new(loop, of, ports, socket)))
 			aj_fail(&err, AJ_EXIT_SETUP, "publish", errno, "prepare the publisher");
 	}
 	aj_helper_ready(socket, &err);

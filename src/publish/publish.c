@@ -60,8 +60,8 @@ int aj_publish_start(struct aj_publish *publish, const struct aj_plan *plan, int
 	struct aj_publisher_of of = {
 		.plan = plan, .listeners = publish->listeners, .user_ns = user_ns, .net_ns = net_ns, .connections = connections
 	};
-	if (aj_helper_start(&publish->publisher, aj_publisher_process, &of, "publish",
-	                    "start the process that serves published ports", err) < 0)
+	if (aj_helper_start_mover(&publish->publisher, aj_publisher_process, &of, &of.unsent, connections,
+	                          sizeof(struct aj_publish_row), "publish", "start the process that serves published ports", err) < 0)
 		return -1;
 	/* Its copies alone stay open: when it ends, the ports are closed. */
 	while (publish->count)
@@ -77,10 +77,23 @@ int aj_publish_read(struct aj_publish *publish, struct aj_publish_event *ret)
 	return n < 0 && (errno == EAGAIN || errno == EINTR) ? -1 : 0;
 }
 
-void aj_publish_stop(struct aj_publish *publish)
+void aj_publish_stop(const struct aj_publish *publish)
 {
-	if (publish->publisher.socket >= 0)
-		shutdown(publish->publisher.socket, SHUT_WR);
+	aj_helper_stop(&publish->publisher);
+}
+
+bool aj_publish_next_unsent(const struct aj_publish *publish, size_t *at, struct aj_publish_event *ret)
+{
+	const struct aj_unsent *unsent = &publish->publisher.unsent;
+	struct aj_publish_row found;
+	if (!aj_unsent_next(unsent, !aj_unsent_has_stopped(unsent), at, &found))
+		return false;
+	*ret = found.event;
+	ret->bytes_out = found.row.out.written;
+	ret->bytes_in = found.row.in.written;
+	if (ret->lasted_us == 0)
+		ret->lasted_us = aj_now_us() - ret->opened_us;
+	return true;
 }
 
 void aj_publish_end(struct aj_publish *publish)

@@ -34,11 +34,17 @@ struct aj_publish_event {
 	uint64_t bytes_out, bytes_in; /* from the jail, to it */
 	int64_t opened_us, lasted_us; /* aj_now_us() */
 };
+struct aj_publish_row {
+	struct aj_unsent_row row;
+	struct aj_publish_event event; /* its bytes are in `row` until it has ended */
+};
 /* Does not wait. 1; 0: the publisher is gone, or has ended after aj_publish_stop(); -1: none now. A publisher whose reports are not read
  * takes no further client once as many wait as may be open. */
 int aj_publish_read(struct aj_publish *publish, struct aj_publish_event *ret);
-/* No new clients; the connections that are open are reset and reported, and then the publisher ends. */
-void aj_publish_stop(struct aj_publish *publish);
+/* No new clients, and no byte more: the publisher closes its end of the socket, resets the connections that are open, and ends. */
+void aj_publish_stop(const struct aj_publish *publish);
+/* As aj_egress_next_unsent(), of a publisher that was stopped, or is gone. */
+bool aj_publish_next_unsent(const struct aj_publish *publish, size_t *at, struct aj_publish_event *ret);
 /* End the publisher, and close the ports. Harmless where nothing is published. */
 void aj_publish_end(struct aj_publish *publish);
 
@@ -49,6 +55,7 @@ struct aj_publisher_of {
 	int *listeners; /* one for each of plan->publish */
 	int user_ns, net_ns;
 	unsigned connections;
+	struct aj_unsent unsent; /* rows: struct aj_publish_row */
 };
 /* An aj_helper_fn, with a struct aj_publisher_of; does not return. */
 void aj_publisher_process(void *arg, int socket, pid_t parent);
@@ -58,7 +65,6 @@ void aj_publisher_process(void *arg, int socket, pid_t parent);
 struct aj_loop;
 struct aj_publisher;
 /* NULL: no memory. Listener i leads to port ports[i]. */
-struct aj_publisher *aj_publisher_new(struct aj_loop *loop, const int *listeners, const uint16_t *ports, size_t count,
-                                      int supervisor, unsigned connections);
+struct aj_publisher *aj_publisher_new(struct aj_loop *loop, const struct aj_publisher_of *of, const uint16_t *ports, int supervisor);
 /* Until the supervisor ends it. */
 void aj_publisher_run(struct aj_publisher *publisher);

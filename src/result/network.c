@@ -117,6 +117,12 @@ void aj_network_forget_recorded(struct aj_network_use *network)
 	network->connection_count = network->published_count = network->answer_count = 0;
 }
 
+bool aj_network_used(const struct aj_network_use *network)
+{
+	return network->total || network->published_total || network->answer_count || network->bytes_out || network->bytes_in ||
+	       network->refused.total || network->failed.total;
+}
+
 void aj_network_free(struct aj_network_use *network)
 {
 	free(network->refused.items);
@@ -148,9 +154,9 @@ json_t *aj_network_json(const struct aj_network_use *network)
 	json_t *failed = json_array();
 	for (size_t i = 0; i < network->failed.count; i++)
 		json_array_append_new(failed, trouble_json(&network->failed.items[i]));
-	return json_pack("{s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I}", "connections", (json_int_t)network->total, "refused",
-	                 (json_int_t)network->refused.total, "bytes_out", (json_int_t)network->bytes_out, "bytes_in",
-	                 (json_int_t)network->bytes_in, "failed", failed, "published", (json_int_t)network->published_total,
-	                 "published_bytes_out", (json_int_t)network->published_bytes_out, "published_bytes_in",
-	                 (json_int_t)network->published_bytes_in);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I}", "connections", (json_int_t)network->total, "open",
+	                 (json_int_t)network->open, "refused", (json_int_t)network->refused.total, "bytes_out",
+	                 (json_int_t)network->bytes_out, "bytes_in", (json_int_t)network->bytes_in, "failed", failed, "published",
+	                 (json_int_t)network->published_total, "published_bytes_out", (json_int_t)network->published_bytes_out,
+	                 "published_bytes_in", (json_int_t)network->published_bytes_in);
 }

@@ -73,8 +73,11 @@ static void on_event(struct aj_run *jail, unsigned found)
 		return;
 	if (!(found & AJ_RUN_GONE))
 		return;
-	if (s->state == AJ_SESSION_RUNNING && !aj_session_owes_report(s) && !aj_session_report(s, false))
-		return;
+	if (s->state == AJ_SESSION_RUNNING && !aj_session_owes_report(s)) {
+		if (!aj_session_report(s, false))
+			return;
+	} else
+		aj_session_record_rest(s);
 	s->gone = true;
 	if (!aj_session_owes_report(s)) /* else once the report was delivered */
 		aj_session_gone(s);
@@ -300,8 +303,12 @@ void aj_session_close(struct aj_session *s)
 	aj_calls_drop(&s->calls);
 	if (was == AJ_SESSION_WAITING)
 		aj_pool_cancel(s->pool->pool, &s->waiter);
+	if (s->jail)
+		aj_run_end_network(s->jail);
 	if (was == AJ_SESSION_RUNNING && !aj_session_owes_report(s))
 		aj_session_record_cut(s);
+	else if (s->jail)
+		aj_session_record_rest(s);
 	aj_session_uncollect(s);
 	if (s->lineage_hooks)
 		s->lineage_hooks->on_closed(s);

@@ -181,5 +181,13 @@ void aj_session_record_cut(struct aj_session *s)
 {
 	struct aj_result cut = { .status = AJ_STATUS_SIGNAL, .reason = "the session was closed while the snippet ran", .exit_code = -1 };
 	memcpy(cut.code_sha256, s->jail->result.code_sha256, sizeof cut.code_sha256);
+	cut.network = s->jail->result.network; /* borrowed */
 	record_end(s, &cut);
+}
+
+void aj_session_record_rest(struct aj_session *s)
+{
+	struct aj_error err = { 0 };
+	if (aj_trail_rest(&s->trail, &s->jail->result.network, &err) < 0)
+		aj_manager_log(s->pool->manager, "audit", &err);
 }

@@ -129,6 +129,9 @@ int main(int argc, char **argv)
 		else
 			poll(&(struct pollfd){ .fd = relay.socket, .events = POLLIN }, 1, 1000);
 	}
+	bool open;
+	for (size_t i = 0; aj_egress_next_unsent(&relay, false, &i, &event, &open);)
+		print_event(&event);
 	aj_helper_end(&relay);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }
