@@ -86,7 +86,7 @@ layer guest      base
 # A program of its own, which nothing of ours goes into.
 layer scope
 # Build-time tools read the tables that they print.
-layer gen        base json toml policyload seccomp plan sandbox result jsonschema metrics protocol serve options cli policycmd
+layer gen        base json toml policyload seccomp host plan sandbox result jsonschema metrics protocol serve options cli policycmd
 
 # python: room of the Python layer (src/bootstrap/), the rooms whose modules it may import: rows above its own alone
 python check

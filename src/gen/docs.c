@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gen/gen.h"
+#include "host/etc.h"
 #include "jsonschema/keyword.h"
 #include "metrics/metrics.h"
 #include "options/options.h"
@@ -198,6 +199,21 @@ static void print_schema(int site)
 	aj_schema_print(site, stdout);
 }
 
+static void print_etc(void)
+{
+	printf("| below /etc | why |\n|---|---|\n");
+	for (size_t i = 0; aj_etc_rows[i].name; i++) {
+		bool first = i == 0 || strcmp(aj_etc_rows[i].why, aj_etc_rows[i - 1].why) != 0;
+		bool last = !aj_etc_rows[i + 1].name || strcmp(aj_etc_rows[i].why, aj_etc_rows[i + 1].why) != 0;
+		printf("%s`%s`", first ? "| " : ", ", aj_etc_rows[i].name);
+		if (last)
+			printf(" | %s |\n", aj_etc_rows[i].why);
+	}
+	printf("\nAmong what is left out:\n\n");
+	for (size_t i = 0; aj_etc_left_out[i].name; i++)
+		printf("- `/etc/%s`: %s\n", aj_etc_left_out[i].name, aj_etc_left_out[i].why);
+}
+
 static void print_title(int section)
 {
 	printf(section == 1 ? ".TH AGENTJAIL 1 \"\" \"agentjail " AJ_VERSION "\" \"User Commands\"\n"
@@ -216,6 +232,7 @@ static const struct part {
 	{ "faults", .print = print_faults },
 	{ "metrics", .print = print_metrics },
 	{ "keywords", .print = print_keywords },
+	{ "etc", .print = print_etc },
 	{ "policy-schema", .print_of = print_schema, .what = false },
 	{ "site-schema", .print_of = print_schema, .what = true },
 	{ "man-title-1", .print_of = print_title, .what = 1 },

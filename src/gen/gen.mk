@@ -22,7 +22,7 @@ $B/gen/%.o: $B/gen/%.c
 # --- pages: the tables of the code, between the markers of each page ---
 
 DOCS   := docs
-FILLED := architecture.md protocol.md result.md serve.md syscalls.md tools.md agentjail.1 agentjail.toml.5 \
+FILLED := architecture.md policies.md protocol.md result.md serve.md syscalls.md tools.md agentjail.1 agentjail.toml.5 \
     completions/agentjail.bash completions/_agentjail completions/agentjail.fish
 WHOLE  := policy.schema.json result.schema.json agentjail.toml.schema.json reach.md
 

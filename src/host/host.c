@@ -92,7 +92,7 @@ int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *giv
 		sscanf(u.release, "%d.%d", &host->kernel_major, &host->kernel_minor);
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */);
 	host->landlock_abi = abi > 0 ? (int)abi : 0;
-	if (top_links(host, arena, err) < 0)
+	if (top_links(host, arena, err) < 0 || aj_etc_find(&host->etc, arena, err) < 0)
 		return -1;
 	if (!given_cgroup) {
 		aj_host_find_cgroup(host, arena, NULL, NULL);

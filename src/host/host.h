@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "host/etc.h"
 
 enum { AJ_CGROUP_MEMORY = 1, AJ_CGROUP_PIDS = 2, AJ_CGROUP_CPU = 4 };
 
@@ -24,6 +25,7 @@ struct aj_host {
 	const char *cgroup_why;      /* one line: why there is no cgroup or no controller */
 	/* /bin, /sbin, /lib... of this host: a symlink's text, "" for a directory, NULL when absent. */
 	const char *top_links[6];
+	aj_etc_list etc;
 };
 
 extern const char *const aj_top_links[6]; /* their names, "bin" first */

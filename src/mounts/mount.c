@@ -30,8 +30,8 @@ static int fail(struct aj_error *err, const struct aj_mount *m, int errnum, cons
 /* The parent of the last row's target: neighbouring rows of the plan share it. */
 struct place {
 	int root, dir;
-	int overlay; /* attached overlay of `folder`: neighbouring file rows share it; 0: none */
-	struct stat folder;
+	int overlay; /* attached overlay of `folder`, a row's: neighbouring rows share it; 0: none */
+	int folder;
 	int blanks;          /* placeholders for masks and overlay layers; -1 without any */
 	char path[PATH_MAX]; /* of dir, with a slash at the end; "" for none */
 };
@@ -96,36 +96,41 @@ static int open_target(int parent, const char *name, bool folder)
 	return aj_steal(&fd);
 }
 
-static bool has_overlay(const struct place *place, const struct stat *folder)
+/* The entry from an overlay of its folder, which its neighbours share: of this type, or of any with 0. -1 with errno. */
+static int overlay_entry(const struct aj_mount *m, struct place *place, mode_t type)
 {
-	return place->overlay && place->folder.st_dev == folder->st_dev && place->folder.st_ino == folder->st_ino;
-}
-
-/* The file from an overlay of its folder; -1, and the row records the errno. */
-static int overlay_file(struct aj_mount *m, struct place *place)
-{
-	struct stat folder;
-	int overlay = 0;
-	if (fstat(m->folder, &folder) < 0 ||
-	    (!has_overlay(place, &folder) && (overlay = aj_overlay_attached(place->blanks, m->folder)) < 0)) {
-		m->file_refused = errno;
-		return -1;
-	}
-	if (overlay) {
+	if (!place->overlay || place->folder != m->folder) {
+		int overlay = aj_overlay_attached(place->blanks, m->folder);
+		if (overlay < 0)
+			return -1;
 		if (place->overlay)
 			close(place->overlay);
 		place->overlay = overlay;
-		place->folder = folder;
+		place->folder = m->folder;
 	}
-	int file = aj_overlay_entry(place->overlay, m->name, S_IFREG);
-	m->file_refused = file < 0 ? errno : 0;
-	return file;
+	return aj_overlay_entry(place->overlay, m->name, type);
+}
+
+/* A part that sources.c has not opened. Without an overlay it is cloned from the mount of its folder. */
+static int open_part(struct aj_mount *m, struct place *place, struct aj_error *err)
+{
+	int part = overlay_entry(m, place, 0);
+	if (part >= 0 || errno == ENOENT)
+		return part;
+	int refused = errno;
+	part = aj_overlay_entry(m->folder, m->name, 0);
+	struct stat st;
+	if (part < 0 || fstat(part, &st) < 0)
+		return errno == ENOENT ? part : fail(err, m, errno, "clone the source of");
+	*(S_ISDIR(st.st_mode) ? &m->refused : &m->file_refused) = refused;
+	return part;
 }
 
 /* Replace `*source`, a file that is not cloned yet, by itself from an overlay of its folder; if the kernel makes none, by its clone. */
 static int overlay_file_row(struct aj_mount *m, struct place *place, int *source, struct aj_error *err)
 {
-	int file = overlay_file(m, place);
+	int file = overlay_entry(m, place, S_IFREG);
+	m->file_refused = file < 0 ? errno : 0;
 	if (file < 0 && (file = aj_mount_clone_file(*source)) < 0)
 		return fail(err, m, errno, "clone the source of");
 	close(*source);
@@ -133,13 +138,11 @@ static int overlay_file_row(struct aj_mount *m, struct place *place, int *source
 	return 0;
 }
 
-/* Replace `*source`, a folder that is not cloned yet, by itself from the overlay that the file before it has of their parent, and else by
- * its clone. Returns whether it is in an overlay now, or -1 with err. */
-static int shared_row(struct aj_mount *m, const struct place *place, int *source, struct aj_error *err)
+/* Replace `*source`, a folder that is not cloned yet, by itself from the overlay of a folder above it, and else by its clone. Returns
+ * whether it is in an overlay now, or -1 with err. */
+static int shared_row(struct aj_mount *m, struct place *place, int *source, struct aj_error *err)
 {
-	struct stat parent;
-	int shared = fstat(m->folder, &parent) == 0 && has_overlay(place, &parent) ? aj_overlay_entry(place->overlay, m->name, S_IFDIR)
-	                                                                           : -1;
+	int shared = overlay_entry(m, place, S_IFDIR);
 	int tree = shared < 0 ? aj_mount_clone_tree(*source, m) : shared;
 	if (tree < 0)
 		return aj_mount_fail_source(m->source, err);
@@ -247,8 +250,9 @@ static int fs_row(const struct aj_mount *m, int parent, const char *name, struct
 
 static int apply_row(struct aj_mount *m, struct place *place, int source, struct aj_error *err)
 {
-	if (m->kind == AJ_MOUNT_BIND && source < 0)
-		return 0;
+	cleanup_fd int part = m->kind == AJ_MOUNT_BIND && source < 0 && m->name ? open_part(m, place, err) : -1;
+	if (m->kind == AJ_MOUNT_BIND && source < 0 && part < 0)
+		return err->exit_code ? -1 : 0;
 	if (m->kind == AJ_MOUNT_MASK)
 		return aj_mask_apply(place->root, place->blanks, m->target, m->flags & AJ_OPTIONAL, err);
 	if (m->kind == AJ_MOUNT_HOLD)
@@ -260,9 +264,9 @@ static int apply_row(struct aj_mount *m, struct place *place, int source, struct
 	case AJ_MOUNT_BIND:
 		if ((m->flags & AJ_LAYERED) && layered_row(m, place, &source, err) < 0)
 			return -1;
-		if ((m->flags & AJ_OVERLAY) && overlay_row(m, place, &source, err) < 0)
+		if (part < 0 && (m->flags & AJ_OVERLAY) && overlay_row(m, place, &source, err) < 0)
 			return -1;
-		return bind_row(m, place->dir, name, source, err);
+		return bind_row(m, place->dir, name, part < 0 ? source : part, err);
 	case AJ_MOUNT_TMPFS:
 	case AJ_MOUNT_PROC:
 	case AJ_MOUNT_DEVPTS:

@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 
 /* The layers lie in a subfolder: `..` out of a mount ignores whether the folder above is covered, as the root of `blanks` is. */
@@ -92,12 +94,18 @@ int aj_overlay_attached(int blanks, int source)
 	return overlay < 0 || attach(blanks, name, overlay) < 0 ? -1 : aj_steal(&overlay);
 }
 
-int aj_overlay_entry(int overlay, const char *name, mode_t type)
+int aj_overlay_entry(int overlay, const char *path, mode_t type)
 {
 	struct stat st;
-	cleanup_fd int file = open_tree(overlay, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
-	if (file < 0 || fstat(file, &st) < 0)
+	const char *slash = strrchr(path, '/');
+	cleanup_fd int found = slash ? aj_beneath_open(overlay, path, O_PATH) : -1;
+	if (slash && found < 0)
 		return -1;
+	cleanup_fd int entry = open_tree(slash ? found : overlay, slash ? "" : path,
+	                                 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW | (slash ? AT_EMPTY_PATH : 0));
+	if (entry < 0 || fstat(entry, &st) < 0)
+		return -1;
+	mode_t is = st.st_mode & S_IFMT;
 	errno = ESTALE; /* another file has taken its place */
-	return (st.st_mode & S_IFMT) == type ? aj_steal(&file) : -1;
+	return is == type || (!type && (is == S_IFREG || is == S_IFDIR)) ? aj_steal(&entry) : -1;
 }

@@ -14,5 +14,5 @@ int aj_overlay_attached(int blanks, int source);
 /* A detached mount that shows `source` below an upper layer, which takes all changes: `layers`, a detached mount of a folder, has the
  * folders `upper` and `work`. */
 int aj_overlay_layered(int blanks, int source, int layers);
-/* A detached mount of one entry of such an overlay: `type` S_IFREG or S_IFDIR; -1 with errno. */
-int aj_overlay_entry(int overlay, const char *name, mode_t type);
+/* A detached mount of what lies at `path` in such an overlay, through no symlink: `type` S_IFREG or S_IFDIR, 0 for either; -1 with errno. */
+int aj_overlay_entry(int overlay, const char *path, mode_t type);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "mounts/mount.h"
 #include "mounts/named_sockets.h"
 
@@ -44,37 +45,25 @@ int aj_mount_clone_tree(int path, struct aj_mount *m)
 
 /* Descriptors that later rows take over from earlier ones. */
 struct common {
-	int folder; /* a detached mount of the last file's folder; -1: none */
-	struct statx of;
+	int folder;      /* a detached mount of the last file's folder; -1: none */
+	int host_folder; /* the same folder on the host, and its mount and path there */
+	uint64_t mount;
+	char path[PATH_MAX];
 	const char *mask; /* the source of the masks, and opened: they all have the same one. NULL: none yet */
 	int mask_fd;
 };
 
-static bool same_folder(const struct statx *a, const struct statx *b)
+/* The overlay of the last file's folder shows what lies below that folder, too, in the same mount. The folder could be cloned without the
+ * mounts below it, so none of those is locked; what is in another mount has an overlay of its own. */
+static bool share_folder(const char *real, const struct statx *of, struct aj_mount *m, const struct common *common)
 {
+	const char *rest = common->folder < 0 ? NULL : aj_path_rest(real, common->path);
 	/* Where a filter forbids statx, libc emulates it without mount ids. */
-	return (a->stx_mask & b->stx_mask & STATX_MNT_ID) && a->stx_mnt_id == b->stx_mnt_id && a->stx_ino == b->stx_ino &&
-	       a->stx_dev_major == b->stx_dev_major && a->stx_dev_minor == b->stx_dev_minor;
-}
-
-/* A folder beside the last file, in the same mount: the overlay of their parent will show it, too. That parent could be cloned without
- * the mounts below it, so none of those is locked; what is mounted on the folder itself, or in another mount, has an overlay of its own. */
-static void share_parent(int path, struct aj_mount *m, const struct common *common)
-{
-	char real[PATH_MAX];
-	struct statx folder, parent;
-	unsigned want = STATX_BASIC_STATS | STATX_MNT_ID;
-	if (common->folder < 0 || (m->flags & AJ_LAYERED) || statx(path, "", AT_EMPTY_PATH, want, &folder) < 0 ||
-	    !(folder.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) || (folder.stx_attributes & STATX_ATTR_MOUNT_ROOT) ||
-	    statx(path, "..", AT_SYMLINK_NOFOLLOW, want, &parent) < 0 || folder.stx_mnt_id != parent.stx_mnt_id ||
-	    !same_folder(&parent, &common->of))
-		return;
-	aj_fd_path(path, real, sizeof real);
-	const char *name = strrchr(real, '/');
-	if (!name || !name[1])
-		return;
+	if (!rest || !*rest || !(of->stx_mask & STATX_MNT_ID) || of->stx_mnt_id != common->mount)
+		return false;
 	m->folder = common->folder;
-	m->name = strdup(name + 1);
+	m->name = strdup(rest + 1);
+	return m->name;
 }
 
 /* An overlay consists of folders: for a file, of its parent. A process that renames entries there meanwhile can only have another file
@@ -82,33 +71,49 @@ static void share_parent(int path, struct aj_mount *m, const struct common *comm
 static void clone_parent(int path, struct aj_mount *m, struct common *common)
 {
 	char real[PATH_MAX];
-	struct stat file, there;
+	struct statx file, there;
 	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-	if (!(m->flags & AJ_OVERLAY))
+	if (!(m->flags & AJ_OVERLAY) || (m->flags & AJ_LAYERED))
 		return;
-	if (fstat(path, &file) < 0) {
+	if (statx(path, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_MNT_ID, &file) < 0) {
 		m->file_refused = errno;
 		return;
 	}
-	if (S_ISDIR(file.st_mode))
-		share_parent(path, m, common);
-	if (!S_ISREG(file.st_mode))
+	if (!S_ISDIR(file.stx_mode) && !S_ISREG(file.stx_mode))
 		return;
 	aj_fd_path(path, real, sizeof real);
+	if (share_folder(real, &file, m, common) || !S_ISREG(file.stx_mode))
+		return;
 	char *name = strrchr(real, '/');
 	m->file_refused = ENOENT;
 	if (!name || !name[1])
 		return;
 	*name++ = '\0';
 	cleanup_fd int folder = (int)syscall(SYS_openat2, AT_FDCWD, *real ? real : "/", &how, sizeof how);
-	if (folder < 0 || fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) < 0 || there.st_dev != file.st_dev ||
-	    there.st_ino != file.st_ino)
+	if (folder < 0 || statx(folder, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &there) < 0 ||
+	    there.stx_ino != file.stx_ino || there.stx_dev_major != file.stx_dev_major || there.stx_dev_minor != file.stx_dev_minor)
 		return;
 	m->file_refused = EBUSY;
 	m->folder = open_tree(folder, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	m->name = m->folder < 0 ? NULL : strdup(name);
-	common->folder = m->name && statx(folder, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_MNT_ID, &common->of) == 0 ? m->folder
-	                                                                                                                 : -1;
+	common->folder = -1;
+	aj_close(&common->host_folder);
+	struct statx of;
+	if (!m->name || statx(folder, "", AT_EMPTY_PATH, STATX_MNT_ID, &of) < 0 || !(of.stx_mask & STATX_MNT_ID))
+		return;
+	common->folder = m->folder;
+	common->host_folder = aj_steal(&folder);
+	common->mount = of.stx_mnt_id;
+	memcpy(common->path, *real ? real : "/", strlen(real) + 1 + !*real);
+}
+
+/* The same for an entry of /etc, without opening it: a command has dozens of them. */
+static bool is_part(struct aj_mount *m, const struct common *common)
+{
+	struct statx of;
+	const char *rest = (m->flags & AJ_PART) && common->folder >= 0 ? aj_path_rest(m->source, common->path) : NULL;
+	return rest && *rest && statx(common->host_folder, rest + 1, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_MNT_ID, &of) == 0 &&
+	       (S_ISREG(of.stx_mode) || S_ISDIR(of.stx_mode)) && share_folder(m->source, &of, m, common);
 }
 
 /* The state folder of an overlay, by a path that the supervisor has found for its descriptor: the same folder, or none. */
@@ -132,6 +137,8 @@ static int open_source(struct aj_mount *m, struct common *common, struct aj_erro
 		m->layers_mount = m->mapped_layers;
 		return m->mapped;
 	}
+	if (is_part(m, common))
+		return -1;
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
 		                .resolve = m->flags & AJ_FOLLOW ? 0 : RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 	bool again = (m->flags & AJ_MASK) && common->mask && strcmp(common->mask, m->source) == 0;
@@ -192,8 +199,9 @@ static int open_all(const struct aj_plan *plan, struct common *common, int *fds,
 
 int aj_mount_sources(const struct aj_plan *plan, int *fds, struct aj_error *err)
 {
-	struct common common = { .folder = -1, .mask_fd = -1 };
+	struct common common = { .folder = -1, .host_folder = -1, .mask_fd = -1 };
 	int r = open_all(plan, &common, fds, err);
+	aj_close(&common.host_folder);
 	aj_close(&common.mask_fd);
 	return r;
 }

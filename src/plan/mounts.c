@@ -67,8 +67,6 @@ static void proc(struct aj_plan *plan, struct aj_arena *arena)
 
 static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const struct aj_host *host)
 {
-	static const char *const etc[] = { "/etc/ld.so.cache", "/etc/alternatives" };
-	static const char *const certificates[] = { "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki" };
 	unsigned flags = AJ_RO | AJ_OVERLAY | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC;
 	add_row(plan, arena, AJ_MOUNT_BIND, "/usr", "/usr", AJ_RO | AJ_OVERLAY | AJ_FOLLOW, "the host's programs");
 	for (int i = 0; aj_top_links[i]; i++) {
@@ -80,13 +78,13 @@ static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const st
 		else
 			add_row(plan, arena, AJ_MOUNT_BIND, target, target, AJ_RO | AJ_OVERLAY | AJ_FOLLOW, "as on the host");
 	}
-	for (size_t i = 0; i < sizeof etc / sizeof *etc; i++)
-		add_row(plan, arena, AJ_MOUNT_BIND, etc[i], etc[i], flags, "programs start with it");
+	for (size_t i = 0; i < host->etc.count; i++) {
+		const struct aj_etc_entry *e = &host->etc.items[i];
+		add_row(plan, arena, e->link ? AJ_MOUNT_SYMLINK : AJ_MOUNT_BIND, e->path, e->link ? e->link : e->path,
+		        e->link ? 0 : flags | AJ_PART, e->why);
+	}
 	if (plan->network == AJ_NET_HOST)
-		add_row(plan, arena, AJ_MOUNT_BIND, "/etc/resolv.conf", "/etc/resolv.conf", flags,
-		        "names and certificates for the network");
-	for (size_t i = 0; plan->network >= AJ_NET_ALLOW && i < sizeof certificates / sizeof *certificates; i++)
-		add_row(plan, arena, AJ_MOUNT_BIND, certificates[i], certificates[i], flags, "names and certificates for the network");
+		add_row(plan, arena, AJ_MOUNT_BIND, "/etc/resolv.conf", "/etc/resolv.conf", flags, "name servers for the network");
 }
 
 /* The files in which C libraries look up names of users and hosts. */

@@ -22,6 +22,7 @@ printf '[user]\n' > "$scratch/home/.gitconfig"
 #   identity      the caller's ids, or 65534 for root
 #   rootfs        is in a scratch folder here
 #   /bin, /lib... symlinks, folders or absent, "as on the host"; test_plan.c has the three cases
+#   /etc          what this host has of the table of src/host/etc.c; test_plan.c and tests/reach/etc.sh have the rows
 #   landlock      the ABI of this kernel; from 6 on it keeps a jail with the host's network from the host's abstract sockets
 #   cgroup        with a delegated cgroup v2 its rows stand in for two rlimits, and two lines of `enforced` name it;
 #                 test_plan.c has both cases
@@ -33,6 +34,7 @@ normalise() {
 		-e "s|$scratch/ws|WORKSPACE|g" \
 		-e "s|$scratch/home|HOME|g; s|/claude-[0-9a-f]{12}/|/claude-HASH/|" \
 		-e '/^  (symlink|bind) +\/(bin|sbin|lib|lib64|lib32) .*# as on the host$/d' \
+		-e '/resolv.conf/!{/^  (symlink|bind) +\/etc\/.* <- .*  # .*$/d;}' \
 		-e 's/^(  landlock: )(ABI [0-9]+|none: this kernel has no Landlock)$/\1AS_ON_HOST/' \
 		-e "s/^(  network: none: the policy gives the host's network)(, its abstract sockets included)?\$/\1/" \
 		-e 's/^cgroup: .*$/cgroup: AS_ON_HOST/' \

@@ -1,0 +1,190 @@
+/* Lists the files of the host's /etc that programs need to run, by one table.
+ * What the table does not name, no jail sees: /etc is where hosts keep passwords, keys and tokens, often readable by all. */
+#include "host/etc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#define LIBRARIES "where libraries are"
+#define NAMES "names of services and protocols, and the order of addresses"
+#define ZONE "the host's time zone"
+#define CERTIFICATES "OpenSSL and certificates, without private keys"
+#define LANGUAGE "names of languages"
+#define JAVA "Java and its tools"
+#define SYSTEM "which system this is"
+#define INTERPRETER "configuration of interpreters"
+
+/* A file first: the entries after it come out of the same overlay (mounts/sources.c). No row is a folder in which hosts keep secrets beside
+ * what programs need: such a folder is named by its parts. */
+const struct aj_etc_row aj_etc_rows[] = {
+	{ "ld.so.cache", LIBRARIES },
+	{ "ld.so.conf", LIBRARIES },
+	{ "localtime", ZONE },
+	{ "timezone", ZONE },
+	{ "services", NAMES },
+	{ "protocols", NAMES },
+	{ "host.conf", NAMES },
+	{ "gai.conf", NAMES },
+	{ "mime.types", "kinds of files by their names" },
+	{ "locale.alias", LANGUAGE },
+	{ "locale.conf", LANGUAGE },
+	{ "os-release", SYSTEM },
+	{ "lsb-release", SYSTEM },
+	{ "ld.so.conf.d", LIBRARIES },
+	{ "alternatives", "links in /usr lead through it" },
+	{ "fonts", "fontconfig: which fonts there are" },
+	{ "crypto-policies", CERTIFICATES },
+	{ "java*", JAVA },
+	{ "python3.*", INTERPRETER },
+	{ "perl", INTERPRETER },
+	{ "R", INTERPRETER },
+	{ "mono", INTERPRETER },
+	{ "php.ini", INTERPRETER },
+	{ "php.d", INTERPRETER },
+	{ "php/*/cli", INTERPRETER },
+	{ "php/*/mods-available", INTERPRETER },
+	{ "ImageMagick-6", "limits of ImageMagick" },
+	{ "ImageMagick-7", "limits of ImageMagick" },
+	{ "groff", "macros of manual pages" },
+	{ "dictionaries-common", "lists of words" },
+	{ "vim", "configuration of editors" },
+	{ "default/locale", LANGUAGE },
+	{ "X11/rgb.txt", "names of colours" },
+	{ "maven/m2.conf", JAVA },
+	{ "maven/logging", JAVA },
+	{ "ssl/openssl.cnf", CERTIFICATES },
+	{ "ssl/cert.pem", CERTIFICATES },
+	{ "ssl/certs", CERTIFICATES },
+	{ "ca-certificates/extracted", CERTIFICATES },
+	{ "pki/ca-trust/extracted", CERTIFICATES },
+	{ "pki/java", CERTIFICATES },
+	{ "pki/tls/openssl.cnf", CERTIFICATES },
+	{ "pki/tls/cert.pem", CERTIFICATES },
+	{ "pki/tls/certs", CERTIFICATES },
+	{ "pki/tls/openssl.d", CERTIFICATES },
+	{ NULL, NULL },
+};
+
+const struct aj_etc_row aj_etc_left_out[] = {
+	{ "environment", "variables of all users: proxies and services with their passwords" },
+	{ "gitconfig", "credential helpers, and addresses with tokens" },
+	{ "machine-id", "identifies the host" },
+	{ "maven/settings.xml", "passwords of repositories" },
+	{ "npmrc", "tokens of registries" },
+	{ "pip.conf", "addresses of registries with passwords" },
+	{ "shadow", "passwords, as in gshadow, sudoers and their backups" },
+	{ "ssh", "keys of the host" },
+	{ "ssl/private", "keys of services" },
+	{ NULL, NULL },
+};
+
+typedef AJ_LIST(const char *) names;
+
+struct search {
+	int etc;
+	names entries; /* of /etc */
+	struct aj_arena *arena;
+	aj_etc_list *list;
+	const char *why;
+	struct aj_error *err;
+};
+
+/* A symlink below /usr, which a jail has as well. Other links are followed when the file is opened. */
+static bool leads_into_usr(const char *name, const char *link)
+{
+	for (; strncmp(link, "../", 3) == 0; link += 3) {
+		const char *up = strchr(name, '/');
+		if (!up)
+			return strncmp(link + 3, "usr/", 4) == 0;
+		name = up + 1;
+	}
+	return strncmp(link, "/usr/", 5) == 0;
+}
+
+static int add(const struct search *s, const char *name)
+{
+	char link[PATH_MAX];
+	ssize_t n = readlinkat(s->etc, name, link, sizeof link);
+	if (n < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
+		return 0;
+	if ((n < 0 && errno != EINVAL) || n == sizeof link)
+		return aj_fail(s->err, AJ_EXIT_SETUP, "host", n < 0 ? errno : ENAMETOOLONG, "examine `/etc/%s`", name);
+	struct aj_etc_entry *e = AJ_PUSH(s->arena, s->list);
+	e->path = aj_printf(s->arena, "/etc/%s", name);
+	e->why = s->why;
+	if (n > 0 && (link[n] = '\0', leads_into_usr(name, link)))
+		e->link = aj_strdup(s->arena, link);
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The entries of a folder of /etc, sorted, and without hidden ones; none where it is missing. */
+static int list_folder(const struct search *s, const char *folder, names *ret)
+{
+	int fd = openat(s->etc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	if (!entries) {
+		bool none = errno == ENOENT || errno == ENOTDIR || errno == EACCES;
+		aj_close(&fd);
+		return none ? 0 : aj_fail(s->err, AJ_EXIT_SETUP, "host", errno, "list `/etc/%s`", folder);
+	}
+	for (struct dirent *e; (e = readdir(entries));)
+		if (e->d_name[0] != '.')
+			*AJ_PUSH(s->arena, ret) = aj_strdup(s->arena, e->d_name);
+	closedir(entries);
+	if (ret->count)
+		qsort(ret->items, ret->count, sizeof *ret->items, by_name);
+	return 0;
+}
+
+/* What `pattern` stands for in `folder`: "" or a path with a slash at the end, whose entries these are. */
+static int add_matches(const struct search *s, const names *entries, const char *folder, const char *pattern)
+{
+	size_t part = strcspn(pattern, "/"), fixed = strcspn(pattern, "*/");
+	bool whole = fixed == part; /* else a `*` ends the part */
+	const char *rest = pattern + part;
+	for (size_t i = 0; i < entries->count; i++) {
+		const char *name = entries->items[i];
+		if (strncmp(name, pattern, fixed) != 0 || (whole && name[fixed]))
+			continue;
+		const char *path = aj_printf(s->arena, "%s%s%s", folder, name, strchr(rest, '*') ? "/" : rest);
+		names below = { 0 };
+		if (strchr(rest, '*') ? list_folder(s, path, &below) < 0 || add_matches(s, &below, path, rest + 1) < 0 : add(s, path) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int find_all(struct search *s)
+{
+	if (list_folder(s, ".", &s->entries) < 0)
+		return -1;
+	for (size_t i = 0; aj_etc_rows[i].name; i++) {
+		s->why = aj_etc_rows[i].why;
+		if (add_matches(s, &s->entries, "", aj_etc_rows[i].name) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int aj_etc_find(aj_etc_list *list, struct aj_arena *arena, struct aj_error *err)
+{
+	cleanup_fd int etc = open("/etc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct search s = { .etc = etc, .arena = arena, .list = list, .err = err };
+	if (etc < 0)
+		return errno == ENOENT ? 0 : aj_fail(err, AJ_EXIT_SETUP, "host", errno, "open `/etc`");
+	return find_all(&s);
+}
