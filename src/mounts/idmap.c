@@ -64,11 +64,12 @@ int aj_idmap_namespace(const struct aj_idmap *map, struct aj_error *err)
 	return fd;
 }
 
-int aj_idmap_mount(int dir, int userns)
+int aj_idmap_mount(int dir, int userns, bool recursive)
 {
+	unsigned all = recursive ? AT_RECURSIVE : 0;
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (uint64_t)userns };
-	cleanup_fd int tree = open_tree(dir, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof attr) < 0)
+	cleanup_fd int tree = open_tree(dir, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | all);
+	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH | all, &attr, sizeof attr) < 0)
 		return -1;
 	return aj_steal(&tree);
 }

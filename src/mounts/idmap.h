@@ -1,5 +1,6 @@
 /* Mounts that show one owner's files as another id's (mount_setattr(2), MOUNT_ATTR_IDMAP): for root, whose jails have an id of their own. */
 #pragma once
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -11,6 +12,6 @@ struct aj_idmap {
 
 /* A user namespace that holds the mapping; -1 with err. A child process makes it, and is gone on return. */
 int aj_idmap_namespace(const struct aj_idmap *map, struct aj_error *err);
-/* A detached mount of `dir`, an open folder, in which files of `uid` and `gid` belong to `to_uid` and `to_gid`, and all others to no id. -1
- * with errno: EINVAL where the file system has no such mounts. */
-int aj_idmap_mount(int dir, int userns);
+/* A detached mount of `dir`, an open folder, in which files of `uid` and `gid` belong to `to_uid` and `to_gid`, and all others to no id.
+ * `recursive`: with the mounts below it. -1 with errno: EINVAL where the file system has no such mounts. */
+int aj_idmap_mount(int dir, int userns, bool recursive);

@@ -27,6 +27,7 @@
 #include "base/pidfd.h"
 #include "cgroup/create.h"
 #include "cgroup/leaf.h"
+#include "mounts/owners.h"
 #include "sandbox/child.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
@@ -236,14 +237,17 @@ static void close_channels(struct aj_jail *jail, struct aj_jail_ends *ends)
 	aj_close(&jail->stderr_fd);
 }
 
-int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_error *err)
+int aj_launch(const struct aj_plan *given, struct aj_jail *ret_jail, struct aj_error *err)
 {
+	struct aj_plan mapped, *plan = &mapped;
 	struct aj_jail jail = AJ_NO_JAIL;
 	struct aj_jail_ends ends = AJ_NO_ENDS;
 	struct aj_zygote_cgroups cgroups = { 0 };
 	cleanup_fd int cgroup = -1;
-	bool own_leaves = plan->host_uid == geteuid(); /* no process with the jail's id may use root's leaves */
+	bool own_leaves = given->host_uid == geteuid(); /* no process with the jail's id may use root's leaves */
 
+	if (aj_mount_owners_open(&mapped, given, err) < 0)
+		goto out;
 	if (plan->inspect) {
 		aj_fail(err, AJ_EXIT_SETUP, "plan", 0, "this plan was built for inspection: walls that it names may not exist");
 		goto out;
@@ -273,6 +277,7 @@ int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_er
 		started = start_init(plan, beside, cgroup, &jail, &fds, err) == 0;
 	}
 out:
+	aj_mount_owners_close(&mapped);
 	aj_jail_ends_close(&ends);
 	/* For a zygote the cloned process is the builder, which makes the zygote and the holder of its namespace, and exits. */
 	if (plan->zygote && !err->exit_code)

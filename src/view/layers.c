@@ -18,8 +18,8 @@ static int map_owner(const struct aj_view *a, struct aj_view_tree *t, const stru
 	cleanup_fd int userns = aj_idmap_namespace(&map, err);
 	if (userns < 0)
 		return -1;
-	t->mapped = aj_idmap_mount(t->folder, userns);
-	t->mapped_layers = t->mapped < 0 ? -1 : aj_idmap_mount(t->dir, userns);
+	t->mapped = aj_idmap_mount(t->folder, userns, false);
+	t->mapped_layers = t->mapped < 0 ? -1 : aj_idmap_mount(t->dir, userns, false);
 	if (t->mapped_layers >= 0 && aj_fd_move_high(&t->mapped) == 0 && aj_fd_move_high(&t->mapped_layers) == 0)
 		return 0;
 	aj_fail(err, AJ_EXIT_SETUP, "changes", errno,

@@ -6,20 +6,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "mounts/owners.h"
+
+/* Root's jails write a workspace with its owner's id (mounts/owners.h), and not what is bound. */
+static bool is_closed(const struct aj_plan *plan, const struct aj_mount *m, struct stat *st)
+{
+	bool mapped = plan->host_uid != geteuid() && !aj_plan_unheld(plan, m);
+	return aj_mount_is_shared(m) && !(m->flags & (AJ_LAYERED | AJ_COPIED)) && stat(m->source, st) == 0 &&
+	       S_ISDIR(st->st_mode) && aj_mount_closed(plan, st) && !(mapped && st->st_mode & S_IWUSR);
+}
+
 bool aj_workspace_closed(const struct aj_plan *plan, char *out, size_t out_bytes)
 {
-	const char *folder = plan->writable_workspace;
+	const struct aj_mount *closed = NULL;
 	struct stat st;
-	if (!folder || stat(folder, &st) < 0)
+	for (size_t i = 0; i < plan->mounts.count && !closed; i++)
+		closed = is_closed(plan, &plan->mounts.items[i], &st) ? &plan->mounts.items[i] : NULL;
+	if (!closed)
 		return false;
-	mode_t bit = st.st_uid == plan->host_uid ? S_IWUSR : st.st_gid == plan->host_gid ? S_IWGRP : S_IWOTH;
-	if (st.st_mode & bit)
-		return false;
-	int n = snprintf(out, out_bytes, "the workspace belongs to user id %u (mode %03o), and the jail writes as user id %u: ", st.st_uid,
-	                 st.st_mode & 0777, plan->host_uid);
+	bool bind = aj_plan_unheld(plan, closed);
+	int n = snprintf(out, out_bytes,
+	                 "%s%s%s belongs to user id %u (mode %03o), and the jail writes as user id %u: ", bind ? "`" : "the workspace",
+	                 bind ? closed->source : "", bind ? "`" : "", st.st_uid, st.st_mode & 0777, plan->host_uid);
 	if (n < 0 || (size_t)n >= out_bytes)
 		return true;
-	if (st.st_uid == plan->host_uid)
+	if (st.st_uid == plan->host_uid || !(st.st_mode & S_IWUSR))
 		snprintf(out + n, out_bytes - (size_t)n, "`chmod u+w` it");
 	else if (geteuid() == 0)
 		snprintf(out + n, out_bytes - (size_t)n,

@@ -17,12 +17,12 @@ text "command runs a command" 0 '^RAN$' run --policy command -- echo RAN
 text "offline-build runs a command in its workspace" 0 '^/workspace$' run --policy offline-build --workspace "$T/ws" -- sh -c 'touch made && pwd'
 if [ "$(id -u)" = 0 ]; then
 	mkdir -m 755 "$T/roots"
-	text "a workspace of root's: the cause and the remedy" 1 'hint: the workspace belongs to user id 0 \(mode 755\), and the jail writes as user id [0-9]+: .*chown' run --policy offline-build --workspace "$T/roots" -- touch x
-	json "as JSON, too" 1 status=error 'hint~belongs to user id 0' -- run --policy offline-build --workspace "$T/roots" -- touch x
-	text "a run that goes well" 0 '' run --policy offline-build --workspace "$T/roots" -- true
+	text "a bind of root's: the cause and the remedy" 1 'hint: `.*/roots` belongs to user id 0 \(mode 755\), and the jail writes as user id [0-9]+: .*chown' run --bind "$T/roots:/w:rw" -- touch /w/x
+	json "as JSON, too" 1 status=error 'hint~belongs to user id 0' -- run --bind "$T/roots:/w:rw" -- touch /w/x
+	text "a run that goes well" 0 '' run --bind "$T/roots:/w:rw" -- true
 	silent "has no hint" 'hint'
 	chown 65534 "$T/roots"
-	text "after the remedy it can write" 1 '^made$' run --policy offline-build --workspace "$T/roots" -- sh -c 'touch x && echo made; exit 1'
+	text "after the remedy it can write" 1 '^made$' run --bind "$T/roots:/w:rw" -- sh -c 'touch /w/x && echo made; exit 1'
 	silent "and has no hint" 'hint'
 else
 	mkdir -m 555 "$T/closed"

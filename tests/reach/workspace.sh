@@ -261,4 +261,31 @@ is "home-import: the caller's file stays" imported "$(cat "$HOME/.imported")"
 homely "home-import: a link is not followed" "$T/ws" 'linked. is behind a symlink' 'ls ~/.linked; true'
 homely "toolchains: shown, and nothing else of the home" "$T/ws" '^end$' 'tool && cat ~/.cargo/credentials.toml 2>/dev/null; touch ~/.cargo/bin/x 2>/dev/null && echo WROTE; echo end'
 silent "toolchains: no secret of it" 'SECRET|WROTE'
+
+# --- owners ---
+ROOTS=$T/roots
+mkdir -m 755 "$ROOTS" "$ROOTS/others"
+echo old >"$ROOTS/file"
+git init -q "$ROOTS"
+printf 'extends = "snippet"\n[filesystem]\nworkspace = "read-write"\nworkspace_under = ["@anywhere"]\n' >"$T/p/snippets.toml"
+[ "$(id -u)" != 0 ] || chown 65533:65533 "$ROOTS/others"
+for policy in offline-build python-dev; do
+	text "workspace-owner: $policy writes" 0 '^1000 1000$' run --policy $policy --network none --workspace "$ROOTS" -- \
+		sh -c "echo new >>file && touch made && mkdir -p dir && mv made dir && git add file && stat -c '%u %g' dir/made"
+	is "workspace-owner: $policy: new files have the owner of the folder" "$(id -u) $(id -g)" "$(stat -c '%u %g' "$ROOTS/dir/made")"
+	text "workspace-owner: $policy: what is protected stays so" 1 'Read-only file system' run --policy $policy --network none --workspace "$ROOTS" -- touch .git/hooks/x
+done
+echo 'open("/workspace/by-session", "w").write("x")' | timeout 60 "$AJ" session --policy-file "$T/p/snippets.toml" --workspace "$ROOTS" >"$T/out" 2>"$T/err"
+check "workspace-owner: a session writes" test -s "$ROOTS/by-session"
+if [ "$(id -u)" = 0 ]; then
+	text "workspace-owner: files of further owners stay theirs" 1 '^65534$' run --policy offline-build --workspace "$ROOTS" -- sh -c 'stat -c %u others; touch others/x'
+	text "workspace-owner: no file gets a set-id bit" 1 '' run --policy offline-build --workspace "$ROOTS" -- chmod 4755 file
+	is "workspace-owner: nor on the host" 644 "$(stat -c %a "$ROOTS/file")"
+	chmod 777 "$ROOTS"
+	text "workspace-owner: a folder that all may write is shown as it is" 2 '^65534$' run --policy offline-build --workspace "$ROOTS" -- sh -c 'stat -c %u .; echo x >>file'
+	# sysfs has no mounts with mapped ids.
+	printf 'extends = "command"\n[filesystem]\nworkspace = "read-write"\nprotect = []\nworkspace_under = ["/sys/kernel"]\n' >"$T/p/sysfs.toml"
+	text "workspace-owner: where the ids cannot be mapped nothing runs" 125 'belongs to user id 0, and the jail writes as user id 65534' run --policy-file "$T/p/sysfs.toml" --workspace /sys/kernel -- echo RAN
+	silent "workspace-owner: and nothing ran" RAN
+fi
 finish

@@ -1,0 +1,77 @@
+/* Shows writable workspaces of other owners as the jail's own, by mounts with mapped ids. Files of further owners belong to no id in them.
+ * It changes no file, and maps no other folder: a workspace is given to be written, a bind as it is. */
+#include "mounts/owners.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "mounts/idmap.h"
+#include "mounts/mount.h"
+
+bool aj_mount_closed(const struct aj_plan *plan, const struct stat *folder)
+{
+	mode_t bit = folder->st_uid == plan->host_uid ? S_IWUSR : folder->st_gid == plan->host_gid ? S_IWGRP : S_IWOTH;
+	return !(folder->st_mode & bit);
+}
+
+static bool is_workspace(const struct aj_plan *plan, const struct aj_mount *m)
+{
+	return aj_mount_is_shared(m) && ((plan->writable_workspace && strcmp(m->source, plan->writable_workspace) == 0) ||
+	                                 (plan->main_repository && strcmp(m->source, plan->main_repository) == 0));
+}
+
+static int map_row(const struct aj_plan *plan, struct aj_mount *m, struct aj_error *err)
+{
+	struct stat st;
+	cleanup_fd int folder = aj_beneath_open(AT_FDCWD, m->source, O_PATH | O_DIRECTORY);
+	if (folder < 0)
+		return aj_mount_fail_source(m->source, err);
+	if (fstat(folder, &st) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "workspace", errno, "examine `%s`", m->source);
+	/* Nobody may write a folder without the owner's bit, whose id the jail would get. */
+	if (!aj_mount_closed(plan, &st) || !(st.st_mode & S_IWUSR))
+		return 0;
+	struct aj_idmap map = { .uid = st.st_uid, .to_uid = plan->host_uid, .gid = st.st_gid, .to_gid = plan->host_gid };
+	cleanup_fd int userns = aj_idmap_namespace(&map, err);
+	if (userns < 0)
+		return -1;
+	m->mapped = aj_idmap_mount(folder, userns, true);
+	if (m->mapped >= 0 && aj_fd_move_high(&m->mapped) == 0)
+		return 0;
+	aj_fail(err, AJ_EXIT_SETUP, "workspace", errno,
+	        "`%s` belongs to user id %u, and the jail writes as user id %u: show its files as the jail's own (a mount with mapped ids)",
+	        m->source, st.st_uid, plan->host_uid);
+	aj_advise(err, "`chown -R %u:%u` the folder, run agentjail as its owner, or use --workspace-mode copy", plan->host_uid,
+	          plan->host_gid);
+	return -1;
+}
+
+int aj_mount_owners_open(struct aj_plan *copy, const struct aj_plan *plan, struct aj_error *err)
+{
+	*copy = *plan;
+	if (!plan->writable_workspace || plan->host_uid == geteuid())
+		return 0;
+	copy->mounts.items = malloc(plan->mounts.count * sizeof *copy->mounts.items);
+	if (!copy->mounts.items)
+		abort();
+	memcpy(copy->mounts.items, plan->mounts.items, plan->mounts.count * sizeof *copy->mounts.items);
+	for (size_t i = 0; i < copy->mounts.count; i++)
+		if (is_workspace(plan, &copy->mounts.items[i]) && map_row(plan, &copy->mounts.items[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+void aj_mount_owners_close(struct aj_plan *copy)
+{
+	if (!copy->writable_workspace || copy->host_uid == geteuid())
+		return;
+	for (size_t i = 0; i < copy->mounts.count; i++)
+		if (is_workspace(copy, &copy->mounts.items[i]) && copy->mounts.items[i].mapped)
+			aj_close(&copy->mounts.items[i].mapped);
+	free(copy->mounts.items);
+}
