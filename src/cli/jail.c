@@ -29,6 +29,7 @@
 #include "terminal/show.h"
 #include "terminal/terminal.h"
 #include "workspace/places.h"
+#include "workspace/repository.h"
 #include "workspace/worktree.h"
 
 /* Plan again without a cgroup that proved unusable: best effort does without, and the result says so. A cgroup that the policy demands
@@ -91,6 +92,27 @@ static void warn_main_repository(const struct aj_plan *plan, const struct aj_pol
 	if (path && plan->apart && !plan->apart_repository)
 		fprintf(stderr, "agentjail: the workspace is a linked worktree, whose main repository `%s` is read-only for this run, since one of the two lies in the other: git can read it, and a commit, a branch or a stash fails; `--workspace-mode rw` lets git write there\n",
 		        aj_line(arena, path));
+}
+
+/* Which repository the workspace is of, where that is not plain to see: git finds none in a part of one. */
+static void warn_repository(const struct aj_options *o, const struct aj_plan *plan)
+{
+	const struct aj_request *request = &o->request;
+	struct aj_error ignored = { 0 };
+	if (!request->workspace || plan->snippet)
+		return;
+	if (request->workspace_around)
+		fprintf(stderr, "agentjail: the workspace is `%s`, the root of the git repository here; --workspace . is this folder alone\n",
+		        aj_line(o->arena, request->workspace));
+	struct aj_repository found = aj_repository_around(request->workspace, o->arena);
+	struct aj_request probe = { .workspace = found.root };
+	if (found.git && aj_plan_match_path(plan, found.git).kind != AJ_MATCH_HOST)
+		fprintf(stderr, "agentjail: the repository of the workspace lies in `%s`, which is not in the jail: git finds none; --bind with that path shows it, read-only\n",
+		        aj_line(o->arena, found.git));
+	else if (found.root && strcmp(found.root, request->workspace) != 0 && aj_plan_match_path(plan, found.root).kind != AJ_MATCH_HOST &&
+	         aj_places_check(&probe, &o->loaded, &o->site, o->arena, &ignored) == 0)
+		fprintf(stderr, "agentjail: the workspace is a part of the git repository `%s`, which is not in the jail: git finds none; --workspace with that path shows it\n",
+		        aj_line(o->arena, found.root));
 }
 
 /* A file that --network-ask-save makes extends the policy of this run. */
@@ -187,6 +209,7 @@ int aj_jail_and_report(struct aj_options *o)
 	if (!o->json) {
 		warn_unprotected(&plan, &o->loaded.policy, o->arena);
 		warn_main_repository(&plan, &o->loaded.policy, &o->request, o->arena);
+		warn_repository(o, &plan);
 	}
 	o->request.notice = o->json ? NULL : tell;
 	struct aj_terminal saved;

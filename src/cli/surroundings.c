@@ -3,16 +3,36 @@
 #include "cli/surroundings.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/path.h"
+#include "workspace/places.h"
+#include "workspace/repository.h"
+
+/* The root of the repository in which the caller stands, if it may be a workspace. */
+static void take_repository(struct aj_options *o)
+{
+	struct aj_error ignored = { 0 };
+	char *cwd = getcwd(NULL, 0);
+	struct aj_repository found = cwd ? aj_repository_around(cwd, o->arena) : (struct aj_repository){ 0 };
+	struct aj_request probe = { .workspace = found.root, .workspace_around = true };
+	if (found.root && strcmp(found.root, cwd) != 0 && aj_places_check(&probe, &o->loaded, &o->site, o->arena, &ignored) == 0) {
+		o->request.workspace = probe.workspace;
+		o->request.workspace_around = true;
+	}
+	free(cwd);
+}
 
 void aj_surroundings_take(struct aj_options *o)
 {
 	const struct aj_policy *p = &o->loaded.policy;
 	struct aj_request *request = &o->request;
-	if (!request->workspace && p->workspace_here && p->workspace != AJ_WORKSPACE_NONE)
+	if (!request->workspace && p->workspace_here && p->workspace != AJ_WORKSPACE_NONE) {
 		request->workspace = ".";
+		if (p->workspace_repository)
+			take_repository(o);
+	}
 	/* Before the options' own, so that these win. */
 	AJ_LIST(const char *) asked = { 0 };
 	for (size_t i = 0; i < p->pass_env.count; i++) {

@@ -84,6 +84,7 @@ struct aj_request {
 	const char *changes; /* of an overlay or a copy: go on with the changes that an earlier run has left under this id; NULL: begin with none */
 	bool changes_newest; /* with no such id: go on with those of the newest run of the same policy, in the same mode, if any wait */
 	void (*notice)(const char *text); /* shows a person, before the jail begins, what the run will lack; NULL: nothing is shown */
+	bool workspace_around; /* the workspace is the repository around the working directory, which the policy has chosen */
 	const char *main_repository; /* of a workspace that is a linked worktree, see workspace/worktree.h; NULL: not shown */
 	const char *worktree; /* the name of that worktree in it; NULL: one of the two folders lies in the other, so that no layer covers both */
 	const char *home_source, *home_at; /* the kept home, and its path in the jail; NULL: none, and the home is /tmp */

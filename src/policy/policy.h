@@ -100,7 +100,8 @@ struct aj_policy {
 	bool proc;          /* a fresh, read-only /proc */
 	enum aj_workspace workspace;
 	enum aj_workspace_at workspace_at;
-	bool workspace_here; /* of a command: the working directory, where the caller names no folder */
+	bool workspace_here;       /* of a command: the working directory, where the caller names no folder */
+	bool workspace_repository; /* then: all of the git repository that it is in */
 	enum aj_home home;
 	AJ_LIST(const char *) home_import;     /* paths in the caller's home */
 	AJ_LIST(const char *) toolchains;      /* names of policy/toolchains.h, AJ_TOOLCHAINS_* */

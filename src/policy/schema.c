@@ -78,6 +78,8 @@ const struct aj_key aj_policy_keys[] = {
 	          "/workspace is then a symlink to it)" },
 	{ "filesystem.workspace_here", AJ_KEY_BOOL, AT(workspace_here), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
 	  .help = "whether the working directory of `agentjail run` is the workspace where the caller names none" },
+	{ "filesystem.workspace_repository", AJ_KEY_BOOL, AT(workspace_repository), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
+	  .help = "whether that workspace is the root of the git repository around the working directory, where there is one: git works nowhere below it" },
 	{ "filesystem.home", AJ_KEY_ENUM, AT(home), .names = home_names, .fallback = "empty", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
 	  .help = "the home of a command of `agentjail run`: empty (/tmp, gone with the jail) or kept (a folder for each policy and workspace, below the caller's state "
 	          "folder, shown at the caller's own home path; see `agentjail homes`)" },

@@ -168,7 +168,7 @@ static bool below_default(const struct asked *a)
 	bool project = cwd && cwd[0] == '/' && !same_folder(cwd, "/") && !same_folder(cwd, "/root") &&
 	               !(a->home && aj_source_within(a->home, cwd, a->arena)) &&
 	               !(a->listed && aj_source_within(a->listed, cwd, a->arena));
-	bool below = project && aj_path_within(a->path, cwd);
+	bool below = project && (aj_path_within(a->path, cwd) || (a->request->workspace_around && aj_path_within(cwd, a->path)));
 	free(cwd);
 	return below || (a->home && plain_in(a->path, a->home)) || aj_path_below(a->path, "/tmp") || aj_path_below(a->path, "/var/tmp");
 }

@@ -21,6 +21,53 @@ text "under any policy with a workspace" 0 "^$H/project\$" run --policy offline-
 text "its places are held there" 1 'Read-only file system' run --policy coding-agent -- sh -c 'touch .vscode/x 2>&1'
 text "its parents cannot be changed, but below /tmp" 0 '' run --policy coding-agent -- sh -c "! mkdir /made 2>/dev/null && ! mv '$H' '$H.2' 2>/dev/null"
 text "explain knows the path" 0 "^allowed +path $H/project/sub/x .write" policy explain coding-agent --workspace "$H/project/sub" --write --path "$H/project/sub/x"
+
+# --- git, from wherever one stands in a repository ---
+if command -v git >/dev/null; then
+	printf '[user]\nname = h\nemail = h@h\n[safe]\ndirectory = *\n[protocol "file"]\nallow = always\n' >"$T/gitconfig"
+	hgit() { GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=$T/gitconfig git -c init.defaultBranch=main "$@"; }
+	R=$H/repo
+	hgit init -q "$H/lib" && hgit -C "$H/lib" commit -q --allow-empty -m one
+	hgit init -q "$R" && hgit -C "$R" submodule --quiet add "$H/lib" mods/lib && mkdir -p "$R/deep/er" && hgit -C "$R" commit -qm two
+	hgit init -q --separate-git-dir "$H/apart.git" "$H/apart" && mkdir "$H/apart/sub" && hgit -C "$H/apart" commit -q --allow-empty -m three
+	hgit -C "$R" worktree add -q "$H/linked" && mkdir "$H/linked/sub"
+	mkdir -p "$H/plain/sub/.git"
+	[ "$(id -u)" != 0 ] || chown -R 65534:65534 "$R" "$H/apart" "$H/apart.git" "$H/linked"
+	stands() { # NAME FOLDER RC REGEX ARGS...
+		local name=$1 folder=$2 rc=$3 regex=$4
+		shift 4
+		cd "$folder" || exit 1
+		text "git: $name" "$rc" "$regex" run "$@" -- sh -c 'export HOME=/tmp; git config --global safe.directory "*"; pwd; git rev-parse --show-toplevel && git log --format=%s -1'
+	}
+	stands "from a subfolder" "$R/deep/er" 0 "^$R/deep/er\$" --policy coding-agent
+	says "the whole repository is there" "^$R\$"
+	says "and a line names it" "agentjail: the workspace is .$R., the root of the git repository here; --workspace . is this folder alone"
+	stands "from a submodule" "$R/mods/lib" 0 "^$R/mods/lib\$" --policy coding-agent
+	says "whose own repository is in the outer one" '^one$'
+	says "which is the workspace" "the workspace is .$R., the root"
+	stands "from the root" "$R" 0 '^two$' --policy coding-agent
+	silent "without a line" 'agentjail: the workspace'
+	stands "a folder alone, as one asks for it" "$R/deep" 128 "the workspace is a part of the git repository .$R., which is not in the jail: git finds none; --workspace with that path shows it" --policy coding-agent --workspace .
+	stands "another policy" "$R" 128 "a part of the git repository .$R., which is not" --policy offline-build --workspace deep
+	stands "a submodule under another policy" "$R" 128 "a part of the git repository .$R., which is not" --policy offline-build --workspace mods/lib
+	stands "a repository elsewhere" "$H/apart/sub" 128 "the repository of the workspace lies in .$H/apart.git., which is not in the jail: git finds none; --bind with that path" --policy coding-agent
+	stands "and what the line says" "$H/apart/sub" 0 '^three$' --policy coding-agent --bind "$H/apart.git"
+	silent "is enough" 'which is not in the jail'
+	stands "a linked worktree" "$H/linked/sub" 128 "the workspace is .$H/linked., the root" --policy coding-agent
+	says "has its own line" 'whose main repository .*/repo/.git. is not in the jail'
+	stands "a folder .git that is no repository" "$H/plain/sub" 128 "^$H/plain/sub\$" --policy coding-agent
+	hgit init -q "$H"
+	stands "a home that is a repository" "$H/plain/sub" 128 "^$H/plain/sub\$" --policy coding-agent
+	silent "is no workspace, and not named" 'agentjail: the workspace'
+	rm -rf "$H/.git"
+	if [ "$(id -u)" = 0 ]; then
+		chown 4242 "$R/.git"
+		stands "a repository of another user" "$R/deep/er" 128 "^$R/deep/er\$" --policy coding-agent
+		silent "is not taken" "the workspace is"
+	fi
+	rm -rf "$R" "$H/lib" "$H/apart" "$H/apart.git" "$H/linked" "$H/plain"
+fi
+
 cd "$H" || exit 1
 text "a home is no workspace" 2 'cannot be a workspace: the folder is the caller.s home folder' run --policy coding-agent -- true
 says "and the fix is named" "fix: start in a project's folder"
