@@ -243,8 +243,10 @@ class TestValues(unittest.TestCase):
     def test_numbers_with_chosen_hashes(self):
         many = [{"__type__": "int", "data": hex((2**61 - 1) * i)} for i in range(1, 6000)]
         claim = {"__type__": "set", "data": many}
-        self.assertIs(values.decode(claim), claim)
-        self.assertIsInstance(values.decode({"__type__": "dict_with_complex_keys", "data": [[n, 1] for n in many]})["data"], list)
+        with self.assertWarns(UserWarning):
+            self.assertIs(values.decode(claim), claim)
+        with self.assertWarns(UserWarning):
+            self.assertIsInstance(values.decode({"__type__": "dict_with_complex_keys", "data": [[n, 1] for n in many]})["data"], list)
 
     def test_tuples_with_chosen_hashes(self):
         same = lambda n: {"__type__": "int", "data": hex((2**61 - 1) * n)}  # noqa: E731
@@ -252,9 +254,24 @@ class TestValues(unittest.TestCase):
         sets = [{"__type__": "frozenset", "data": [same(i), 1]} for i in range(1, 6000)]
         for many in (tuples, sets):
             claim = {"__type__": "set", "data": many}
-            self.assertIs(values.decode(claim), claim)
-            self.assertIsInstance(values.decode({"__type__": "dict_with_complex_keys", "data": [[n, 1] for n in many]})["data"], list)
+            with self.assertWarns(UserWarning):
+                self.assertIs(values.decode(claim), claim)
+            with self.assertWarns(UserWarning):
+                self.assertIsInstance(values.decode({"__type__": "dict_with_complex_keys", "data": [[n, 1] for n in many]})["data"], list)
         self.assertEqual(len(values.decode({"__type__": "set", "data": [{"__type__": "int", "data": hex(2**60 + i)} for i in range(6000)]})), 6000)
+
+    def test_the_work_of_a_whole_result_is_bounded(self):
+        """One such set is made, and not as many of them as a jail likes; what is cheap is made still."""
+        one = {"__type__": "set", "data": [{"__type__": "int", "data": hex((2**61 - 1) * i)} for i in range(1, 3000)]}
+        self.assertIsInstance(values.decode([one])[0], set)
+        with self.assertWarnsRegex(UserWarning, "too much work"):
+            got = values.decode([one] * 4 + [{"__type__": "tuple", "data": [1]}])
+        self.assertEqual([type(v) for v in got], [set, set, dict, dict, tuple])
+        grid = {(x, y, z) for x in range(-9, 9) for y in range(-9, 9) for z in range(-9, 9)}  # -1 and -2 have one hash
+        self.assertEqual(values.decode(values.encode([grid] * 20)), [grid] * 20)
+        long = [{"__type__": "tuple", "data": [0] * 50 + [-1 if i >> b & 1 else -2 for b in range(10)]} for i in range(1000)]
+        with self.assertWarns(UserWarning):
+            self.assertIsInstance(values.decode({"__type__": "set", "data": long}), dict)
 
     def test_a_class_is_never_looked_up(self):
         claim = {"__type__": "Enum", "class_name": "Color", "module": __name__, "name": "RED", "value": 1}

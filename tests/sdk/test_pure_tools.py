@@ -249,9 +249,27 @@ class TestPackages(unittest.TestCase):
             tagged("Series", same, dtype="category", index=None, name=None), tagged("Series", rows, dtype="int64", index=one, name=None),
             tagged("Series", rows, dtype="int64", index=two, name=None), tagged("DataFrame", [rows], columns=same, dtypes=["int64"] * len(same), index=None),
         ):  # fmt: skip
-            self.assertIs(values.decode(claim), claim)
+            with self.assertWarns(UserWarning):
+                self.assertIs(values.decode(claim), claim)
         many = pandas.Series(["u", "v"] * 5000, index=[1, 2] * 5000, dtype="category")
         pandas.testing.assert_series_equal(again(many), many)
+
+    @unittest.skipUnless(pandas, "pandas is not installed for the tests")
+    def test_the_work_of_tables_is_bounded(self):
+        n = 10_000
+        wide = {"__type__": "DataFrame", "columns": list(range(n)), "index": None, "dtypes": ["object", "float64"] * (n // 2), "data": [[1] * n]}
+        with self.assertWarnsRegex(UserWarning, "too much work"):
+            self.assertIs(values.decode(wide), wide)
+        for claim in (
+            {**wide, "dtypes": ["object"] * n, "data": ["x" * n]},  # a text has items, too
+            {"__type__": "Series", "name": None, "index": None, "dtype": "datetime64[ns]", "data": ["Jan 2 1999 3:00 PM"]},
+            {"__type__": "Series", "name": None, "index": None, "dtype": "object", "data": "text"},
+            {"__type__": "Timestamp", "data": "1:2:3"},
+        ):
+            self.assertIs(values.decode(claim), claim)
+        for kind in "float64", "int64", "bool":
+            frame = pandas.DataFrame([[1] * n, [0] * n], dtype=kind, columns=list(range(n)))
+            pandas.testing.assert_frame_equal(again(frame), frame)
 
     @unittest.skipUnless(pandas, "pandas is not installed for the tests")
     def test_pandas(self):

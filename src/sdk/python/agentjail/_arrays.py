@@ -10,9 +10,10 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .values import SAME_HASH_MAX
+if TYPE_CHECKING:
+    from .values import Work
 
 Convert = Callable[[Any], Any]
 
@@ -22,6 +23,11 @@ PLAIN_KINDS = "biufcmMUS"  # of dtypes: those whose items are values, and whose 
 NUMPY_DTYPE = re.compile(r"[<>=|]?[A-Za-z_]{1,16}[0-9]{0,10}(\[[0-9]{0,6}[a-zA-Z]{1,2}\])?")
 # A time zone is a name: pandas would open a file for one that begins with `dateutil/`.
 WORD = r"(?!dateutil)[A-Za-z0-9_+-]{1,32}"
+# Times and durations as isoformat() writes them.
+TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:]{5,8}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?"
+    r"|P-?[0-9]{1,9}DT[0-9]{1,2}H[0-9]{1,2}M[0-9.]{1,12}S|NaT"
+)
 PANDAS_DTYPE = re.compile(rf"[A-Za-z]{{1,16}}[0-9]{{0,3}}(\[{WORD}(, {WORD}(/{WORD}){{0,2}}(:[0-9]{{2}})?)?\])?")
 
 
@@ -92,21 +98,104 @@ def _index(index: Any, encode: Convert) -> Any:
 
 # --- from tags to values; any exception leaves the tag as it is ---
 
+# What each of these costs, in the microseconds of values.Work.
+COSTS = {"ndarray": 20, "PIL.Image": 60, "Timestamp": 20, "Timedelta": 20, "Series": 0, "DataFrame": 0}  # the last two: for each column
+COLUMN, CATEGORIES, CELL_OF_TIME = 300, 1000, 2
 
-def read(x: dict[str, Any], decode: Convert) -> Any:
-    kind = x["__type__"]
-    if kind == "ndarray":
-        return _read_array(import_module("numpy"), x, decode)
-    if kind == "PIL.Image":  # only its header is read: Pillow unpacks the pixels when they are used, and has a limit of its own
-        return import_module("PIL.Image").open(BytesIO(b64decode(x["data"], validate=True)), formats=["PNG"])
-    pandas = import_module("pandas")
-    if kind == "Series":
-        out = _series(pandas, decode(x["data"]), x["dtype"])
-        out.index, out.name = _read_index(pandas, x["index"], len(out), decode), decode(x["name"])
+
+class Reader:
+    """The values of tags, at the expense of one result's work."""
+
+    def __init__(self, work: Work, decode: Callable[[Any, Work], Any]) -> None:
+        self._work = work
+        self._decode: Convert = lambda x: decode(x, work)
+
+    def read(self, x: dict[str, Any]) -> Any:
+        kind = x["__type__"]
+        self._work.take(COSTS[kind])
+        if kind == "ndarray":
+            return self._array(import_module("numpy"), x)
+        if kind == "PIL.Image":  # only its header is read: Pillow unpacks the pixels when they are used, and has a limit of its own
+            return import_module("PIL.Image").open(BytesIO(b64decode(x["data"], validate=True)), formats=["PNG"])
+        pandas = import_module("pandas")
+        if kind == "Series":
+            out = self._series(pandas, self._decode(x["data"]), x["dtype"])
+            out.index, out.name = self._index(pandas, x["index"], len(out)), self._decode(x["name"])
+            return out
+        if kind == "DataFrame":
+            return self._frame(pandas, x)
+        return getattr(pandas, kind)(_matching(TIME, x["data"]))
+
+    def _array(self, numpy: Any, x: dict[str, Any]) -> Any:
+        dtype = numpy.dtype(_matching(NUMPY_DTYPE, x["dtype"]))
+        data, shape = self._decode(x["data"]), x.get("shape")
+        if dtype.kind not in PLAIN_KINDS:
+            raise ValueError("dtype")
+        _check_items(data)
+        if dtype.kind in "US":  # the width is a claim too
+            _check_texts(data, str if dtype.kind == "U" else bytes)
+            found = numpy.array(data, dtype=dtype.kind)
+            if dtype.itemsize > max(found.itemsize, 4) * 4:
+                dtype = found.dtype
+        out = numpy.array(data, dtype="int64").astype(dtype) if dtype.kind in "mM" else numpy.array(data, dtype=dtype)
+        return out if shape is None else out.reshape([int(n) for n in shape])
+
+    def _series(self, pandas: Any, values: Any, dtype: Any) -> Any:
+        dtype = _matching(PANDAS_DTYPE, dtype)
+        self._work.take(CATEGORIES if dtype == "category" else COLUMN)
+        _check_list(values)
+        if dtype != "object":  # whose cells may be anything, and stay what they are
+            _check_items(values)
+        if dtype == "category":
+            self._check_hashes(values)
+        if dtype[:1] in "SUV" and dtype[1:].isdecimal():  # no column of pandas' has a type of numpy's texts
+            raise ValueError("dtype")
+        if dtype.startswith(("datetime64", "timedelta64")):  # of a time in any other form pandas tries one format after the other
+            self._work.take(CELL_OF_TIME * len(values))
+            for v in values:
+                if type(v) is str:
+                    _matching(TIME, v)
+        return pandas.Series(values).astype("category") if dtype == "category" else pandas.Series(values, dtype=dtype)
+
+    def _index(self, pandas: Any, index: Any, rows: int) -> Any:
+        if index is None:
+            return pandas.RangeIndex(rows)
+        data, names = self._decode(index["data"]), self._decode(index["names"])
+        if len(names) > 1:
+            return self._multi_index(pandas, data, names)
+        self._check_hashes(data)
+        return pandas.Index(self._series(pandas, data, index["dtype"]), name=names[0])
+
+    def _multi_index(self, pandas: Any, tuples: list[Any], names: list[Any] | None) -> Any:
+        for level in zip(*tuples):
+            self._work.take(CATEGORIES)
+            self._check_hashes(level)
+        return pandas.MultiIndex.from_tuples(tuples, names=names)
+
+    def _check_hashes(self, items: Sequence[Any]) -> None:
+        """pandas compares different items with one hash. A dict of texts is quick, whichever they are."""
+        self._work.take_collisions({repr(item): item for item in items}.values())
+
+    def _frame(self, pandas: Any, x: dict[str, Any]) -> Any:
+        rows, dtypes, columns = x["data"], x["dtypes"], self._decode(x["columns"])
+        for listed in (rows, dtypes, columns, *rows):
+            _check_list(listed)
+        if dtypes and len(dtypes) == dtypes.count(dtypes[0]) and dtypes[0] in ("float64", "int64", "bool"):  # however many they are
+            cells = self._decode(rows)
+            _check_items(cells)
+            out = pandas.DataFrame(cells, index=pandas.RangeIndex(len(rows)), columns=range(len(dtypes)), dtype=dtypes[0])
+        else:
+            values = [[self._decode(row[i]) for row in rows] for i in range(len(dtypes))]
+            series = {i: self._series(pandas, values[i], dtype) for i, dtype in enumerate(dtypes)}
+            out = pandas.DataFrame(series, index=pandas.RangeIndex(len(rows)))
+        self._check_hashes(columns)
+        out.columns = self._multi_index(pandas, columns, None) if columns and all(type(c) is tuple for c in columns) else columns
+        out.index = self._index(pandas, x["index"], len(rows))
         return out
-    if kind == "DataFrame":
-        return _read_frame(pandas, x, decode)
-    return getattr(pandas, {"Timestamp": "Timestamp", "Timedelta": "Timedelta"}[kind])(_matching(re.compile(r"[-+:.,TPDHMSZ0-9 ]{1,64}"), x["data"]))
+
+
+def read(x: dict[str, Any], work: Work, decode: Callable[[Any, Work], Any]) -> Any:
+    return Reader(work, decode).read(x)
 
 
 def _matching(pattern: re.Pattern[str], text: Any) -> str:
@@ -115,19 +204,10 @@ def _matching(pattern: re.Pattern[str], text: Any) -> str:
     return text
 
 
-def _read_array(numpy: Any, x: dict[str, Any], decode: Convert) -> Any:
-    dtype = numpy.dtype(_matching(NUMPY_DTYPE, x["dtype"]))
-    data, shape = decode(x["data"]), x.get("shape")
-    if dtype.kind not in PLAIN_KINDS:
-        raise ValueError("dtype")
-    _check_items(data)
-    if dtype.kind in "US":  # the width is a claim too
-        _check_texts(data, str if dtype.kind == "U" else bytes)
-        found = numpy.array(data, dtype=dtype.kind)
-        if dtype.itemsize > max(found.itemsize, 4) * 4:
-            dtype = found.dtype
-    out = numpy.array(data, dtype="int64").astype(dtype) if dtype.kind in "mM" else numpy.array(data, dtype=dtype)
-    return out if shape is None else out.reshape([int(n) for n in shape])
+def _check_list(x: Any) -> None:
+    """A text has items, too, and an array of numpy's another cost."""
+    if type(x) is not list:
+        raise TypeError("no list")
 
 
 def _check_items(data: Any) -> None:
@@ -154,46 +234,3 @@ def _check_texts(data: Any, kind: type[str] | type[bytes]) -> None:
             raise TypeError("an item that is no text")
     if longest * items * (4 if kind is str else 1) > TEXT_BYTES_MAX:
         raise ValueError("texts that would take too much memory as an array")
-
-
-def _series(pandas: Any, values: list[Any], dtype: Any) -> Any:
-    dtype = _matching(PANDAS_DTYPE, dtype)
-    if dtype != "object":  # whose cells may be anything, and stay what they are
-        _check_items(values)
-    if dtype == "category":
-        _check_hashes(values)
-    if dtype[:1] in "SUV" and dtype[1:].isdecimal():  # no column of pandas' has a type of numpy's texts
-        raise ValueError("dtype")
-    return pandas.Series(values).astype("category") if dtype == "category" else pandas.Series(values, dtype=dtype)
-
-
-def _read_index(pandas: Any, index: Any, rows: int, decode: Convert) -> Any:
-    if index is None:
-        return pandas.RangeIndex(rows)
-    data, names = decode(index["data"]), decode(index["names"])
-    if len(names) > 1:
-        return _multi_index(pandas, data, names)
-    _check_hashes(data)
-    return pandas.Index(_series(pandas, data, index["dtype"]), name=names[0])
-
-
-def _multi_index(pandas: Any, tuples: list[Any], names: list[Any] | None) -> Any:
-    for level in zip(*tuples):
-        _check_hashes(level)
-    return pandas.MultiIndex.from_tuples(tuples, names=names)
-
-
-def _check_hashes(items: Sequence[Any]) -> None:
-    """Few different items with one hash: pandas compares each with all of them. A set of texts is quick, whichever they are."""
-    if len(set(map(repr, items))) - len(set(map(hash, items))) > SAME_HASH_MAX:
-        raise ValueError("too many items with the same hash")
-
-
-def _read_frame(pandas: Any, x: dict[str, Any], decode: Convert) -> Any:
-    rows, dtypes, columns = x["data"], x["dtypes"], decode(x["columns"])
-    values = [[decode(row[i]) for row in rows] for i in range(len(dtypes))]
-    out = pandas.DataFrame({i: _series(pandas, values[i], dtype) for i, dtype in enumerate(dtypes)}, index=pandas.RangeIndex(len(rows)))
-    _check_hashes(columns)
-    out.columns = _multi_index(pandas, columns, None) if columns and all(type(c) is tuple for c in columns) else columns
-    out.index = _read_index(pandas, x["index"], len(rows), decode)
-    return out

@@ -15,7 +15,7 @@ from typing import Any, Union
 
 from . import _schema
 from .errors import ToolError, ValueNotSent
-from .values import decode, encode
+from .values import decode_members, encode
 
 Declaration = dict[str, Any]
 Answer = dict[str, Any]  # {"value": ...} or {"error": {"type", "message"}}
@@ -118,7 +118,7 @@ class Tool:
 
     def arguments(self, args: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The positional and named arguments for the function, from those of a call that the service has checked."""
-        named = {k: decode(v) for k, v in args.items()}
+        named = decode_members(args)
         rest = self._converts.get("**")
         known = self.declaration["parameters"].get("properties", {})
         for name, value in named.items():

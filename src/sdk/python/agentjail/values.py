@@ -8,6 +8,7 @@ import dataclasses
 import datetime
 import enum
 import sys
+import warnings
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
@@ -19,8 +20,8 @@ from .errors import ValueNotSent, harmless
 
 SAFE_INT = 1 << 53  # beyond it an int goes as a tag: a reader that holds numbers as doubles would change it
 LEVELS_MAX = 120
-# Keys and members with one hash: of numbers, and of tuples and sets of numbers, the jail could choose any number of them.
-SAME_HASH_MAX = 4000
+WORK_US = 2_000_000  # of all values of a result, see Work
+SAME_HASH_FREE = 8  # members with one hash: as many as -1 and -2, which have the same, make of triples
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,40 +198,88 @@ def _rare(x: Any, level: int) -> Any:
 # --- from tags to values ---
 
 
+class Work:
+    """What the values of one result may cost here, in microseconds of a slow processor: a jail that chooses its tags could make a megabyte
+    take a minute. A tag that would cost more than what is left stays a plain object."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = WORK_US
+
+    def take(self, us: int) -> None:
+        self.left -= us
+        if self.left < 0:
+            raise ValueError("the values of this result take too much work")
+
+    def take_collisions(self, items: Iterable[Any]) -> None:
+        """For a set or dict of these. Items with one hash are compared each with all: of numbers, tuples and sets of numbers, the jail could
+        choose any number of them."""
+        groups: dict[int, list[Any]] = {}
+        for item in items:
+            groups.setdefault(hash(item), []).append(item)
+        for group in groups.values():
+            if len(group) > SAME_HASH_FREE:
+                self.take(len(group) ** 2 * max(map(_leaves, group)) // 10)
+
+
+def _leaves(x: Any) -> int:
+    return 1 + sum(map(_leaves, x)) if isinstance(x, (tuple, frozenset)) else 1
+
+
 def decode(x: Any) -> Any:
-    """The Python value of JSON from a jail. An unknown tag, and one with impossible members, stays a plain dict."""
+    """The Python value of JSON from a jail. An unknown tag, and one with impossible members, stays a plain dict; so does, with a warning, what
+    takes too much work (WORK_US)."""
+    return _decoded(x, _decode)
+
+
+def decode_members(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by name, for which there is as much work as for one."""
+    made: dict[str, Any] = _decoded(values, lambda x, work: {name: _decode(v, work) for name, v in x.items()})
+    return made
+
+
+def _decoded(x: Any, make: Callable[[Any, Work], Any]) -> Any:
+    work = Work()
+    value = make(x, work)
+    if work.left < 0:
+        warnings.warn("a value of the jail takes too much work to make: some of its parts are left as tagged JSON (docs/values.md)", stacklevel=4)
+    return value
+
+
+def _decode(x: Any, work: Work) -> Any:
     t = type(x)
     if t is list:
-        return [decode(v) for v in x]
+        return [_decode(v, work) for v in x]
     if t is not dict:
         return x
     kind = x.get("__type__")
     if kind is None:
-        return {k: decode(v) for k, v in x.items()}
+        return {k: _decode(v, work) for k, v in x.items()}
     read = _READERS.get(kind) if type(kind) is str else None
     if read is not None:
         try:
-            return read(x)
+            return read(x, work)
         except Exception:  # a claim may say anything
             return x
     return x
 
 
-def _items(x: dict[str, Any]) -> list[Any]:
+def _items(x: dict[str, Any], work: Work) -> list[Any]:
     if type(x["data"]) is not list:
         raise TypeError("data")
-    return [decode(v) for v in x["data"]]
+    return [_decode(v, work) for v in x["data"]]
 
 
-def _hashed(items: list[Any]) -> list[Any]:
-    if len(items) - len(set(map(hash, items))) > SAME_HASH_MAX:  # a set of hashes is quick, whichever they are
-        raise ValueError("too many keys or members with the same hash")
+def _members(x: dict[str, Any], work: Work) -> list[Any]:
+    items = _items(x, work)
+    work.take_collisions(items)
     return items
 
 
-def _pairs(x: dict[str, Any]) -> dict[Any, Any]:
-    pairs = [(decode(k), decode(v)) for k, v in x["data"]]
-    _hashed([k for k, _ in pairs])
+def _pairs(x: dict[str, Any], work: Work) -> dict[Any, Any]:
+    pairs = [(_decode(k, work), _decode(v, work)) for k, v in x["data"]]
+    work.take_collisions(k for k, _ in pairs)
     return dict(pairs)
 
 
@@ -238,10 +287,10 @@ def _bytes(x: dict[str, Any]) -> bytes:
     return b64decode(x["data"], validate=True)
 
 
-def _array(x: dict[str, Any]) -> Any:
+def _array(x: dict[str, Any], work: Work) -> Any:
     from ._arrays import read
 
-    return read(x, decode)
+    return read(x, work, _decode)
 
 
 def _string(x: Any) -> str:
@@ -250,26 +299,26 @@ def _string(x: Any) -> str:
     return x
 
 
-_READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "tuple": lambda x: tuple(_items(x)),
-    "set": lambda x: set(_hashed(_items(x))),
-    "frozenset": lambda x: frozenset(_hashed(_items(x))),
+_READERS: dict[str, Callable[[dict[str, Any], Work], Any]] = {
+    "tuple": lambda x, w: tuple(_items(x, w)),
+    "set": lambda x, w: set(_members(x, w)),
+    "frozenset": lambda x, w: frozenset(_members(x, w)),
     "dict_with_complex_keys": _pairs,
-    "int": lambda x: int(_string(x["data"]), 0),
-    "float": lambda x: float(_string(x["data"])),
-    "complex": lambda x: complex(decode(x["real"]), decode(x["imag"])),
-    "str": lambda x: _bytes(x).decode("utf-8", "surrogatepass"),
-    "bytes": _bytes,
-    "bytearray": lambda x: bytearray(_bytes(x)),
-    "datetime": lambda x: datetime.datetime.fromisoformat(x["data"]),
-    "date": lambda x: datetime.date.fromisoformat(x["data"]),
-    "time": lambda x: datetime.time.fromisoformat(x["data"]),
-    "timedelta": lambda x: datetime.timedelta(seconds=x["total_seconds"]),
-    "Decimal": lambda x: Decimal(_string(x["data"])),
-    "Path": lambda x: PurePosixPath(_string(decode(x["data"]))),
-    "Enum": lambda x: EnumMember(_string(x["class_name"]), _string(x["module"]), _string(x["name"]), decode(x["value"])),
-    "dataclass": lambda x: Instance(_string(x["class_name"]), _string(x["module"]), {k: decode(v) for k, v in x["data"].items()}),
-    "handle": lambda x: Handle(_string(x["id"]), _string(x.get("type", "")), _string(x.get("repr", ""))),
-    "repr": lambda x: Opaque(_string(x["data"])),
+    "int": lambda x, w: int(_string(x["data"]), 0),
+    "float": lambda x, w: float(_string(x["data"])),
+    "complex": lambda x, w: complex(_decode(x["real"], w), _decode(x["imag"], w)),
+    "str": lambda x, w: _bytes(x).decode("utf-8", "surrogatepass"),
+    "bytes": lambda x, w: _bytes(x),
+    "bytearray": lambda x, w: bytearray(_bytes(x)),
+    "datetime": lambda x, w: datetime.datetime.fromisoformat(x["data"]),
+    "date": lambda x, w: datetime.date.fromisoformat(x["data"]),
+    "time": lambda x, w: datetime.time.fromisoformat(x["data"]),
+    "timedelta": lambda x, w: datetime.timedelta(seconds=x["total_seconds"]),
+    "Decimal": lambda x, w: Decimal(_string(x["data"])),
+    "Path": lambda x, w: PurePosixPath(_string(_decode(x["data"], w))),
+    "Enum": lambda x, w: EnumMember(_string(x["class_name"]), _string(x["module"]), _string(x["name"]), _decode(x["value"], w)),
+    "dataclass": lambda x, w: Instance(_string(x["class_name"]), _string(x["module"]), {k: _decode(v, w) for k, v in x["data"].items()}),
+    "handle": lambda x, w: Handle(_string(x["id"]), _string(x.get("type", "")), _string(x.get("repr", ""))),
+    "repr": lambda x, w: Opaque(_string(x["data"])),
     **dict.fromkeys(("ndarray", "Series", "DataFrame", "Timestamp", "Timedelta", "PIL.Image"), _array),
 }
