@@ -37,13 +37,6 @@ static int step_write_maps(struct aj_steps *w, struct aj_error *err)
 	return file ? aj_fail(err, AJ_EXIT_SETUP, "write_maps", errno, "write %s", file) : 0;
 }
 
-static int step_cgroup_ns(struct aj_steps *w, struct aj_error *err)
-{
-	(void)w;
-	return unshare(CLONE_NEWCGROUP) < 0 ? aj_fail(err, AJ_EXIT_SETUP, "cgroup_ns", errno, "leave the supervisor's cgroup namespace")
-	                                    : 0;
-}
-
 static int step_own_mounts(struct aj_steps *w, struct aj_error *err)
 {
 	return aj_mount_own(w->plan, err);

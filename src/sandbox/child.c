@@ -211,7 +211,6 @@ static int step_exec(struct aj_steps *w, struct aj_error *err)
 
 /* Rows that only jails born from a zygote walk, which do so in guest/zygote.c. */
 #define step_write_maps NULL
-#define step_cgroup_ns NULL
 #define step_own_mounts NULL
 #define step_drop_own_caps NULL
 #define step_attributes aj_step_attributes

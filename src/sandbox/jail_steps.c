@@ -19,8 +19,23 @@
 
 enum { CONTROL_FD = 3 };
 
+/* Who may mount in a cgroup namespace of its own could mount cgroup2 there and write the files of its own cgroups, which belong to the
+ * user. A zygote's births mount, and no filter sees which file system; so neither a zygote nor what is below it gets such a namespace. */
+static int lock_cgroup_namespaces(const struct aj_steps *w, struct aj_error *err)
+{
+	/* With leaves, the cgroups belong to this user for certain. Without them, each jail reports what cannot be set. */
+	if (aj_write_text(w->proc_fd, "sys/user/max_cgroup_namespaces", "0") == 0 || !w->leaves)
+		return 0;
+	aj_fail(err, AJ_EXIT_SETUP, "lock_limits", errno,
+	        "write /proc/sys/user/max_cgroup_namespaces, which keeps a zygote out of its cgroup's files");
+	aj_advise(err, "in a container: a writable /proc/sys, or no cgroup that is delegated to this user");
+	return -1;
+}
+
 int aj_step_lock_limits(struct aj_steps *w, struct aj_error *err)
 {
+	if (w->plan->zygote)
+		return lock_cgroup_namespaces(w, err);
 	const struct {
 		const char *file, *value;
 	} rows[] = {
@@ -30,7 +45,6 @@ int aj_step_lock_limits(struct aj_steps *w, struct aj_error *err)
 		{ "sys/user/max_inotify_instances", "8" },
 		{ "sys/user/max_inotify_watches", "8192" },
 	};
-	(void)err;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		if (aj_write_text(w->proc_fd, rows[i].file, rows[i].value) == 0)
 			continue;

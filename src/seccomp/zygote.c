@@ -14,7 +14,6 @@
 enum {
 	NEW_SCRATCH = 0x2 | 0x4,            /* MS_NOSUID | MS_NODEV */
 	NOT_NEW = 0x1e7020,                 /* MS_REMOUNT, MS_BIND, MS_MOVE, MS_REC and what changes propagation */
-	CGROUP_NAMESPACE = 0x02000000,
 };
 
 static const struct aj_syscall births[] = {
@@ -35,7 +34,6 @@ static const struct aj_syscall births[] = {
 	{ .name = "rt_sigtimedwait", .why = "init waits" },
 	{ .name = "statfs", .why = "is the scratch space full?" },
 	/* The guest, in namespaces of its own. */
-	{ .name = "unshare", .arg = { IS(0, CGROUP_NAMESPACE) }, .why = "CLONE_NEWCGROUP" },
 	{ .name = "setresuid", .why = "the one id" },
 	{ .name = "setresgid", .why = "the one id" },
 	{ .name = "mount", .arg = { ARG(3, NOT_NEW | NEW_SCRATCH, NEW_SCRATCH) }, .why = "scratch space: a new file system, nothing bound or moved" },

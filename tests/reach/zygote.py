@@ -22,6 +22,7 @@ SYS = dict(getfd=438, clone=56, getsockopt=55, sendmsg=46, pidfd_open=434, setsi
            userfaultfd=323, keyctl=250, perf_event_open=298, process_vm_readv=310, add_key=248, mq_open=240, shmget=29, inotify_init1=294,
            open_by_handle_at=304, name_to_handle_at=303, init_module=175, fanotify_init=300, execve=59, setns=308, memfd_create=319, kcmp=312)
 NEWUSER, NEWPID, PARENT, VM = 0x10000000, 0x20000000, 0x8000, 0x100
+NEWNS, NEWCGROUP = 0x20000, 0x2000000
 found = {}
 
 def can(what):
@@ -40,6 +41,35 @@ def sleeper(flags, what=lambda: None):
         while True:
             time.sleep(1000)
     return struct.unpack("<q", pidfd)[0] if pid > 0 else pid
+
+def text(words):
+    """The address of these bytes as C's text; they live as long as this process."""
+    texts.append(words.encode() + bytes(1))
+    return id(texts[-1]) + 32
+texts = []
+
+def write(name, what):
+    fd = os.open(name, os.O_WRONLY)
+    os.write(fd, what.encode())
+    os.close(fd)
+
+def mounted(flags):
+    """A process with namespaces of its own and every capability there mounts cgroup2: what it answered, and what could be written through it."""
+    there, here = os.pipe()
+    def inside():
+        did = [raw.call(SYS["unshare"], NEWCGROUP), raw.call(165, text("none"), text("/tmp"), text("cgroup2"), 6, 0)]
+        if did[-1] == 0:
+            for name, what in (("memory.max", "max"), ("pids.max", "max"), ("memory.oom.group", "0"), ("cgroup.freeze", "0")):
+                did.append([name, can(lambda: write("/tmp/" + name, what))])
+            did.append(["mkdir", can(lambda: os.mkdir("/tmp/nested"))])
+        os.write(here, repr(did).encode())
+        os._exit(0)
+    pidfd = sleeper(NEWUSER | NEWNS | flags, inside)
+    if pidfd < 0:
+        return pidfd
+    said = os.read(there, 4096).decode()
+    os.wait()
+    return said
 
 def order():
     data = os.read(3, 4096)
@@ -75,6 +105,7 @@ if MODE == "look":
         found[name] = can(lambda: os.open(name, os.O_WRONLY, dir_fd=5))
     # Where there are none, that number is another descriptor's.
     found["cgroups"] = can(lambda: os.stat("cgroup.procs", dir_fd=5) and [n for n in os.listdir(5) if "." not in n])
+    found["cgroup namespace"], found["cgroup2"] = mounted(NEWCGROUP), mounted(0)
     for name in ("ptrace", "process_vm_readv"):
         found[name] = raw.call(SYS[name], 16 if name == "ptrace" else VICTIM, VICTIM, 0, 0, 0, 0)
     for name, args in dict(socket=(2, 1, 0), bpf=(0, 0, 0), io_uring_setup=(1, 0), userfaultfd=(0,), keyctl=(0, -3, 0), perf_event_open=(0,), add_key=(0,),
@@ -181,6 +212,9 @@ check("zygote-cgroup: it can write no limit and move nobody through the cgroups 
 groups = found.get("cgroups")
 check("zygote-cgroup: of the cgroups it sees its own leaf, and those of its jails, of which there is none yet",
       len(groups) == 1 if isinstance(groups, list) else groups in (-2, -9, -20), groups)
+ENOSPC, EPERM, ENOSYS = 28, 1, 38
+check("zygote-cgroup: no process below it has a cgroup namespace, and so none mounts a cgroup file system",
+      found.get("cgroup namespace") == -ENOSPC and found.get("cgroup2") == repr([-ENOSYS, -EPERM]), found)
 never = ("pidfd", "ptrace", "process_vm_readv", "socket", "getsockopt", "bpf", "io_uring_setup", "userfaultfd", "keyctl", "perf_event_open", "add_key",
          "mq_open", "shmget", "inotify_init1", "open_by_handle_at", "init_module", "fanotify_init", "setns", "kcmp", "unshare", "clone", "bind mount",
          "sendmsg")

@@ -10,7 +10,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 folders='cgroup e2e escape reach' quick=''
 if [ "${1:-}" = --quick ]; then
-	quick=1 folders='cgroup escape/killtree escape/kernel escape/resources'
+	quick=1 folders='cgroup escape/killtree escape/kernel escape/resources reach/zygote'
 	shift
 fi
 
@@ -70,6 +70,7 @@ variants() {
 		[ -n "$quick" ] && [ "$kernel" = "$newest" ] || echo "$kernel root $folders"
 	done
 	for kernel in $(ls "$cache/kernel" | sort -V); do echo "$kernel session session"; done
+	echo "$newest loose cgroup/zygote_cgroups reach/zygote"
 	echo "$newest apparmor apparmor"
 }
 variants | grep -F -e "$word" | xargs -P "${JOBS:-2}" -L 1 sh "$0" one

@@ -2,7 +2,7 @@
 # The inside of the test machine: first process, or what systemd starts; prepares cgroups, runs /script as the user who was asked for.
 # It is for that machine only: it refuses to do anything where it is neither the first process nor in a machine of run.sh's.
 #
-# From the kernel's command line, as variables: AJ_AS=user|root|session, AJ_TOKEN=WORD.
+# From the kernel's command line, as variables: AJ_AS=user|root|session, AJ_NSDELEGATE=yes|no, AJ_TOKEN=WORD.
 # The output goes to the second serial port, with the exit status as its last line: `AJ_TOKEN STATUS`.
 set -u
 PATH=/usr/local/bin:/usr/bin:/usr/sbin
@@ -37,7 +37,9 @@ mounts() {
 	mount -t tmpfs -o nosuid,nodev,mode=1777 tmpfs /dev/shm
 	mount -t tmpfs -o nosuid,nodev,mode=1777 tmpfs /tmp
 	mount -t tmpfs -o nosuid,nodev,mode=755 tmpfs /run
-	mount -t cgroup2 -o nosuid,nodev,noexec,nsdelegate,memory_recursiveprot cgroup2 /sys/fs/cgroup
+	nsdelegate=nsdelegate,
+	[ "$AJ_NSDELEGATE" = yes ] || nsdelegate=''
+	mount -t cgroup2 -o nosuid,nodev,noexec,${nsdelegate}memory_recursiveprot cgroup2 /sys/fs/cgroup
 	ln -s /proc/self/fd /dev/fd
 	ln -s /proc/self/fd/0 /dev/stdin
 	ln -s /proc/self/fd/1 /dev/stdout

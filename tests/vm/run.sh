@@ -2,8 +2,9 @@
 # Boots the test machine, runs one script in it, and brings back its output and its exit status.
 # It refuses to wait for ever, and to take a machine that died or hung for a result: that is 125, with the end of the console.
 #
-# Usage: tests/vm/run.sh [--kernel VERSION] [--user|--root|--session] [--limit SECONDS] SCRIPT [ARGS...]
+# Usage: tests/vm/run.sh [--kernel VERSION] [--user|--loose|--root|--session] [--limit SECONDS] SCRIPT [ARGS...]
 #        --user     (default) user 1000, in a delegated cgroup of a machine without systemd
+#        --loose    the same, with a cgroup file system that is mounted without nsdelegate
 #        --root     root there
 #        --session  user 1000 in a login session, systemd as the first process
 #        SCRIPT is a file of this system, run by sh in /agentjail. AGENTJAIL_VM=ARCHIVE of image.sh (build/vm/agentjail.cpio);
@@ -12,7 +13,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${AGENTJAIL_CACHE:-$HOME/.cache/agentjail}/vm
 archive=${AGENTJAIL_VM:-$here/../../build/vm/agentjail.cpio}
-kernel='' as=user limit=300
+kernel='' as=user nsdelegate=yes limit=300
 NO_RESULT=125
 
 usage() {
@@ -23,6 +24,7 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--kernel) kernel=$2; shift 2 ;;
 	--limit) limit=$2; shift 2 ;;
+	--loose) nsdelegate=no; shift ;;
 	--user | --root | --session) as=${1#--}; shift ;;
 	-*) usage ;;
 	*) break ;;
@@ -51,7 +53,7 @@ chmod -R a+rX "$work/extra"
 cat "$cache/system/system.cpio" "$archive" ${AGENTJAIL_VM_MORE:+"$AGENTJAIL_VM_MORE"} "$work/extra.cpio" >"$work/initrd"
 rm -rf "$work/extra" "$work/extra.cpio"
 
-words="AJ_AS=$as AJ_TOKEN=$token"
+words="AJ_AS=$as AJ_NSDELEGATE=$nsdelegate AJ_TOKEN=$token"
 [ "$as" != session ] || words="$words systemd.unit=agentjail-test.target systemd.show_status=1 systemd.log_target=console"
 # -cx16: QEMU 7.2 has been seen to break the flags after cmpxchg16b, and 6.12 uses it. +rdrand: entropy from the start.
 timeout -k 5 "$limit" qemu-system-x86_64 -machine pc -accel tcg,thread=multi -cpu Nehalem,+rdrand,-cx16 -smp "${CPUS:-1}" -m 1024 \
