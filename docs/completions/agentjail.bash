@@ -109,9 +109,9 @@ _agentjail_words() # PLACE
 _agentjail_options() # PLACE
 {
 	case $1 in
-	'exec') echo '-c --policy --policy-file --local-policy --config --json --report --allow-import --imports-checked --builtins --clock --sleep-max --layer --input --stdin --value-of --for-model --seed --file --output --rootfs --workspace --workspace-mode --changes --workspace-at --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
-	'run') echo '--policy --policy-file --local-policy --config --json --json-fd --report --rootfs --network --allow-host --network-ask --network-ask-command --network-ask-fd --network-ask-timeout --network-ask-save --publish --bind --connect --workspace --workspace-mode --changes --changes-end --workspace-at --home --toolchain --chdir --mcp --proc --env --timeout --memory --pids --cpu-percent --limits --cgroup --id --dry-run --help' ;;
-	'session') echo '--policy --policy-file --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --value-of --seed --rootfs --workspace --workspace-at --timeout --memory --pids --cpu-percent --limits --cgroup --help' ;;
+	'exec') echo '--policy --policy-file --local-policy --config -c --allow-import --imports-checked --builtins --clock --sleep-max --layer --input --stdin --value-of --seed --file --output --rootfs --workspace --workspace-mode --workspace-at --changes --env --timeout --memory --pids --cpu-percent --limits --cgroup --json --for-model --report --id --dry-run --help' ;;
+	'run') echo '--policy --policy-file --local-policy --config --rootfs --bind --connect --workspace --workspace-mode --workspace-at --changes --changes-end --home --toolchain --proc --network --allow-host --network-ask --network-ask-command --network-ask-fd --network-ask-timeout --network-ask-save --publish --chdir --env --mcp --timeout --memory --pids --cpu-percent --limits --cgroup --json --json-fd --report --id --dry-run --help' ;;
+	'session') echo '--policy --policy-file --local-policy --config --allow-import --imports-checked --builtins --clock --sleep-max --layer --value-of --seed --rootfs --workspace --workspace-at --timeout --memory --pids --cpu-percent --limits --cgroup --json --help' ;;
 	'serve') echo '--config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --timeout --memory --pids --cpu-percent --limits --cgroup --policy --policy-file --socket --connection --metrics --shards --parked --jails-max --sessions-max --tenant-sessions --queue-max --queue-time --clients-max --pools-max --idle --lifetime --grace --request-max --request-time --unread-max --help' ;;
 	'mcp') echo '--workspace --http --help' ;;
 	'changes list') echo '--json --force --abort --all' ;;
@@ -120,8 +120,8 @@ _agentjail_options() # PLACE
 	'changes apply') echo '--json --force --abort --all' ;;
 	'changes discard') echo '--json --force --abort --all' ;;
 	'policy list') echo '--config --json --help' ;;
-	'policy show') echo '--policy-file --source --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --network --network-ask --network-ask-timeout --connect --workspace --workspace-mode --workspace-at --home --toolchain --proc --timeout --memory --pids --cpu-percent --limits --help' ;;
-	'policy explain') echo '--policy-file --all --path --write --host --import --syscall --local-policy --config --json --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --network --network-ask --network-ask-timeout --connect --workspace --workspace-mode --workspace-at --home --toolchain --proc --timeout --memory --pids --cpu-percent --limits --help' ;;
+	'policy show') echo '--policy-file --source --local-policy --config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --connect --workspace --workspace-mode --workspace-at --home --toolchain --proc --network --network-ask --network-ask-timeout --timeout --memory --pids --cpu-percent --limits --json --help' ;;
+	'policy explain') echo '--policy-file --all --path --write --host --import --syscall --local-policy --config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --connect --workspace --workspace-mode --workspace-at --home --toolchain --proc --network --network-ask --network-ask-timeout --timeout --memory --pids --cpu-percent --limits --json --help' ;;
 	'policy check') echo '--policy-file --codes --config --json --help' ;;
 	'policy diff') echo '--policy-file --config --json --help' ;;
 	'policy schema') echo '--site --text --help' ;;
@@ -136,11 +136,10 @@ _agentjail_options() # PLACE
 _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 {
 	case $1 in
-	-c) echo text ;;
 	--policy) echo policies ;;
 	--policy-file) echo files ;;
 	--config) echo files ;;
-	--report) echo files ;;
+	-c) echo text ;;
 	--allow-import) echo text ;;
 	--imports-checked) echo 'words before run' ;;
 	--builtins) echo 'words minimal static standard full' ;;
@@ -156,8 +155,8 @@ _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 	--rootfs) echo folders ;;
 	--workspace) echo folders ;;
 	--workspace-mode) echo 'words ro overlay copy rw' ;;
-	--changes) echo 'words continue new ID' ;;
 	--workspace-at) echo 'words /workspace same' ;;
+	--changes) echo 'words continue new ID' ;;
 	--env) echo text ;;
 	--timeout) echo text ;;
 	--memory) echo text ;;
@@ -165,8 +164,14 @@ _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 	--cpu-percent) echo text ;;
 	--limits) echo 'words strict best-effort' ;;
 	--cgroup) echo folders ;;
+	--report) echo files ;;
 	--id) echo text ;;
-	--json-fd) echo text ;;
+	--bind) echo files ;;
+	--connect) echo files ;;
+	--changes-end) echo 'words ask keep' ;;
+	--home) echo 'words empty kept' ;;
+	--toolchain) echo 'words auto none NAME' ;;
+	--proc) echo 'words fresh none' ;;
 	--network) echo 'words none loopback allow host' ;;
 	--allow-host) echo files ;;
 	--network-ask-command) echo text ;;
@@ -174,13 +179,8 @@ _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 	--network-ask-timeout) echo text ;;
 	--network-ask-save) echo files ;;
 	--publish) echo text ;;
-	--bind) echo files ;;
-	--connect) echo files ;;
-	--changes-end) echo 'words ask keep' ;;
-	--home) echo 'words empty kept' ;;
-	--toolchain) echo 'words auto none NAME' ;;
 	--chdir) echo folders ;;
-	--proc) echo 'words fresh none' ;;
+	--json-fd) echo text ;;
 	--socket) echo files ;;
 	--connection) echo text ;;
 	--metrics) echo files ;;

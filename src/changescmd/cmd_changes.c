@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "held/reached.h"
 #include "terminal/findings.h"
+#include "terminal/help.h"
 
 /* For the search of a workspace: two million files. */
 enum { REACH_MS = 30000 };
@@ -32,10 +33,12 @@ static void usage(FILE *out)
 {
 	fprintf(out, "Usage: agentjail changes SUBCOMMAND\n\n");
 	for (size_t i = 0; i < SUBCOMMANDS; i++)
-		fprintf(out, "  %-50s %s\n", subcommands[i].synopsis, subcommands[i].help);
-	fprintf(out, "\nID: of a run, or its beginning. PATH: in the workspace, a file or a folder with all below it.\n"
-	             "Held changes, by which programs of the host would run code, are applied, and in a patch, only by a PATH of their own.\n"
-	             "--force: overwrite what the host has changed since; --abort: take an interrupted apply back; --all: every run that has ended.\n"
+		aj_help_row(out, subcommands[i].synopsis, subcommands[i].help);
+	fprintf(out, "\nID: of a run, or its beginning. PATH: in the workspace, a file or a folder with\n"
+	             "all below it. Held changes, by which programs of the host would run code, are\n"
+	             "applied, and in a patch, only by a PATH of their own. --force: overwrite what\n"
+	             "the host has changed since; --abort: take an interrupted apply back; --all:\n"
+	             "every run that has ended.\n\n"
 	             "Exit status: 0 done, 1 conflicts, 2 wrong use, 125 a system call failed.\n");
 }
 
@@ -43,6 +46,21 @@ static int refuse_word(struct aj_error *err, const char *what, const char *word)
 {
 	aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s `%s`", what, word);
 	aj_advise(err, "agentjail changes --help");
+	return -1;
+}
+
+static const char *subcommand_at(size_t i, const void *arg)
+{
+	(void)arg;
+	return subcommands[i].name;
+}
+
+static int refuse_subcommand(struct aj_error *err, const char *word)
+{
+	refuse_word(err, word ? "unknown subcommand" : "no subcommand is given to", word ? word : "changes");
+	const char *meant = word ? aj_suggest(word, subcommand_at, NULL, SUBCOMMANDS) : NULL;
+	if (meant)
+		snprintf(err->fix, sizeof err->fix, "did you mean `agentjail changes %s`?", meant);
 	return -1;
 }
 
@@ -157,7 +175,7 @@ int aj_cmd_changes(int argc, char **argv)
 		sub++;
 	int code;
 	if (sub == SUBCOMMANDS)
-		code = refuse_word(&err, argc < 2 ? "no subcommand is given to" : "unknown subcommand", argc < 2 ? "changes" : argv[1]);
+		code = refuse_subcommand(&err, argc < 2 ? NULL : argv[1]);
 	else if ((code = parse(&args, subcommands[sub].takes, argc, argv, &err)) == 0)
 		code = run_sub(sub, &args, &err);
 	if (code < 0)

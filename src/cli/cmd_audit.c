@@ -81,9 +81,12 @@ int aj_cmd_audit(int argc, char **argv)
 	struct aj_verify v;
 	struct verify_args q = { 0 };
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		printf("Usage: agentjail audit verify FILE [--head HASH]\n\nChecks that every record of an audit file is unchanged and in "
-		       "its place. --head: HASH, noted\nearlier, must be the hash of one of the records; otherwise the file was cut or rewritten.\n"
-		       "Exit status: 0 the file is whole, 1 it has a problem (the first is printed), 2 it cannot be read.\n");
+		printf("Usage: agentjail audit verify FILE [--head HASH]\n\n"
+		       "Checks that every record of an audit file is unchanged and in its place. --head:\n"
+		       "HASH, noted earlier, must be the hash of one of the records; otherwise the file\n"
+		       "was cut or rewritten.\n\n"
+		       "Exit status: 0 the file is whole, 1 it has a problem (the first is printed), 2\n"
+		       "it cannot be read.\n");
 		return 0;
 	}
 	int code = 0;

@@ -276,9 +276,12 @@ static void print_apparmor(void)
 	       n > 0 ? path : "/usr/local/bin/agentjail");
 }
 
-static const char usage[] = "Usage: agentjail doctor [--json] [--config FILE]   what this host can enforce\n"
-			    "       agentjail doctor --apparmor                the profile that Ubuntu 23.10 and later need\n\n"
-			    "Exit status: 0 the default policies are enforced in full, 1 in part, 125 no jail can be made.\n";
+static const char usage[] = "Usage: agentjail doctor [--json] [--config FILE]\n"
+			    "       agentjail doctor --apparmor\n\n"
+			    "Lists what this host can enforce. --apparmor: print the profile that Ubuntu\n"
+			    "23.10 and later need.\n\n"
+			    "Exit status: 0 the default policies are enforced in full, 1 in part, 125 no jail\n"
+			    "can be made.\n";
 
 int aj_cmd_doctor(int argc, char **argv)
 {

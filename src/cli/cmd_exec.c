@@ -16,6 +16,7 @@
 #include "cli/refuse.h"
 #include "host/paths.h"
 #include "options/options.h"
+#include "terminal/help.h"
 
 /* A text with a NUL after it: at most `most` bytes, and one more where the file is longer. */
 static int read_text(struct aj_options *o, const char *path, const char *step, size_t most, const char **ret_text,
@@ -158,8 +159,13 @@ int aj_cmd_exec(int argc, char **argv)
 	struct aj_options o = { .arena = &arena };
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		printf("Usage: agentjail exec [options] [FILE | -c CODE | -]\n\nRuns one Python snippet in a jail of its own and prints its "
-		       "output and value.\n\n");
+		       "output and value.\n");
 		aj_options_help(AJ_FOR_EXEC, stdout);
+		aj_help_heading(stdout, "Examples");
+		fputs("  agentjail exec -c 'sum(range(10))'\n"
+		      "  agentjail exec --policy data-analysis --file data.csv --output out report.py\n"
+		      "  agentjail exec --input 'n=7' --json -c 'n * 6'\n",
+		      stdout);
 		return 0;
 	}
 	o.request.snippet = true;

@@ -185,8 +185,9 @@ int aj_cmd_rootfs(int argc, char **argv)
 	struct aj_error err = { 0 };
 	const char *rootfs = argc > 2 ? argv[2] : NULL;
 	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-		printf("Usage: agentjail rootfs verify [DIR]   compare each file of the Python tree with its manifest\n"
-		       "       agentjail rootfs path [DIR]     print the folder of the tree that a snippet gets\n\n"
+		printf("Usage: agentjail rootfs verify [DIR]\n       agentjail rootfs path [DIR]\n\n"
+		       "verify: compare each file of the Python tree with its manifest; path: print the\n"
+		       "folder of the tree that a snippet gets.\n\n"
 		       "Exit status: 0; 125 where the tree is missing or differs.\n");
 		return 0;
 	}

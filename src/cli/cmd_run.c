@@ -9,6 +9,7 @@
 #include "cli/surroundings.h"
 #include "jail/run.h"
 #include "options/options.h"
+#include "terminal/help.h"
 #include "terminal/terminal.h"
 
 int aj_cmd_run(int argc, char **argv)
@@ -17,12 +18,20 @@ int aj_cmd_run(int argc, char **argv)
 	struct aj_error err = { 0 };
 	struct aj_options o = { .arena = &arena };
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		printf("Usage: agentjail run [options] -- COMMAND [ARGUMENT...]\n\nRuns COMMAND with the host's /usr read-only, a private /tmp, no "
-		       "network and no other file of the host.\nThe exit status is the command's; 128 + N if signal N ended the command.\n\n"
-		       "SIGTERM, SIGINT and SIGQUIT are passed on to COMMAND. If it has not ended %d seconds later, or when another of\n"
-		       "them comes, every process of the jail is killed. SIGHUP, SIGUSR1 and SIGUSR2 are only passed on.\n\n",
+		printf("Usage: agentjail run [options] -- COMMAND [ARGUMENT...]\n\n"
+		       "Runs COMMAND with the host's /usr read-only, a private /tmp, no network and no\n"
+		       "other file of the host. The exit status is the command's; 128 + N if signal N\n"
+		       "ended the command.\n\n"
+		       "SIGTERM, SIGINT and SIGQUIT are passed on to COMMAND. If it has not ended %d\n"
+		       "seconds later, or when another of them comes, every process of the jail is\n"
+		       "killed. SIGHUP, SIGUSR1 and SIGUSR2 are only passed on.\n",
 		       AJ_COMMAND_GRACE_S);
 		aj_options_help(AJ_FOR_RUN, stdout);
+		aj_help_heading(stdout, "Examples");
+		fputs("  agentjail run -- sh -c 'id; ls /'\n"
+		      "  agentjail run --policy python-dev --workspace . -- python3 main.py\n"
+		      "  agentjail run --allow-host pypi.org:443 --timeout 5m -- curl https://pypi.org\n",
+		      stdout);
 		return 0;
 	}
 	int first = aj_options_parse(&o, AJ_FOR_RUN, argc, argv, &err);

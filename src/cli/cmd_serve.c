@@ -12,6 +12,7 @@
 #include "options/options.h"
 #include "serve/server.h"
 #include "terminal/findings.h"
+#include "terminal/help.h"
 
 #define ROOT_FOLDER "/run/agentjail"
 #define NAME "agentjail.sock"
@@ -97,10 +98,16 @@ int aj_cmd_serve(int argc, char **argv)
 	struct aj_error err = { 0 };
 	struct aj_options o = { .arena = &arena, .request.snippet = true };
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		printf("Usage: agentjail serve [options]\n\nKeeps jails ready, and runs snippets and sessions for the clients of a Unix socket, "
-		       "as docs/protocol.md says.\nClients must be the service's own user or root. SIGTERM stops the service when the running snippets have finished; a second SIGTERM "
-		       "stops it at once.\n\n");
+		printf("Usage: agentjail serve [options]\n\n"
+		       "Keeps jails ready, and runs snippets and sessions for the clients of a Unix\n"
+		       "socket, as docs/protocol.md says. Clients must be the service's own user or\n"
+		       "root. SIGTERM stops the service when the running snippets have finished; a\n"
+		       "second SIGTERM stops it at once.\n");
 		aj_options_help(AJ_FOR_SERVE, stdout);
+		aj_help_heading(stdout, "Examples");
+		fputs("  agentjail serve --policy snippet --policy data-analysis --parked 4\n"
+		      "  agentjail serve --socket /run/user/1000/jails.sock --metrics 127.0.0.1:9100\n",
+		      stdout);
 		return 0;
 	}
 	aj_serve_options_defaults(&o.serving);

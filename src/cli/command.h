@@ -11,6 +11,7 @@ struct aj_command {
 	int options;                       /* AJ_FOR_*: its rows in the table of options; 0: none */
 	const char *synopsis;
 	const char *help;
+	const char *heading; /* of the group that begins with this command, or NULL */
 };
 
 int aj_cmd_exec(int argc, char **argv);

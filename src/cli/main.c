@@ -10,14 +10,28 @@
 
 #include "cli/caller.h"
 #include "cli/command.h"
+#include "options/options.h"
 #include "terminal/findings.h"
+#include "terminal/guard.h"
+#include "terminal/help.h"
 
 static void usage(FILE *out)
 {
-	fprintf(out, "agentjail runs code and commands of AI agents in a jail, where they cannot harm the host.\n\nUsage:\n");
-	for (const struct aj_command *c = aj_commands; c->name; c++)
-		fprintf(out, "  agentjail %-42s %s\n", c->synopsis, c->help);
-	fprintf(out, "  agentjail %-42s %s\n", "COMMAND --help | --version", "options of a command; the version");
+	fputs("Usage: agentjail COMMAND [options]\n\n"
+	      "Runs code and commands of AI agents in a jail, where they cannot harm the host.\n",
+	      out);
+	for (const struct aj_command *c = aj_commands; c->name; c++) {
+		if (c->heading)
+			aj_help_heading(out, c->heading);
+		aj_help_row(out, c->name, c->help);
+	}
+	aj_help_heading(out, "Examples");
+	fputs("  agentjail exec -c 'sum(range(10))'\n"
+	      "  agentjail run -- sh -c 'id; ls /'\n"
+	      "  agentjail run --policy python-dev --workspace . -- python3 main.py\n"
+	      "  agentjail doctor\n\n"
+	      "`agentjail COMMAND --help` lists a command's options; `agentjail --version`\nprints the version.\n",
+	      out);
 }
 
 /* The next open() would reuse a missing descriptor 0, 1 or 2, and the guest would inherit that file; a folder would be a way out
@@ -39,6 +53,28 @@ static int check_stdio(void)
 	return 0;
 }
 
+static const char *command_at(size_t i, const void *arg)
+{
+	(void)arg;
+	return aj_commands[i].name;
+}
+
+static int refuse_word(const char *word)
+{
+	struct aj_error err = { 0 };
+	size_t count = 0;
+	while (aj_commands[count].name)
+		count++;
+	const char *meant = aj_suggest(word, command_at, NULL, count);
+	aj_fail(&err, AJ_EXIT_USAGE, "options", 0, word[0] == '-' ? "unknown option `%s`" : "unknown command `%s`", word);
+	if (meant)
+		aj_advise(&err, "did you mean `agentjail %s`? `agentjail --help` lists the commands", meant);
+	else
+		aj_advise(&err, "`agentjail --help` lists the commands; `agentjail run -- %s` runs a program",
+		          word[0] == '-' ? "COMMAND" : word);
+	return aj_print_error(&err);
+}
+
 /* Output that could not be written makes success an error. */
 static int flush_and_exit_code(int code)
 {
@@ -53,6 +89,7 @@ int main(int argc, char **argv)
 {
 	if (check_stdio() < 0)
 		return AJ_EXIT_USAGE;
+	aj_guard_streams();
 	/* An ignored SIGCHLD would stay ignored in the jail's init, where the kernel would then reap children by itself. */
 	signal(SIGCHLD, SIG_DFL);
 	struct aj_error err = { 0 };
@@ -68,7 +105,7 @@ int main(int argc, char **argv)
 	}
 	bool help_wanted = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0);
 	if (argc > 1 && !help_wanted)
-		fprintf(stderr, "agentjail: unknown command `%s`\n", argv[1]);
+		return refuse_word(argv[1]);
 	usage(help_wanted ? stdout : stderr);
 	return flush_and_exit_code(help_wanted ? 0 : AJ_EXIT_USAGE);
 }

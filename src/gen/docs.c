@@ -237,6 +237,7 @@ static const struct part {
 	{ "site-schema", .print_of = print_schema, .what = true },
 	{ "man-title-1", .print_of = print_title, .what = 1 },
 	{ "man-title-5", .print_of = print_title, .what = 5 },
+	{ "man-synopsis", .print = aj_man_synopsis },
 	{ "man-exec", .print_of = aj_man_options, .what = AJ_FOR_EXEC },
 	{ "man-run", .print_of = aj_man_options, .what = AJ_FOR_RUN },
 	{ "man-session", .print_of = aj_man_options, .what = AJ_FOR_SESSION },

@@ -2,6 +2,7 @@
 #pragma once
 
 /* Rows of man(7) macros: the options of a command (AJ_FOR_*), the keys of a policy or of a site's configuration, the codes of findings. */
+void aj_man_synopsis(void);
 void aj_man_options(int command);
 void aj_man_keys(int site);
 void aj_man_codes(void);

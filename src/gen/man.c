@@ -1,7 +1,9 @@
 /* Prints the rows of the manual's pages that are tables in the code, as man(7) macros.
  * It adds nothing to a row and leaves nothing out of it. */
 #include <stdio.h>
+#include <string.h>
 
+#include "cli/command.h"
 #include "gen/gen.h"
 #include "options/options.h"
 #include "policycmd/policy.h"
@@ -13,6 +15,17 @@ static void put_text(const char *text)
 {
 	for (; *text; text++)
 		printf(*text == '-' ? "\\-" : *text == '\\' ? "\\e" : "%c", *text);
+}
+
+void aj_man_synopsis(void)
+{
+	for (const struct aj_command *c = aj_commands; c->name; c++) {
+		printf(".B agentjail ");
+		put_text(c->name);
+		printf("\n");
+		put_text(c->synopsis + strlen(c->name) + strspn(c->synopsis + strlen(c->name), " "));
+		printf("\n.br\n");
+	}
 }
 
 void aj_man_options(int command)

@@ -4,14 +4,32 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "options/table.h"
+#include "terminal/help.h"
 
 static const struct aj_option *find_option(const char *name, size_t bytes, int command)
 {
-	for (const struct aj_option *o = aj_option_table; o->name; o++)
-		if ((o->commands & command) && strlen(o->name) == bytes && memcmp(o->name, name, bytes) == 0)
+	for (const struct aj_option *o = aj_option_table; o->help; o++)
+		if (o->name && (o->commands & command) && strlen(o->name) == bytes && memcmp(o->name, name, bytes) == 0)
 			return o;
 	return NULL;
+}
+
+static const char *option_at(size_t i, const void *arg)
+{
+	const int *command = arg;
+	const struct aj_option *o = &aj_option_table[i];
+	return o->name && (o->commands & *command) ? o->name : "";
+}
+
+static const char *nearest_option(const char *name, int command)
+{
+	size_t count = 0;
+	while (aj_option_table[count].help)
+		count++;
+	const char *meant = aj_suggest(name, option_at, &command, count);
+	return meant && *meant ? meant : NULL;
 }
 
 const char *aj_options_policy(struct aj_options *o, const char *name, size_t bytes, const char *value, bool *ret_known,
@@ -36,7 +54,13 @@ static int parse(struct aj_options *o, int command, int argc, char **argv, struc
 		const struct aj_option *option = find_option(argv[i], bytes, command);
 		if (!option) {
 			aj_fail(err, AJ_EXIT_USAGE, "options", 0, "unknown option `%s`", argv[i]);
-			aj_advise(err, "`agentjail %s --help` lists the options", argv[0]);
+			char name[64];
+			snprintf(name, sizeof name, "%.*s", (int)bytes, argv[i]);
+			const char *meant = nearest_option(name, command);
+			if (meant)
+				aj_advise(err, "did you mean `%s`? `agentjail %s --help` lists the options", meant, argv[0]);
+			else
+				aj_advise(err, "`agentjail %s --help` lists the options", argv[0]);
 			return -1;
 		}
 		const char *value = argv[i][bytes] == '=' ? argv[i] + bytes + 1 : NULL;
@@ -62,12 +86,16 @@ int aj_options_parse(struct aj_options *o, int command, int argc, char **argv, s
 
 bool aj_options_row(int command, size_t *i, struct aj_option_row *ret)
 {
-	while (aj_option_table[*i].name) {
-		const struct aj_option *o = &aj_option_table[(*i)++];
-		if (!(o->commands & command) && !(command == AJ_FOR_POLICY && o->key && o->commands & AJ_FOR_BOTH))
+	while (aj_option_table[*i].help) {
+		const struct aj_option *o = &aj_option_table[(*i)++], *heading = o;
+		if (!o->name || (!(o->commands & command) && !(command == AJ_FOR_POLICY && o->key && o->commands & AJ_FOR_BOTH)))
 			continue;
+		while (heading->name)
+			heading--;
 		const struct aj_key *key = o->key ? aj_key_find(aj_policy_keys, o->key) : NULL;
-		*ret = (struct aj_option_row){ o->name, o->value, o->help, aj_serve_options_default(o->name), key ? key->names : NULL };
+		*ret = (struct aj_option_row){
+			o->name, o->value, o->help, aj_serve_options_default(o->name), key ? key->names : NULL, heading->help
+		};
 		return true;
 	}
 	return false;
@@ -76,11 +104,13 @@ bool aj_options_row(int command, size_t *i, struct aj_option_row *ret)
 void aj_options_help(int command, FILE *out)
 {
 	struct aj_option_row row;
-	fprintf(out, "Options:\n");
+	const char *heading = NULL;
 	for (size_t i = 0; aj_options_row(command, &i, &row);) {
-		char left[64];
-		snprintf(left, sizeof left, "%s %s", row.name, row.value ? row.value : "");
-		fprintf(out, "  %-26s %s", left, row.help);
-		fprintf(out, row.fallback ? " (default %s)\n" : "\n", row.fallback);
+		char left[64], text[400];
+		if (row.heading != heading)
+			aj_help_heading(out, heading = row.heading);
+		snprintf(left, sizeof left, row.value ? "%s %s" : "%s", row.name, row.value);
+		snprintf(text, sizeof text, row.fallback ? "%s (default %s)" : "%s", row.help, row.fallback);
+		aj_help_row(out, left, text);
 	}
 }

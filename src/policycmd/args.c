@@ -9,6 +9,7 @@
 #include "policycmd/policy.h"
 #include "seccomp/syscalls.h"
 #include "terminal/findings.h"
+#include "terminal/help.h"
 
 typedef const char *set_fn(struct aj_policy_args *args, const char *value);
 
@@ -120,7 +121,7 @@ bool aj_policy_options_row(const struct aj_policy_command *command, size_t *i, s
 	size_t own = sizeof table / sizeof *table;
 	for (; *i < own; (*i)++)
 		if (aj_has_word(table[*i].commands, command->name)) {
-			*ret = (struct aj_option_row){ table[*i].name, table[*i].value, table[*i].help, NULL, NULL };
+			*ret = (struct aj_option_row){ .name = table[*i].name, .value = table[*i].value, .help = table[*i].help };
 			(*i)++;
 			return true;
 		}
@@ -135,20 +136,30 @@ bool aj_policy_options_row(const struct aj_policy_command *command, size_t *i, s
 
 void aj_policy_options_help(const struct aj_policy_command *command, FILE *out)
 {
-	fprintf(out, "Options:\n");
+	aj_help_heading(out, "Options");
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
 		char left[64];
-		snprintf(left, sizeof left, "%s %s", table[i].name, table[i].value ? table[i].value : "");
+		snprintf(left, sizeof left, table[i].value ? "%s %s" : "%s", table[i].name, table[i].value);
 		if (aj_has_word(table[i].commands, command->name))
-			fprintf(out, "  %-26s %s\n", left, table[i].help);
+			aj_help_row(out, left, table[i].help);
 	}
-	if (takes_policy_option(command->name, "--json", 6))
-		fprintf(out, "  %-26s %s\n  %-26s %s\n", "--json", "the same for programs", "--config FILE",
-		        "a site's configuration, where there is no /etc/agentjail/agentjail.toml");
+	if (takes_policy_option(command->name, "--json", 6)) {
+		aj_help_row(out, "--json", "the same for programs");
+		aj_help_row(out, "--config FILE", "a site's configuration, where there is no /etc/agentjail/agentjail.toml");
+	}
 	if (shows_effective(command->name))
-		fprintf(out, "  %-26s %s\n", "--network MODE, ...",
-		        "every option of exec and run that sets a key of the policy; --rootfs, --workspace,\n"
-		        "                             --local-policy");
+		aj_help_row(out, "--network MODE, ...",
+		            "every option of exec and run that sets a key of the policy; --rootfs, --workspace, --local-policy");
+}
+
+static const char *nearest_option(const struct aj_policy_command *command, const char *word)
+{
+	struct aj_option_row row;
+	const char *names[128];
+	size_t count = 0;
+	for (size_t i = 0; count < sizeof names / sizeof *names && aj_policy_options_row(command, &i, &row);)
+		names[count++] = row.name;
+	return aj_suggest_name(word, names, count);
 }
 
 static int parse_option(struct aj_policy_args *args, const struct aj_policy_command *command, char **argv, int *i, struct aj_error *err)
@@ -168,7 +179,11 @@ static int parse_option(struct aj_policy_args *args, const struct aj_policy_comm
 		aj_options_policy(&args->options, word, bytes, NULL, &known, &value_name);
 	if (!known) {
 		aj_fail(err, AJ_EXIT_USAGE, "options", 0, "policy %s has no option `%s`", command->name, word);
-		aj_advise(err, "`agentjail policy %s --help` lists the options", command->name);
+		const char *meant = nearest_option(command, aj_strndup(args->arena, word, bytes));
+		if (meant)
+			aj_advise(err, "did you mean `%s`? `agentjail policy %s --help` lists the options", meant, command->name);
+		else
+			aj_advise(err, "`agentjail policy %s --help` lists the options", command->name);
 		return -1;
 	}
 	const char *value = inline_value ? inline_value + 1 : value_name ? argv[++*i] : NULL;

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "policycmd/policy.h"
 #include "terminal/findings.h"
+#include "terminal/help.h"
 
 enum { MANY = 1000 };
 
@@ -15,11 +16,11 @@ const struct aj_policy_command aj_policy_commands[] = {
 	  "0; 2 when it cannot be loaded" },
 	{ "explain", aj_policy_explain, 0, 1, "explain [NAME] [QUESTION...]",
 	  "what it sets, with origin and enforcer, or answers: may it read this path, reach this host, import this, call this?",
-	  "0; with questions 0 if everything is allowed, 1 if not, 2 for an error" },
+	  "0; with questions: 0 everything is allowed, 1 not, 2 an error" },
 	{ "check", aj_policy_check, 0, MANY, "check [NAME...]",
 	  "all errors and lint of these policies, or of all policies in the list", "0 clean, 1 with warnings, 2 with errors" },
 	{ "diff", aj_policy_diff, 2, 2, "diff A B", "what is looser in B than in A, what is tighter, and what is different without an order",
-	  "0 if no key is looser, 1 if a key is looser or cannot be compared, 2 for an error" },
+	  "0 no key is looser, 1 one is or cannot be compared, 2 an error" },
 	{ "schema", aj_policy_schema, 0, 0, "schema", "JSON Schema of policies, or of a site's configuration", "0" },
 	{ 0 },
 };
@@ -28,9 +29,10 @@ static void usage(FILE *out)
 {
 	fprintf(out, "Usage: agentjail policy SUBCOMMAND [options]\n\n");
 	for (const struct aj_policy_command *c = aj_policy_commands; c->name; c++)
-		fprintf(out, "  %-30s %s\n", c->synopsis, c->help);
-	fprintf(out, "\nA policy is a NAME of `agentjail policy list`, or --policy-file FILE: a name is never a path.\n"
-	             "`agentjail policy SUBCOMMAND --help` has the options; agentjail.toml(5) describes the files.\n");
+		aj_help_row(out, c->synopsis, c->help);
+	fprintf(out, "\nA policy is a NAME of `agentjail policy list`, or --policy-file FILE: a name is\n"
+	             "never a path. `agentjail policy SUBCOMMAND --help` has the options;\n"
+	             "agentjail.toml(5) describes the files.\n");
 }
 
 static int run_subcommand(const struct aj_policy_command *command, int argc, char **argv)
@@ -40,7 +42,8 @@ static int run_subcommand(const struct aj_policy_command *command, int argc, cha
 	struct aj_policy_args args = { .arena = &arena, .options = { .arena = &arena } };
 	int code = -1;
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		printf("Usage: agentjail policy %s [options]\n\nPrints %s.\n\n", command->synopsis, command->help);
+		printf("Usage: agentjail policy %s [options]\n\n", command->synopsis);
+		aj_help_row(stdout, "Prints", command->help);
 		aj_policy_options_help(command, stdout);
 		printf("\nExit status: %s.\n", command->exits);
 		code = 0;
@@ -55,6 +58,27 @@ static int run_subcommand(const struct aj_policy_command *command, int argc, cha
 	return code;
 }
 
+static const char *subcommand_at(size_t i, const void *arg)
+{
+	(void)arg;
+	return aj_policy_commands[i].name;
+}
+
+static int refuse_subcommand(const char *word)
+{
+	struct aj_error err = { 0 };
+	size_t count = 0;
+	while (aj_policy_commands[count].name)
+		count++;
+	const char *meant = aj_suggest(word, subcommand_at, NULL, count);
+	aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "policy has no subcommand `%s`", word);
+	if (meant)
+		aj_advise(&err, "did you mean `agentjail policy %s`?", meant);
+	else
+		aj_advise(&err, "`agentjail policy --help` lists the subcommands");
+	return aj_print_error(&err);
+}
+
 int aj_cmd_policy(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "";
@@ -66,7 +90,7 @@ int aj_cmd_policy(int argc, char **argv)
 		return 0;
 	}
 	if (*word)
-		fprintf(stderr, "agentjail: policy has no subcommand `%s`\n", word);
+		return refuse_subcommand(word);
 	usage(stderr);
 	return AJ_EXIT_USAGE;
 }

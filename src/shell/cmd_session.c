@@ -13,6 +13,8 @@
 #include "shell/statement.h"
 #include "shell/transfer.h"
 #include "terminal/findings.h"
+#include "terminal/guard.h"
+#include "terminal/help.h"
 
 #define CELL "# %%"
 
@@ -70,7 +72,7 @@ static enum line_kind run_command(struct aj_shell *shell, const char *line)
 
 static void read_terminal(struct aj_shell *shell, const struct aj_options *o)
 {
-	struct aj_prompt *prompt = aj_prompt_open(isatty(1) ? stdout : stderr, &aj_shell_interrupts);
+	struct aj_prompt *prompt = aj_prompt_open(aj_guard_unguarded(isatty(1) ? stdout : stderr), &aj_shell_interrupts);
 	struct aj_buffer text = { 0 };
 	const char *line;
 	enum aj_typed typed;
@@ -130,11 +132,15 @@ static void read_cells(struct aj_shell *shell)
 
 static void usage(void)
 {
-	printf("Usage: agentjail session [options]\n\nRuns Python snippets, one after the other, in one jail that keeps their variables. At a "
-	       "terminal it is a shell.\nFrom elsewhere it reads standard input: snippets separated by lines that begin with `%s`, each run when "
-	       "its last line is read.\n\n",
+	printf("Usage: agentjail session [options]\n\n"
+	       "Runs Python snippets, one after the other, in one jail that keeps their\n"
+	       "variables. At a terminal it is a shell. From elsewhere it reads standard input:\n"
+	       "snippets separated by lines that begin with `%s`, each run when its last line\n"
+	       "is read.\n",
 	       CELL);
 	aj_options_help(AJ_FOR_SESSION, stdout);
+	aj_help_heading(stdout, "Examples");
+	fputs("  agentjail session --policy data-analysis\n  agentjail session --json <cells.py\n", stdout);
 }
 
 int aj_cmd_session(int argc, char **argv)

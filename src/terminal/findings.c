@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "terminal/guard.h"
 
 const char *aj_line(struct aj_arena *arena, const char *text)
 {
@@ -27,16 +28,26 @@ static void put_line(struct aj_arena *arena, const char *text, FILE *out)
 	fputs(aj_line(arena, text), out);
 }
 
+static void print_fix(const char *line, FILE *out)
+{
+	aj_colour(out, AJ_COLOUR_ADVICE);
+	fputs("  fix:", out);
+	aj_colour(out, AJ_COLOUR_NONE);
+	fprintf(out, " %s\n", line);
+}
+
 static void print_finding(const struct aj_diags *diags, const struct aj_diag *d, FILE *out)
 {
 	put_line(diags->arena, aj_origin_text(&d->at, diags->arena), out);
-	fprintf(out, ": %s %s: ", d->warning ? "warning" : "error", d->code);
+	fputs(": ", out);
+	aj_colour(out, AJ_COLOUR_BAD);
+	fputs(d->warning ? "warning" : "error", out);
+	aj_colour(out, AJ_COLOUR_NONE);
+	fprintf(out, " %s: ", d->code);
 	put_line(diags->arena, d->message, out);
 	fputc('\n', out);
 	if (d->advice) {
-		fputs("  fix: ", out);
-		put_line(diags->arena, d->advice, out);
-		fputc('\n', out);
+		print_fix(aj_line(diags->arena, d->advice), out);
 	}
 }
 
@@ -45,9 +56,12 @@ int aj_print_error(const struct aj_error *err)
 	struct aj_arena arena = { 0 };
 	char text[600];
 	/* Errors quote untrusted names: their control characters must not reach a terminal, nor their lines look like ours. */
-	fprintf(stderr, "agentjail: %s\n", aj_line(&arena, aj_error_text(err, text, sizeof text)));
+	aj_colour(stderr, AJ_COLOUR_BAD);
+	fputs("agentjail:", stderr);
+	aj_colour(stderr, AJ_COLOUR_NONE);
+	fprintf(stderr, " %s\n", aj_line(&arena, aj_error_text(err, text, sizeof text)));
 	if (err->fix[0])
-		fprintf(stderr, "  fix: %s\n", aj_line(&arena, err->fix));
+		print_fix(aj_line(&arena, err->fix), stderr);
 	aj_arena_free(&arena);
 	return err->exit_code;
 }

@@ -248,7 +248,7 @@ int aj_show_json(json_t *doc, FILE *to)
 {
 	FILE *out = to ? to : stdout;
 	/* Plain ASCII to a terminal: some terminals interpret C1 control characters. */
-	int r = json_dumpf(doc, out, JSON_COMPACT | (isatty(fileno(out)) ? JSON_ENSURE_ASCII : 0));
+	int r = json_dumpf(doc, out, JSON_COMPACT | (isatty(to ? fileno(to) : 1) ? JSON_ENSURE_ASCII : 0));
 	json_decref(doc);
 	putc('\n', out);
 	return r < 0 || fflush(out) != 0 ? -1 : 0;

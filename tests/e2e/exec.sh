@@ -482,7 +482,61 @@ done
 text "a value for a switch" 2 'takes no value' exec --json=1 -c 1
 text "an unknown command" 2 'unknown command' frobnicate
 text "no command" 2 'Usage' # the program's own name alone
-text "help" 0 'exec \[options\]' --help
+text "help" 0 'Usage: agentjail COMMAND' --help
+for command in '' exec run session serve changes policy 'policy list' 'policy show' 'policy explain' 'policy check' 'policy diff' 'policy schema' doctor rootfs homes audit; do
+	# shellcheck disable=SC2086
+	aj $command --help
+	is "help of ${command:-all}: at most 80 columns" "0 " "$rc $(awk 'length > 80' "$T/out")"
+done
+for command in exec run session serve; do
+	aj $command --help
+	check "help of $command: groups, and examples of this command" sh -c 'grep -q "^Limits:$" "$1" && sed -n "/^Examples:$/,\$p" "$1" | grep -q "^  agentjail $2 "' sh "$T/out" $command
+done
+while read -r meant line; do
+	# shellcheck disable=SC2086
+	text "did you mean: $line" 2 "did you mean \`(agentjail .*)?$meant\`" $line
+done <<'TABLE'
+exec exce -c 1
+changes chnages
+--network run --netwrok none -- true
+--memory exec --memmory=64M -c 1
+--parked serve --praked 1
+command run --policy comand -- true
+list policy lsit
+apply changes aply
+--policy-file policy show --polcy-file x
+TABLE
+"$PY" - "$AJ" <<'PY' >"$T/screen" 2>&1
+import os, pty, sys
+
+def screen(*words, **env):
+    """What a terminal gets."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ.pop("NO_COLOR", None)
+        os.environ.update({"TERM": "xterm"}, **env)
+        os.execv(sys.argv[1], (sys.argv[1],) + words)
+    got = b""
+    try:
+        while data := os.read(fd, 65536):
+            got += data
+    except OSError:
+        pass
+    os.waitpid(pid, 0)
+    return got
+
+HOSTILE = "x\x1b[2J\x9b\u202e\u00e9"
+SHOWN = b"x\\x1b[2J\\xc2\\x9b\\xe2\\x80\\xae\xc3\xa9"
+for name, words in (("command", [HOSTILE]), ("option", ["run", "--" + HOSTILE]), ("value", ["run", "--memory", HOSTILE, "--", "true"]),
+                    ("plan", ["run", "--dry-run", "--", HOSTILE]), ("subcommand", ["policy", HOSTILE]), ("file", ["audit", "verify", HOSTILE]),
+                    ("policy", ["policy", "explain", "--path", "/" + HOSTILE])):
+    got = screen(*words, NO_COLOR="1")
+    print("%s %s" % (name, "ok" if SHOWN in got and b"\x1b" not in got else repr(got)))
+print("colours", "ok" if b"\x1b[1;31magentjail:\x1b[0m" in screen("exce") else repr(screen("exce")))
+print("no colours", "ok" if b"\x1b" not in screen("exce", NO_COLOR="1") + screen("exce", TERM="dumb") else "escape")
+PY
+is "a terminal: arguments are shown without control or bidi characters, and colours are ours" \
+	"command ok option ok value ok plan ok subcommand ok file ok policy ok colours ok no colours ok" "$(tr '\n' ' ' <"$T/screen" | sed 's/ $//')"
 text "help of exec" 0 '--allow-import' exec --help
 text "version" 0 '^agentjail [0-9]' --version
 json "--option=value" 124 status=timeout -- exec --timeout=200ms -c 'while True: pass'

@@ -174,7 +174,7 @@ Test(options, none_is_untested)
 		fclose(out);
 		for (char *line = strtok_r(help, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 			char name[32];
-			if (sscanf(line, "  %31s", name) != 1 || name[0] != '-')
+			if (strncmp(line, "  -", 3) != 0 || sscanf(line, "  %31s", name) != 1)
 				continue;
 			size_t i = 0;
 			while (i < ROWS && (strcmp(rows[i].name, name) != 0 || !(rows[i].commands & command)))
@@ -407,7 +407,7 @@ Test(options, of_serve_none_is_untested)
 	for (char *line = strtok_r(help, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		char name[32];
 		size_t i = 0, k = 0;
-		if (sscanf(line, "  %31s", name) != 1 || name[0] != '-')
+		if (strncmp(line, "  -", 3) != 0 || sscanf(line, "  %31s", name) != 1)
 			continue;
 		while (i < SERVE_ROWS && strcmp(serve_rows[i].name, name) != 0)
 			i++;
