@@ -4,6 +4,7 @@ what is said where a call cannot be."""
 import asyncio
 import base64
 import contextlib
+import json
 import os
 import pathlib
 import signal
@@ -13,6 +14,7 @@ import unittest.mock
 
 import mcp_client
 from mcp_client import Client, ListRootsResult, Root, needs_sdk, text_of, until
+from agentjail import Result
 from test_service import children
 
 if Client:
@@ -41,6 +43,60 @@ class TestPaths(unittest.TestCase):
     def test_images_are_told_by_their_bytes(self):
         types = [content.image_type(d) for d in (PNG, b"GIF89a..", b"RIFF0000WEBP", b"<svg/>")]
         self.assertEqual(types, ["image/png", "image/gif", "image/webp", None])
+
+
+@needs_sdk
+class TestAnswers(unittest.TestCase):
+    RAW = {"status": "ok", "reason": "finished", "for_model": "Value: 1"}
+
+    def test_files_that_did_not_come_are_named(self):
+        skipped = [{"name": "big.bin", "why": "beyond output.files"}, {"name": "n" * 4000, "why": "no regular file"}]
+        got = content.of_run(Result({**self.RAW, "files": [], "files_skipped": skipped}), [])
+        self.assertIn("did not come back: big.bin (beyond output.files), nnn", text_of(got))
+        self.assertEqual(got.structured_content["files_skipped"][0], skipped[0])
+
+    def test_names_and_messages_have_a_bound(self):
+        name = "n" * 4000
+        files = [{"name": f"{i}{name}", "size": 1, "media_type": "text/plain", "sha256": ""} for i in range(900)]
+        planted = {"changed": [{"path": f"{i}{name}"} for i in range(300)]}
+        error = {"type": "E" * 99_000, "message": "m" * 99_000, "hint": "h" * 99_000}
+        skipped = [{"name": name, "why": name}] * 20
+        raw = {**self.RAW, "status": "error", "files": files, "workspace": planted, "error": error, "files_skipped": skipped}
+        got = content.of_run(Result(raw), [])
+        self.assertLess(len(text_of(got)), 3000)
+        self.assertLess(len(json.dumps(got.structured_content)), 80_000)
+        self.assertIn("and 898 more", text_of(got))
+        self.assertEqual(got.structured_content["files_more"], 800)
+        self.assertLess(len(text_of(content.of_command(Result(raw), None, []))), 3000)
+
+    def test_only_an_image_is_an_image(self):
+        for data in base64.b64encode(b"<html>").decode(), "not base64", base64.b64encode(b"GIF89a").decode():
+            got = content.of_run(Result({**self.RAW, "results": [{"image/png": data}]}), [])
+            self.assertEqual([b.type for b in got.content], ["text"], data)
+
+
+@needs_sdk
+class TestPlaces(unittest.IsolatedAsyncioTestCase):
+    async def room(self, client, *keys, busy=(), **options):
+        """The keys of which one makes room."""
+        these = jails.Jails(Options(**options))
+        for at, key in enumerate(keys):
+            slot = these._slots[key] = jails.Slot(unittest.mock.AsyncMock())
+            slot.used_at, slot.users = at, key in busy
+        with unittest.mock.patch.multiple(jails, SESSIONS_MAX=5, CLIENT_SESSIONS_MAX=3):
+            await these._make_room(client)
+        return [key for key in keys if key not in these._slots]
+
+    async def test_clients_have_places_of_their_own(self):
+        http = {"http": ("127.0.0.1", 0)}
+        self.assertEqual(await self.room("b", "a/1", "b/1", "b/2", "b/3", **http), ["b/1"])  # its own, though there is room
+        self.assertEqual(await self.room("c", "a/1", "b/1", "b/2", "b/3", "c/1", **http), ["b/1"])  # of those who have most
+        self.assertEqual(await self.room("c", "a/1", "b/1", "b/2", "b/3", "c/1", busy=("b/1", "b/3"), **http), ["b/2"])
+        self.assertEqual(await self.room("stdio", *(f"stdio/{n}" for n in range(4))), [])
+        self.assertEqual(await self.room("", "/1", "/2", "/3", "/4", **http), [])  # no client is told from another
+        self.assertEqual(await self.room("d", "a/1", "/2", "/3", "/4", "/5", **http), ["/2"])
+        with self.assertRaisesRegex(Refused, "All 3 sessions of this client"):
+            await self.room("b", "a/1", "b/1", "b/2", "b/3", busy=("b/1", "b/2", "b/3"), **http)
 
 
 @needs_sdk
@@ -231,8 +287,9 @@ class TestTools(unittest.IsolatedAsyncioTestCase):
     async def test_long_lists_say_that_they_are_cut(self):
         folder = self.folder()
         async with self.client(workspace=folder) as client:
-            held = (await self.call(client, "list_files")).structured_content["entries"]  # places that the jail's policy protects
-            for number in range(files.ENTRIES_MAX - len(held)):
+            pathlib.Path(folder, "0000").touch()  # an empty folder gets no places that the policy protects
+            held = (await self.call(client, "list_files")).structured_content["entries"]
+            for number in range(1, 1 + files.ENTRIES_MAX - len(held)):
                 pathlib.Path(folder, f"{number:04}").touch()
             whole = (await self.call(client, "list_files")).structured_content
             pathlib.Path(folder, "z").touch()

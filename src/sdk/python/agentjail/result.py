@@ -231,6 +231,11 @@ class Result:
         """The files of /output that the run made or changed, where the request asked for them."""
         return [File.of(raw) for raw in self.raw.get("files", ())]
 
+    @property
+    def files_skipped(self) -> list[dict[str, str]]:
+        """Files of /output that did not come: `name` and `why`, of the first 20."""
+        return list(self.raw.get("files_skipped", ()))
+
     # --- uses ---
 
     def raise_for_status(self) -> Result:

@@ -22,9 +22,12 @@ from mcp_types import (
 from pydantic import BaseModel
 
 from ..result import File, Result
-from .shapes import CommandOutput, ErrorShape, FileShape, RunOutput
+from .shapes import CommandOutput, ErrorShape, FileShape, RunOutput, SkippedShape
 
 TEXT_CHARACTERS = 20_000  # of stdout, stderr and a value, each
+ERROR_CHARACTERS = 2000  # of a message and a hint, each
+NAME_CHARACTERS, LIST_CHARACTERS = 200, 600  # of a file's name, and of a list of them in the text
+FILES_MAX = 100
 IMAGES_MAX = 8
 EMBEDDED_BYTES = 4 << 20  # of images and files of an answer together
 
@@ -79,30 +82,48 @@ def of_run(result: Result, notes: list[str], session: str | None = None, *, in_s
     budget = Budget()
     more = _pictures(result, budget)
     shapes = []
-    for file in result.files:
+    for file in result.files[:FILES_MAX]:
         embedded = _attach(file, more, budget)
-        shapes.append(FileShape(name=file.name, size=file.size, media_type=file.media_type, embedded=embedded))
+        shapes.append(FileShape(name=_cut(file.name), size=file.size, media_type=file.media_type, embedded=embedded))
     stdout, stderr, cut = _output(result)
     value = result.raw.get("value")
     fits = len(json.dumps(value)) <= TEXT_CHARACTERS
     error = result.error
+    skipped = [SkippedShape(name=_cut(f["name"]), why=_cut(f["why"])) for f in result.files_skipped]
     shape = RunOutput(
         status=result.status, reason=result.reason, value=value if fits else None, repr=(result.repr or "")[:TEXT_CHARACTERS] or None,
-        type=result.type or None, stdout=stdout, stderr=stderr, output_cut=cut,
-        error=ErrorShape(type=error.type, message=error.message, line=error.line, hint=error.hint) if error else None,
-        files=shapes, wall_ms=result.wall_ms, planted=_planted(result) or None,
+        type=_cut(result.type or "") or None, stdout=stdout, stderr=stderr, output_cut=cut,
+        error=ErrorShape(type=_cut(error.type), message=error.message[:ERROR_CHARACTERS], line=error.line, hint=error.hint[:ERROR_CHARACTERS])
+        if error else None,
+        files=shapes, files_more=len(result.files) - len(shapes), files_skipped=skipped, wall_ms=result.wall_ms, planted=_planted(result) or None,
         session=session, session_alive=result.session_alive if in_session else None,
     )  # fmt: skip
     text = result.for_model().rstrip("\n") or "The code ran. It has no value and no output."
     said = _planted_lines("code", shape.planted)
-    return answer("\n".join([text, *_file_lines(shapes), *said, *notes]), shape, more, failed=not result.ok)
+    return answer("\n".join([text, *_file_lines(shape), *said, *notes]), shape, more, failed=not result.ok)
 
 
-def _file_lines(shapes: list[FileShape]) -> list[str]:
-    if not shapes:
-        return []
-    listed = ", ".join(f"{s.name} ({s.size} bytes{'' if s.embedded else ', not attached'})" for s in shapes[:50])
-    return [f"Files in /output: {listed}{' and more' if len(shapes) > 50 else ''}"]
+def _cut(name: str) -> str:
+    return name if len(name) <= NAME_CHARACTERS else f"{name[:NAME_CHARACTERS]}…"
+
+
+def _listed(items: list[str], more: int = 0) -> str:
+    """As many as LIST_CHARACTERS hold, and how many there are beside. `more`: not among the items."""
+    room, shown = LIST_CHARACTERS, list[str]()
+    for item in items:
+        room -= len(item) + 2
+        if shown and room < 0:
+            break
+        shown.append(item)
+    more += len(items) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _file_lines(shape: RunOutput) -> list[str]:
+    files = [f"{s.name} ({s.size} bytes{'' if s.embedded else ', not attached'})" for s in shape.files]
+    skipped = [f"{s.name} ({s.why})" for s in shape.files_skipped]
+    lines = [f"Files in /output: {_listed(files, shape.files_more)}"] if files else []
+    return [*lines, f"Files that did not come back: {_listed(skipped)}"] if skipped else lines
 
 
 def _pictures(result: Result, budget: Budget) -> list[ContentBlock]:
@@ -110,10 +131,10 @@ def _pictures(result: Result, budget: Budget) -> list[ContentBlock]:
     out: list[ContentBlock] = []
     for number, bundle in enumerate(result.results[:IMAGES_MAX]):
         for media_type in ("image/png", "image/jpeg"):
-            data = bundle.get(media_type)
-            if isinstance(data, str) and budget.take(len(data)):
-                out.append(ImageContent(data="".join(data.split()), mime_type=media_type))
-                budget.shown.add(b64decode(data))
+            data = _bytes_of(bundle.get(media_type))
+            if image_type(data) == media_type and budget.take(len(data)):
+                out.append(ImageContent(data=b64encode(data).decode(), mime_type=media_type))
+                budget.shown.add(data)
                 break
         else:
             svg = bundle.get("image/svg+xml")
@@ -122,6 +143,14 @@ def _pictures(result: Result, budget: Budget) -> list[ContentBlock]:
                 out.append(EmbeddedResource(resource=contents, annotations=FOR_USER))
                 budget.shown.add(svg.encode())
     return out
+
+
+def _bytes_of(data: Any) -> bytes:
+    """Of base64 in a bundle; none where it is anything else."""
+    try:
+        return b64decode("".join(data.split()), validate=True) if isinstance(data, str) else b""
+    except ValueError:
+        return b""
 
 
 def _attach(file: File, more: list[ContentBlock], budget: Budget) -> bool:
@@ -160,10 +189,10 @@ def of_command(result: Result, workspace: str | None, notes: list[str]) -> CallT
 
 def _planted(result: Result) -> list[str]:
     changed: Any = (result.raw.get("workspace") or {}).get("changed") or []
-    return [str(c.get("path", c)) if isinstance(c, dict) else str(c) for c in changed][:100]
+    return [_cut(str(c.get("path", c)) if isinstance(c, dict) else str(c)) for c in changed][:100]
 
 
 def _planted_lines(maker: str, planted: list[str] | None) -> list[str]:
     if not planted:
         return []
-    return [f"The {maker} made or changed files that programs of the host obey unasked: {', '.join(planted)}. Tell the user."]
+    return [f"The {maker} made or changed files that programs of the host obey unasked: {_listed(planted)}. Tell the user."]

@@ -10,6 +10,7 @@ import os
 import secrets
 import subprocess
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from .commands import Commands
 from .options import Options, Refused
 
 SESSIONS_MAX = 32
+CLIENT_SESSIONS_MAX = 8  # by HTTP, of one client
 IDLE_S = 30 * 60.0  # by HTTP: how long a session without calls is kept, as long as the SDK keeps a client's
 GONE = "Its variables, imports and files are gone: run again what defines them. The next call starts a new session."
 
@@ -87,7 +89,7 @@ class Jails:
             raise Refused(f"The session has ended: {why}. {GONE}")
         place = {}
         if key not in self._slots:
-            await self._make_room()
+            await self._make_room(_client_of(key))
             place = await self.place(workspace)
         slot = self._slots.get(key)
         if slot is None:
@@ -123,7 +125,7 @@ class Jails:
 
     async def end_of_client(self, client: str) -> None:
         """End all sessions of a client that has left."""
-        for key in [k for k in self._slots if k.partition("/")[0] == client]:
+        for key in [k for k in self._slots if _client_of(k) == client]:
             await self.end(key)
 
     async def sweep(self) -> None:
@@ -135,13 +137,20 @@ class Jails:
                 if not slot.users and now - slot.used_at > IDLE_S:
                     await self.end(key, f"it was idle for {IDLE_S / 60:.0f} minutes")
 
-    async def _make_room(self) -> None:
-        if len(self._slots) < SESSIONS_MAX:
+    async def _make_room(self, client: str) -> None:
+        """A place for one more session of the client. It is one of its own once it has its share, else one of those who have most."""
+        counts = Counter(map(_client_of, self._slots))
+        share = CLIENT_SESSIONS_MAX if self.options.http and client else SESSIONS_MAX
+        if len(self._slots) < SESSIONS_MAX and counts[client] < share:
             return
         idle = [(slot.used_at, key) for key, slot in self._slots.items() if not slot.users]
+        if counts[client] >= share:
+            idle = [(used_at, key) for used_at, key in idle if _client_of(key) == client]
         if not idle:
-            raise Refused(f"All {SESSIONS_MAX} sessions of this server are busy. Try again when one has finished, or use run_python.")
-        await self.end(min(idle)[1], "other sessions needed its place")
+            whose, count = ("this client", counts[client]) if counts[client] >= share else ("this server", len(self._slots))
+            raise Refused(f"All {count} sessions of {whose} are busy. Try again when one has finished, or use run_python.")
+        most = max(counts[_client_of(key)] for _, key in idle)
+        await self.end(min(i for i in idle if counts[_client_of(i[1])] == most)[1], "other sessions needed its place")
 
     async def close(self) -> None:
         """End everything. May be called again."""
@@ -158,6 +167,11 @@ class Jails:
             slot.session._state = "closed"
         if self._service is not None:
             self._service.close_now()
+
+
+def _client_of(key: str) -> str:
+    """The client in a session's key; "": one that its transport does not tell from others."""
+    return key.partition("/")[0]
 
 
 def default_policy() -> str:

@@ -23,6 +23,13 @@ class FileShape(BaseModel):
     embedded: bool = Field(description="whether the answer has its content as a resource")
 
 
+class SkippedShape(BaseModel):
+    """A file of /output that did not come back."""
+
+    name: str
+    why: str
+
+
 class RunOutput(BaseModel):
     """How Python code ended."""
 
@@ -36,6 +43,8 @@ class RunOutput(BaseModel):
     output_cut: bool = Field(default=False, description="whether stdout or stderr was longer; its end is here")
     error: ErrorShape | None = None
     files: list[FileShape] = []
+    files_more: int = Field(default=0, description="how many further files there are in /output")
+    files_skipped: list[SkippedShape] = Field(default=[], description="files of /output that did not come back")
     wall_ms: int = 0
     planted: list[str] | None = Field(default=None, description="files that programs of the host obey unasked, made or changed here: tell the user")
     session: str | None = Field(default=None, description="where it is given: the session's name, to be passed with the next call")
