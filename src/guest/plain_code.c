@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "guest/frozen_types.h"
 #include "guest/plain_expression.h"
 #include "guest/plain_kinds.h"
 #include "guest/plain_walk.h"
@@ -55,7 +56,7 @@ static object *compile_expression(object *source, object *filename)
 
 static object *parse(object *source, object *filename)
 {
-	if (py->error() || py->dict_item(layer->modules, names->tree_classes)) /* which code loads that may change the classes of nodes */
+	if (py->error())
 		return NULL;
 	return aj_plain_code_nodes() ? NULL
 	                             : py->call(layer->compile, source, filename, names->exec, layer->parse_flags, layer->yes, NULL);
@@ -94,7 +95,9 @@ const char *aj_plain_code_prepare(void)
 	const char *missing = aj_plain_find();
 	if (missing)
 		return missing;
-	return aj_plain_offer("compile_plain", compile_plain) < 0 ? "compile_plain" : NULL;
+	if (aj_plain_offer(AJ_OFFER_COMPILE_PLAIN, compile_plain) < 0)
+		return "compile_plain";
+	return aj_frozen_types_prepare();
 }
 
 const char *aj_plain_code_nodes(void)

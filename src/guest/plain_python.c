@@ -63,7 +63,6 @@ static const struct {
 	{ "value", &aj_plain_names.value },
 	{ "body", &aj_plain_names.body },
 	{ "exec", &aj_plain_names.exec },
-	{ "agentjail.check.tree_classes", &aj_plain_names.tree_classes },
 	{ "variable", &aj_plain_names.variable },
 	{ "argument", &aj_plain_names.argument },
 	{ "function", &aj_plain_names.function },
@@ -79,7 +78,6 @@ static const struct {
 	object **slot;
 } tables[] = {
 	{ "compile", &aj_plain_layer.compile },
-	{ "modules", &aj_plain_layer.modules },
 	{ "PARSE_FLAGS", &aj_plain_layer.parse_flags },
 	{ "CODE_FLAGS", &aj_plain_layer.code_flags },
 	{ "DONT_INHERIT", &aj_plain_layer.yes },
@@ -122,17 +120,19 @@ bool aj_plain_find_nodes(void)
 	return aj_plain_layer.assign;
 }
 
-int aj_plain_offer(const char *name, object *(*function)(object *, object *))
+int aj_plain_offer(enum aj_plain_offered which, object *(*function)(object *, object *))
 {
 	static struct {
 		const char *name;
 		object *(*function)(object *, object *);
 		int flags;
 		const char *text;
-	} method; /* a PyMethodDef, which must last */
-	method.name = name;
-	method.function = function;
-	method.flags = VARARGS;
-	object *made = aj_plain_py.function(&method, NULL, NULL);
-	return made ? aj_plain_py.set_attribute(module, name, made) : -1;
+	} methods[] = {
+		/* PyMethodDefs, which must last */
+		[AJ_OFFER_COMPILE_PLAIN] = { .name = "compile_plain", .flags = VARARGS },
+		[AJ_OFFER_FREEZE_TYPE] = { .name = "freeze_type", .flags = VARARGS },
+	};
+	methods[which].function = function;
+	object *made = aj_plain_py.function(&methods[which], NULL, NULL);
+	return made ? aj_plain_py.set_attribute(module, methods[which].name, made) : -1;
 }

@@ -42,7 +42,7 @@ extern struct aj_plain_py aj_plain_py;
 /* Names of fields, and kinds of bindings. */
 struct aj_plain_names {
 	object *id, *ctx, *attr, *arg, *args, *func, *name, *names, *asname, *module, *level, *keywords, *value, *body;
-	object *exec, *tree_classes;
+	object *exec;
 	/* kinds of bindings, as check/checker.py has them */
 	object *variable, *argument, *function, *class, *except, *global, *import, *from;
 };
@@ -50,7 +50,7 @@ extern struct aj_plain_names aj_plain_names;
 
 /* The tables of check/plain_code.py. */
 struct aj_plain_layer {
-	object *compile, *modules, *parse_flags, *code_flags, *yes;
+	object *compile, *parse_flags, *code_flags, *yes;
 	object *refused_attributes, *read_specials, *bound_specials, *loaded_specials, *looked_at_calls;
 	object *Name, *Load, *Expr, *assign; /* nodes */
 };
@@ -67,5 +67,6 @@ static inline object *aj_plain_type_of(object *o)
 	aj_python_release(type);
 	return type;
 }
-/* Hands the layer a function of this C signature, as `name` of check/plain_code.py. */
-int aj_plain_offer(const char *name, object *(*function)(object *, object *));
+enum aj_plain_offered { AJ_OFFER_COMPILE_PLAIN, AJ_OFFER_FREEZE_TYPE };
+/* Hands the layer a function of this C signature, by its name in check/plain_code.py. */
+int aj_plain_offer(enum aj_plain_offered which, object *(*function)(object *, object *));

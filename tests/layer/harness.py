@@ -15,6 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 import result_schema  # noqa: E402
 SOURCE = os.path.join(HERE, "..", "..", "src", "bootstrap")
+GUEST = os.environ.get("GUEST", os.path.join(HERE, "..", "..", "build", "guest.so"))   # `make build/guest.so`
 # `make check` takes samples of what repeats itself; `make check-whole` all of it.
 WHOLE = bool(os.environ.get("WHOLE"))
 # Cases name files of the host /tmp/agentjail-test… and /dev/shm/agentjail-test…: each run of the tests has its own, whoever ran them before.
@@ -33,9 +34,20 @@ def package():
     subprocess.run([sys.executable, "-I", "-S", "-m", "compileall", "-q", layer], check=True)
     sys.path.insert(0, folder)
     import agentjail.runtime.session  # noqa: F401
+    load_runner()
     # The first snippet of a session loads these; a jail of the other scripts loads them as they come.
     import agentjail.check.allowed_imports, agentjail.check.checker, agentjail.rail.guards  # noqa: E401, F401
     return folder
+
+
+def load_runner():
+    """The functions that the runner gives the layer, but for the walk over plain code, of which test_plain.py has the tests."""
+    import ctypes
+    from agentjail.check import plain_code
+    missing = ctypes.PyDLL(GUEST).aj_plain_code_in_test()
+    if missing:
+        raise RuntimeError("the runner's library: something is missing in this Python")
+    plain_code.compile_plain = None
 
 
 def request(code, **keys):

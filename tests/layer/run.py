@@ -15,6 +15,7 @@ import test_examples  # noqa: E402
 import test_files  # noqa: E402
 import test_imports  # noqa: E402
 import test_language  # noqa: E402
+import test_names  # noqa: E402
 import test_plain  # noqa: E402
 import test_programs  # noqa: E402
 import test_rich  # noqa: E402
@@ -28,7 +29,7 @@ import test_warm  # noqa: E402
 
 # Parts that tests/run.sh runs beside each other. test_examples is the last of its group: other tests compare the modules that are loaded.
 GROUPS = {
-    "rail": (test_escapes, test_files, test_plain, test_imports, test_twins, test_examples),
+    "rail": (test_escapes, test_files, test_names, test_plain, test_imports, test_twins, test_examples),
     "values": (test_language, test_programs, test_claims, test_values, test_rich, test_strings),
     "session": (test_session, test_tools, test_warm),
 }

@@ -8,6 +8,7 @@ import os
 import sys
 import zlib
 
+import library_escapes
 from harness import HERE, STDLIB, WHOLE, request, run
 
 # Our own attempts. (name, imports, code): PWN is set to evidence if it works. With the layer on, PWN must stay
@@ -1259,7 +1260,7 @@ def test(score):
         score.check(name, ok, (claim["status"], error.get("rule"), error.get("type"), error.get("message"), held))
         if control:
             control_run(score, name, item["code"])
-    for name, imports, code in OWN + OPTED:
+    for name, imports, code in OWN + OPTED + library_escapes.CASES:
         name = "own/" + name
         if not score.wants(name):
             continue
@@ -1271,7 +1272,7 @@ def test(score):
         text = error.get("message", "")
         score.check(name + "/reason", error.get("rule") or "allowed" in text or "plain" in text
                     or "not available" in text or "is not defined" in text or error.get("type") == "KeyError" or "has no attribute" in text or "cannot import" in text
-                    or error.get("type") in ("ValueError", "IndexError", "TypeError"), error)
+                    or error.get("type") in ("ValueError", "IndexError", "TypeError", "Error", "NotFoundErr"), error)
         if name[4:] not in CONTROL_DIES:
             control_run(score, name, code)
     for name, imports, code in TOOL_OWN:

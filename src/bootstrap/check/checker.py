@@ -6,7 +6,6 @@ source text is never read a second time. The walk keeps a stack of its own, so d
 """
 
 import _ast
-from sys import modules
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.check.guard_calls import ATTR_GUARD, SET_GUARD, insert_guard
@@ -59,8 +58,6 @@ class Checker:
 
     def check_tree(self, tree):
         """Check the tree and insert the guards. Returns the first errors, by position."""
-        if "agentjail.check.tree_classes" in modules:  # code has imported ast
-            modules["agentjail.check.tree_classes"].verify()
         rules, max_depth, seen = RULES, self.max_depth, 0
         stack = [(tree, 0)]
         pop, push = stack.pop, stack.append

@@ -1,8 +1,6 @@
 """The tables of guest/plain_code.c, which compiles the code that the checker would accept as it stands.
-They are cut out of name_rules.py: what C accepts by them, checker.py accepts without a guard. compile_plain is None where no runner sets it.
+They are cut out of name_rules.py: what C accepts by them, checker.py accepts without a guard. The runner sets the two functions that are None here.
 """
-
-from sys import modules  # noqa: F401
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.check.name_rules import DEFINABLE, FRAME_ATTRIBUTES, GUARDED, OWN_ONLY, PRIVATE_DENIED, READABLE
@@ -22,6 +20,8 @@ LOOKED_AT_CALLS = frozenset(("type", "getattr", "setattr", "delattr", "__import_
 # (source, filename, set of allowed modules, kind of binding -> names): the code, or None if it is declined. An expression's code has its
 # value; other code assigns that of a last expression to VALUE_NAME.
 compile_plain = None
+# class -> is it immutable now? See tree_classes.py.
+freeze_type = None
 
 KINDS = ("variable", "argument", "function", "class", "except", "global", "match", "type parameter", "import", "from")
 

@@ -1,19 +1,12 @@
-"""The classes of syntax trees, as they were before agent code could reach them: the check and the compiler read every node through them.
-It refuses to check a tree when code has changed one of the classes.
+"""Makes the classes of syntax trees immutable, before agent code can reach them: the check and the compiler read every node through them, and
+a thread could change a class between the two.
 """
 
 import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
+from agentjail.check.plain_code import freeze_type
 
-read_dict = type.__dict__["__dict__"].__get__
-SAVED = tuple([(cls, dict(read_dict(cls))) for cls in _ast.__dict__.values() if isinstance(cls, type) and issubclass(cls, _ast.AST)])
-
-
-def verify():
-    for cls, saved in SAVED:
-        now = read_dict(cls)
-        if len(now) != len(saved) or not all([now.get(key) is value for key, value in saved.items()]):
-            e = AttributeError("ast.%s was changed: the check of code is not allowed to rely on it" % cls.__name__)
-            e.agentjail = "PY-PRIVATE"
-            raise e
+for cls in _ast.__dict__.values():
+    if isinstance(cls, type) and issubclass(cls, _ast.AST) and not freeze_type(cls):
+        raise ImportError("ast.%s cannot be made immutable in this Python" % cls.__name__)

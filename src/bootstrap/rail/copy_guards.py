@@ -1,10 +1,11 @@
-"""Patches of copy, functools and enum: their functions read and write `x.__dict__` and attributes of any x that agent code passes to them.
-They refuse modules, and classes where a class is no honest argument: so no reserved name gets into a namespace that the check relies on.
+"""Patches of copy, email, enum, functools and gettext: their functions read and write `x.__dict__` and attributes of any x that agent code
+passes to them. They refuse modules, and classes where a class is no honest argument: so no reserved name gets into a namespace that the
+check relies on.
 """
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.check.name_rules import forbidden_by
-from agentjail.rail.guards import REAL_TYPE, ModuleType, attribute_error, exact_name
+from agentjail.rail.guards import REAL_GETATTR, REAL_TYPE, ModuleType, attribute_error, exact_name
 
 
 def no_module(o):
@@ -14,12 +15,16 @@ def no_module(o):
 
 
 def patch_copy(copy, guards):
-    """copy.copy() and deepcopy() set the state that __reduce_ex__ returns: not that of a module."""
+    """copy.copy() and deepcopy() set the state that __reduce_ex__ returns: not that of a module. Methods in C are copied by getattr(), whose
+    arguments the memo of deepcopy() chooses."""
+    from agentjail.rail.patches import checked_getattr
     real = copy._reconstruct
     if real.__module__ != "copy":
         return
 
     def _reconstruct(x, memo, func, args, state=None, *rest, **keys):
+        if func is REAL_GETATTR:
+            func = checked_getattr
         if state is None:
             return real(x, memo, func, args, None, *rest, **keys)
         return real(x, memo, lambda *args: no_module(func(*args)), args, state, *rest, **keys)
@@ -60,3 +65,30 @@ def patch_enum(enum, guards):
                 raise attribute_error(self.name)
         return real(self, instance, ownerclass)
     cls.__get__ = __get__
+
+
+def patch_policy(module, guards):
+    """email's Policy.clone() sets attributes of what self.__class__.__new__() returns."""
+    base, real = module._PolicyBase, object.__setattr__
+
+    class ForPolicies:
+        """In place of `object`."""
+
+        @staticmethod
+        def __setattr__(o, name, value):
+            name = exact_name(name)
+            if not issubclass(REAL_TYPE(o), base) or forbidden_by(name, True) is not None:
+                raise attribute_error(name, "set")
+            real(o, name, value)
+    module.object = ForPolicies
+
+
+def patch_gettext(gettext, guards):
+    """install() writes `_` into the built-in functions: into those of agent code."""
+    from agentjail.rail.patches import library_getattr
+
+    def install(self, names=None):
+        own, names = guards.module.__dict__, [exact_name(name) for name in names or ()]
+        own["_"] = self.gettext
+        own.update({name: library_getattr(self, name) for name in ("gettext", "ngettext", "npgettext", "pgettext") if name in names})
+    gettext.NullTranslations.install = install

@@ -9,7 +9,8 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 from agentjail.check.annotations import every_node
 from agentjail.check.guard_calls import ATTR_GUARD, copy_location, guard_call
 from agentjail.check.name_rules import DEFINABLE, GUARDED, forbidden_by
-from agentjail.rail.guards import ModuleType
+from agentjail.rail.guards import REAL_SETATTR, ModuleType
+from agentjail.rail.patches import library_getattr, library_setattr
 
 
 def check_field_name(name, reserved=True):
@@ -85,15 +86,26 @@ def check_text(tree):
 
 def run_text(text, names, out):
     """In place of exec() in dataclasses."""
-    if "agentjail.check.tree_classes" in sys.modules:
-        sys.modules["agentjail.check.tree_classes"].verify()
     tree = compile(text, "<string>", "exec", _ast.PyCF_ONLY_AST, True)
     check_text(tree)
     exec(compile(tree, "<string>", "exec", 0, True), names, out)
 
 
-def patch_is_type(module, guards):
+# What dataclasses itself sets of a class; a pattern reads the last one by a guard.
+OF_DATACLASSES = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
+
+
+def set_attribute(o, name, value):
+    """In place of setattr() in dataclasses: code may have changed the names of fields."""
+    if name in OF_DATACLASSES:
+        REAL_SETATTR(o, name, value)
+    else:
+        library_setattr(o, name, value)
+
+
+def patch_dataclasses(module, guards):
     """dataclasses looks in the class's module for itself, to know `dataclasses.InitVar` in text: there it meets a proxy."""
+    module.getattr, module.setattr = library_getattr, set_attribute
     real, pattern = module._is_type, module._MODULE_IDENTIFIER_RE
 
     def _is_type(annotation, cls, a_module, a_type, is_type_predicate):

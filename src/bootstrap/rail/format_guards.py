@@ -12,7 +12,8 @@ from agentjail.rail.guards import REAL_GETATTR, REAL_TYPE, attribute_error, exac
 STR_METHODS = {"format": str.format, "format_map": str.format_map}
 METHOD, BUILTIN = type(str.format), type("".format)
 BUFFERED = (_io.BufferedReader, _io.BufferedWriter, _io.BufferedRandom)
-NATIVE_MEMBERS = (METHOD, type(_io.BufferedReader.raw), type(_io.FileIO.closed))
+NATIVE_MEMBERS = (METHOD, type(_io.BufferedReader.raw), type(_io.FileIO.closed), type(AttributeError.obj))
+GenericAlias, MethodType = type(list[int]), type(attribute_error.__get__(0))
 
 
 def check_template(template):
@@ -98,8 +99,8 @@ def userstring_method(name, found):
 
 def read_obj(o):
     """AttributeError.obj is the object that a library was reading: a module, or a function's globals."""
-    kind = REAL_TYPE(o)
-    if kind is super or isinstance(o, AttributeError) or (
+    o = behind(o)
+    if issubclass(REAL_TYPE(o), super) or isinstance(o, AttributeError) or (
             isinstance(o, REAL_TYPE) and issubclass(o, AttributeError)):
         e = AttributeError("Reading the attribute `obj` of an AttributeError is not allowed")
         e.agentjail = "PY-DUNDER"
@@ -107,17 +108,30 @@ def read_obj(o):
     return REAL_GETATTR(o, "obj")
 
 
+def behind(o):
+    """The object whose attributes this one shows: C code passes a name on without asking a guard."""
+    while True:
+        kind = REAL_TYPE(o)
+        if issubclass(kind, GenericAlias):
+            o = GenericAlias.__origin__.__get__(o)
+        elif kind is MethodType:
+            o = o.__func__
+        else:
+            return o
+
+
 def read_below_stream(o, name):
     """x.raw and x.detach of a stream lead to the file object below it, whose class opens files by their paths."""
+    shown, o = o, behind(o)
     if isinstance(o, REAL_TYPE):
         refused = issubclass(o, _io._IOBase) and REAL_TYPE(REAL_GETATTR(o, name)) in NATIVE_MEMBERS
     else:
         refused = isinstance(o, _io._IOBase) and is_above_file(o)
-    if refused or REAL_TYPE(o) is super:
+    if refused or issubclass(REAL_TYPE(o), super):
         e = AttributeError("Reading the attribute `%s` of a stream is not allowed" % name)
         e.agentjail = "PY-DUNDER"
         raise e
-    return REAL_GETATTR(o, name)
+    return REAL_GETATTR(shown, name)
 
 
 def is_above_file(stream):
@@ -129,6 +143,8 @@ def is_above_file(stream):
                 return isinstance(kind.raw.__get__(stream), _io.FileIO)
     except ValueError:
         pass  # detached
+    except TypeError:
+        return True     # a weak proxy, or a class that says that it is a stream's
     return False
 
 
@@ -178,3 +194,24 @@ def patch_string(string, guards=None):
             raise format_error(field_name)
         return real(self, field_name, args, kwargs)
     cls.get_field = checked_get_field
+
+
+def patch_codecs(codecs, guards):
+    """Streams of codecs pass attributes on to the stream below; their methods hold getattr() in a default."""
+    from agentjail.rail.patches import library_getattr
+    for cls in (codecs.StreamWriter, codecs.StreamReader, codecs.StreamReaderWriter, codecs.StreamRecoder):
+        cls.__getattr__.__defaults__ = (library_getattr,)
+
+
+def patch_typing(typing, guards):
+    """C[int].x is C.x for each name without two underscores."""
+    from agentjail.rail.patches import library_getattr
+    cls = typing._BaseGenericAlias
+    real = cls.__getattr__
+
+    def __getattr__(self, attr):
+        if (attr in GUARDED or forbidden_by(attr) is not None) and attr[:2] != "__":
+            return library_getattr(self.__origin__, attr)
+        return real(self, attr)
+    if real.__module__ == "typing":
+        cls.__getattr__ = __getattr__

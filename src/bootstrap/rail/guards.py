@@ -11,7 +11,7 @@ import sys
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.check.name_rules import DEFINABLE, GUARDED, forbidden_by, is_own_only
 
-ModuleType, get_frame = type(sys), sys._getframe
+ModuleType, FunctionType, get_frame = type(sys), type(lambda: 0), sys._getframe
 REAL_IMPORT, REAL_GETATTR, REAL_SETATTR, REAL_DELATTR, REAL_TYPE = (
     builtins.__import__, builtins.getattr, builtins.setattr, builtins.delattr, type)
 
@@ -111,14 +111,7 @@ class Guards:
 
     def make_guarded(self):
         def attribute(o, name):
-            """o.name for the names of GUARDED, and the end of every guarded getattr."""
-            if name in GUARDED:
-                from agentjail.rail.format_guards import read_guarded
-                return read_guarded(o, name)
-            if name[:1] == "_" and (is_own_only(name) or name[:9] == "__code__."):
-                from agentjail.rail.own_objects import read_own
-                return read_own(o, name, self.code_files)
-            return REAL_GETATTR(o, name)
+            return read_attribute(o, name, self.code_files)
 
         def getattr(o, name, *default):
             name = exact_name(name)
@@ -257,6 +250,18 @@ def make_native_set(builtin_set):
     out.update({"None": None, "True": True, "False": False, "Ellipsis": ..., "NotImplemented": NotImplemented,
                 "__debug__": __debug__, "__name__": "builtins", "__build_class__": real["__build_class__"]})
     return out
+
+
+def read_attribute(o, name, texts=None):
+    """o.name, with the guards of the names that only run time can judge: the end of every getattr() for agent code, or for library code that
+    reads names of the agent's. texts: those of agent code by file name."""
+    if name in GUARDED:
+        from agentjail.rail.format_guards import read_guarded
+        return read_guarded(o, name)
+    if name[:1] == "_" and (is_own_only(name) or name[:9] == "__code__."):
+        from agentjail.rail.own_objects import read_own
+        return read_own(o, name, texts)
+    return REAL_GETATTR(o, name)
 
 
 def exact_name(name):

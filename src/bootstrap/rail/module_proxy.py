@@ -13,6 +13,7 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.
 from agentjail.check.name_rules import DEFINABLE
 from agentjail.rail.guards import ABSENT, BY_NAME, REAL_GETATTR, REAL_IMPORT, ModuleType, import_error
 from agentjail.rail.hidden import DANGEROUS_ORIGINS, HIDDEN, NO_FILES, NO_PROCESS
+from agentjail.rail.main_proxy import MAIN
 from agentjail.rail.patches import LOADED_WITH, PUBLIC_DUNDERS, patch_loaded_modules
 from agentjail.rail.replacements import replacement
 from agentjail.rail.shown import CHANGING, MADE, PASSED_ON, SHOWN, SysProxy, hidden_reason
@@ -30,7 +31,7 @@ class ModuleProxies:
         self.imports = guards.imports
         self.proxies = {}       # full name -> proxy
         self.submodules = {}    # full name -> names in that proxy that become proxies when code reads them
-        self.table = {"__main__": sys.modules.get("__main__")}  # what agent code sees as sys.modules
+        self.table = {"__main__": MAIN}     # what agent code sees as sys.modules
 
     # --- the import statement ---
 
@@ -52,8 +53,7 @@ class ModuleProxies:
             if not names or len(allowed) != len(names):
                 raise self.import_refusal(name if not names or not imports.allows_below(name) else name + "." + names[0])
         if name == "__main__":  # the snippet itself
-            main = sys.modules[name]    # not that of the table, which code may change
-            return main if "*" not in names else self.names_of_star(main, name)
+            return MAIN if "*" not in names else self.names_of_star(sys.modules[name], name)
         if name == "builtins":
             self.record_import(name)
             self.table[name] = self.guards.module
@@ -153,7 +153,7 @@ class ModuleProxies:
         proxy = (SysProxy if name == "sys" else ModuleType)(name, getattr(real, "__doc__", None))
         self.proxies[name] = self.table[name] = proxy
         if name == "ast":
-            from agentjail.check import tree_classes  # noqa: F401 (notes the classes before code can reach them)
+            from agentjail.check import tree_classes  # noqa: F401 (freezes the classes before code can reach them)
         proxy.__dict__.pop("__loader__", None)
         proxy.__dict__.pop("__spec__", None)
         members, submodules = proxy.__dict__, set()

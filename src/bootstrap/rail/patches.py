@@ -6,64 +6,70 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.check.annotations import compile_hint, eval_annotation, eval_hint
-from agentjail.check.name_rules import FRAME_ATTRIBUTES, forbidden_by
-from agentjail.rail.guards import REAL_GETATTR, REAL_IMPORT, REAL_SETATTR, ModuleType, exact_name
+from agentjail.check.name_rules import forbidden_by, is_own_only
+from agentjail.rail.guards import REAL_GETATTR, REAL_IMPORT, REAL_SETATTR, FunctionType, ModuleType, attribute_error, exact_name, read_attribute
+from agentjail.rail.main_proxy import MAIN, MainProxy
 
 PUBLIC_DUNDERS = ("__version__", "__doc__", "__name__")
 
-# Names that a *library* may not read or write when a string of the agent names them (functools.update_wrapper(assigned=...),
-# copy's slot state, argparse's dest). Libraries read __dict__ and __name__ this way all the time, so this set is smaller
-# than the set of names that agent code may not read.
-LIBRARY_DENIED = FRAME_ATTRIBUTES | {"__globals__", "__code__", "__closure__", "__builtins__", "__subclasses__", "__self__",
-                                     "__func__", "__base__", "__bases__", "__mro__", "__match_args__", "__loader__", "__spec__",
-                                     "__traceback__", "__reduce__", "__reduce_ex__", "__class__", "obj", "_convert_"}
+# Names that a library may set although agent code may not: @no_type_check and update_wrapper() copy the second one.
+LIBRARY_SETS = frozenset(("__no_type_check__", "__type_params__"))
 STREAMS = ("stdout", "stderr", "stdin")  # the attributes of sys that contextlib may redirect
+WRAPPERS_SET = ("__module__", "__annotations__")     # by functools.update_wrapper(), of anything but a class
 
 
 def is_class(o):
     return issubclass(type(o), type)
 
 
-def library_getattr(o, name, *default):
+def checked_getattr(o, name, *default):
+    """getattr() for library code that reads names of the agent's choice: it reads what agent code itself may read."""
     name = exact_name(name)
-    if name == "__dict__" and is_class(o) or name in ("__defaults__", "__kwdefaults__"):
+    try:
+        if name == "__dict__":
+            return names_to_copy(o)
+        if forbidden_by(name) is not None and not is_own_only(name):
+            raise attribute_error(name)
+        return read_attribute(o, name)
+    except AttributeError:
+        if default:
+            return default[0]
+        raise
+
+
+def names_to_copy(o):
+    """o.__dict__, which functools.update_wrapper() copies from one callable to another: of no class, and of no callable with a way out in it."""
+    if type(o) is not FunctionType and (is_class(o) or not callable(o) or any(
+            [type(key) is not str or forbidden_by(key) is not None for key in REAL_GETATTR(o, "__dict__", ())])):
         from agentjail.rail.own_objects import read_own
-        try:
-            return read_own(o, name)
-        except AttributeError:
-            if default:
-                return default[0]
-            raise
-    if (name in LIBRARY_DENIED and name != "__class__") or (isinstance(o, ModuleType) and name not in STREAMS):
-        raise AttributeError("Reading the attribute `%s` is not allowed" % name)
-    return REAL_GETATTR(o, name, *default)
+        return read_own(o, "__dict__")
+    return REAL_GETATTR(o, "__dict__")
+
+
+def library_getattr(o, name, *default):
+    """The same for library code that has no business with modules."""
+    if isinstance(o, ModuleType) and exact_name(name) not in STREAMS:
+        raise attribute_error(exact_name(name))
+    return checked_getattr(o, name, *default)
 
 
 def library_setattr(o, name, value):
+    """setattr() for library code that sets names of the agent's choice."""
     name = exact_name(name)
-    if name in ("__defaults__", "__kwdefaults__") or name == "__module__" and is_class(o):
-        from agentjail.rail.own_objects import is_own_class, is_own_function
-        refused = not is_own_function(o) and not (is_class(o) and is_own_class(o))
+    if is_own_only(name, True) and (name not in WRAPPERS_SET or is_class(o)):
+        from agentjail.rail.own_objects import may_set
+        refused = not may_set(o, name, value)
     else:
-        refused = name in LIBRARY_DENIED or name[:12] == "__agentjail_" or isinstance(o, ModuleType) and name not in STREAMS
+        refused = (forbidden_by(name, True) is not None and name not in LIBRARY_SETS and name not in WRAPPERS_SET
+                   or isinstance(o, ModuleType) and name not in STREAMS)
     if refused:
-        raise AttributeError("Setting the attribute `%s` is not allowed" % name)
+        raise attribute_error(name, "set")
     REAL_SETATTR(o, name, value)
-
-
-def checked_getattr(o, name, *default):
-    """For libraries that walk along dotted names of the agent's."""
-    name = exact_name(name)
-    if forbidden_by(name) is not None:
-        if default:
-            return default[0]
-        raise AttributeError("Reading the attribute `%s` is not allowed" % name)
-    return REAL_GETATTR(o, name, *default)
 
 
 def loader_getattr(o, name, *default):
     """For unittest.loader, which reads every name of the module whose tests it looks for."""
-    if o is sys.modules["__main__"] and forbidden_by(name) is not None:
+    if type(o) is MainProxy and forbidden_by(name) is not None:
         return None
     return checked_getattr(o, name, *default)
 
@@ -96,25 +102,24 @@ def main_import(name, *args, **kw):
     """For unittest.main(), which tests the module of this name."""
     if name != "__main__":
         refused_import(name)
-    return sys.modules["__main__"]
+    return MAIN
 
 
-# Pure-Python modules that get safe versions of built-in functions: their code looks names up in its own globals first.
+BY_NAME = {"getattr": library_getattr, "setattr": library_setattr}
+# Pure-Python modules that get safe versions of built-in functions: their code looks names up in its own globals first. A test finds the
+# modules that read or set attributes by names that are no constants: each has a row here or in PATCHES, or a reason in the test.
 PATCHED_GLOBALS = {
-    "functools": {"getattr": library_getattr, "setattr": library_setattr},
-    "contextlib": {"getattr": library_getattr, "setattr": library_setattr},
     "copy": {"setattr": library_setattr},
-    "argparse": {"getattr": library_getattr, "setattr": library_setattr},
-    "ast": {"getattr": library_getattr, "setattr": library_setattr},
-    "configparser": {"getattr": library_getattr, "setattr": library_setattr},
+    **{name: BY_NAME for name in (
+        "argparse ast configparser contextlib functools pprint tempfile unittest.case unittest.runner xml.dom.minicompat "
+        "xml.dom.xmlbuilder xml.sax.saxutils").split()},
     "mimetypes": {"knownfiles": []},    # of the host
     "platform": {"open": refused_open},
     "shutil": {"copymode": keep_mode, "copystat": keep_mode},
     "unittest.main": {"__import__": main_import, "getattr": checked_getattr},
-    "optparse": {"getattr": library_getattr, "setattr": library_setattr, "__import__": refused_import, "exec": refused_exec},
-    "tarfile": {"getattr": library_getattr, "setattr": library_setattr, "pwd": None, "grp": None},     # a jail has no names of users
+    "optparse": {**BY_NAME, "__import__": refused_import, "exec": refused_exec},
+    "tarfile": {**BY_NAME, "pwd": None, "grp": None},     # a jail has no names of users
     "xml.sax": {"__import__": reader_import},
-    "xml.dom.minicompat": {"getattr": library_getattr, "setattr": library_setattr},
     "typing": {"compile": compile_hint, "eval": eval_hint},
     "inspect": {"eval": eval_annotation},
     "unittest.loader": {"__import__": refused_import, "getattr": loader_getattr},
@@ -132,12 +137,16 @@ FILE_MODULES = {
 }
 # Modules whose patch is more than other globals -> the file and its function(module, guards), loaded with the module.
 PATCHES = {
+    "codecs": ("agentjail.rail.format_guards", "patch_codecs"),
     "copy": ("agentjail.rail.copy_guards", "patch_copy"),
+    "email._policybase": ("agentjail.rail.copy_guards", "patch_policy"),
+    "gettext": ("agentjail.rail.copy_guards", "patch_gettext"),
+    "typing": ("agentjail.rail.format_guards", "patch_typing"),
     "enum": ("agentjail.rail.copy_guards", "patch_enum"),
     "functools": ("agentjail.rail.copy_guards", "patch_functools"),
     "logging": ("agentjail.rail.format_guards", "patch_logging"),
     "string": ("agentjail.rail.format_guards", "patch_string"),
-    "dataclasses": ("agentjail.rail.dataclass_guards", "patch_is_type"),
+    "dataclasses": ("agentjail.rail.dataclass_guards", "patch_dataclasses"),
     "tarfile": ("agentjail.files.file_modules", "patch_tarfile"),
     "unittest.mock": ("agentjail.rail.testing_guards", "patch_mock"),
     "xml.dom.xmlbuilder": ("agentjail.rail.xml_guards", "patch_builder"),

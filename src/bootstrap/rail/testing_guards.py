@@ -5,10 +5,10 @@ They refuse modules that the policy does not allow, names that code may not read
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
-from agentjail.check.name_rules import OWN_SETTABLE, forbidden_by
+from agentjail.check.name_rules import GUARDED, forbidden_by
 from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, ModuleType, attribute_error, exact_name
-from agentjail.rail.own_objects import may_set
-from agentjail.rail.patches import LIBRARY_DENIED
+from agentjail.rail.main_proxy import MAIN, MainProxy
+from agentjail.rail.patches import checked_getattr, library_setattr
 from agentjail.rail.shown import PASSED_ON, SysProxy
 
 # mock itself asks for these of functions and methods, by fixed names, to know a coroutine function.
@@ -26,19 +26,19 @@ def mock_getattr(o, name, *default):
         # Whether there is one, and no way to it: inspect itself looks behind a method.
         found = REAL_GETATTR(o, name, *default)
         return o if name == "__func__" else bool(found)
-    if name in LIBRARY_DENIED and name != "__class__" or name[:1] == "_" and isinstance(o, ModuleType) or not plain and name[:2] == "__":
+    if name[:1] == "_" and isinstance(o, ModuleType) or not plain and name[:2] == "__":
         if default:
             return default[0]
         raise attribute_error(name)
-    return REAL_GETATTR(o, name, *default)
+    return checked_getattr(o, name, *default)
 
 
 def mock_setattr(o, name, value):
     name = exact_name(name)
-    if (name in OWN_SETTABLE and not may_set(o, name, value) or name in LIBRARY_DENIED and name != "__class__"
-            or name[:1] == "_" and isinstance(o, ModuleType)):
-        raise attribute_error(name, "set")
-    REAL_SETATTR(o, name, value)
+    if name[:1] != "_" and isinstance(o, ModuleType):   # a proxy, or a module of the code's own
+        REAL_SETATTR(o, name, value)
+    else:
+        library_setattr(o, name, value)
 
 
 class Resolver:
@@ -51,7 +51,7 @@ class Resolver:
                 raise TypeError("a dotted name must be a string")
             first, *rest = name.split(".")
             load, read = guards.builtins["__import__"], guards.builtins["getattr"]
-            path, found = first, sys.modules["__main__"] if first == "__main__" else None
+            path, found = first, MAIN if first == "__main__" else None
             for part in rest if found is None else ():
                 if not guards.imports.allows(path + "." + part) and not guards.imports.allows_below(path + "." + part):
                     break
@@ -68,18 +68,31 @@ def patch_mock(mock, guards):
     resolver = Resolver(guards)
     mock.__dict__.update(getattr=mock_getattr, setattr=mock_setattr, pkgutil=resolver, _importer=resolver.resolve_name,
                          exec=lambda text, names: checked_exec(guards)(text, names))    # the text holds the __name__ of a function
-    patch_class = mock._patch
-    real = patch_class.get_original
+    real, missing = mock._patch.get_original, mock.DEFAULT
+
+    class Once:
+        """What get_original() reads of a patch: code may change the patch itself between two reads."""
+
+        def __init__(self, target, name, create):
+            self.getter, self.attribute, self.create = lambda: target, name, create
 
     def get_original(self):
-        name = self.attribute
+        target, name = self.getter(), self.attribute
         if type(name) is not str or forbidden_by(name, True) is not None:
             raise attribute_error(name, "set")
-        target = self.getter()
-        if type(target) is SysProxy and name in PASSED_ON:
-            return REAL_GETATTR(target, name), True  # as of the real module: its own name, and not an inherited one
-        return real(self)
-    patch_class.get_original = get_original
+        passed_on = type(target) is SysProxy and name in PASSED_ON or type(target) is MainProxy     # as of the real module, its own name
+        if passed_on or name in GUARDED:
+            try:
+                return mock_getattr(target, name), passed_on
+            except AttributeError:
+                if not self.create:
+                    raise
+                return missing, False
+        once = Once(target, name, self.create)
+        found = real(once)
+        self.create = once.create
+        return found
+    mock._patch.get_original = get_original
 
 
 class NoDebugger:
@@ -134,7 +147,7 @@ def testmod(guards, real):
     def testmod(m=None, *args, **options):
         """Like doctest.testmod, for this code's own examples."""
         main = sys.modules["__main__"]
-        if m is not None and m is not main:
+        if m is not None and m is not MAIN:
             raise TypeError("only the examples of this code can be tested")
         return real(main, *args, **options)
     return testmod
