@@ -273,13 +273,14 @@ owner netinet/          base/sockaddr.h resolve/resolver.c egress/connection.c e
 owner netdb.h           resolve/resolver.c
 owner ares.h            resolve/resolver.c
 owner sys/time.h        resolve/resolver.c
-owner sys/prctl.h       helper/helper.c
+owner sys/prctl.h       helper/helper.c egress/credentials.c
 owner sys/syscall.h     egress/process.c
-word fork()             helper/helper.c
+word fork()             helper/helper.c egress/credentials.c
+word execl()            egress/credentials.c
 word aj_pidfd_signal()  helper/helper.c
 word setresuid()        egress/process.c
 word setresgid()        egress/process.c
-word prctl()            helper/helper.c
+word prctl()            helper/helper.c egress/credentials.c
 
 # Questions, beside what is named above.
 owner jansson.h         ask/line.c

@@ -93,14 +93,16 @@ void aj_relay_process(void *arg, int socket, pid_t parent)
 	struct aj_loop *loop = NULL;
 	struct aj_egress_sockets s = *of->sockets;
 	int *const own[] = { &socket, &s.dns_udp[0], &s.dns_udp[1], &s.dns_tcp[0], &s.dns_tcp[1], &s.listener[0], &s.listener[1] };
-	if (aj_helper_detach() < 0 || aj_helper_keep(own, sizeof own / sizeof *own) < 0 || !(loop = aj_loop_new()))
+	if (aj_proxy_parse(&proxy, policy) < 0)
+		aj_fail(&err, AJ_EXIT_SETUP, "relay", 0, "the site's upstream proxy is not http://HOST:PORT: %s", policy->upstream_proxy);
+	else if (proxy.port && aj_credentials_read(policy->upstream_credentials, proxy.authorization, &err) < 0)
+		; /* before the environment is forgotten, which a command of the site's may need */
+	else if (aj_helper_detach() < 0 || aj_helper_keep(own, sizeof own / sizeof *own) < 0 || !(loop = aj_loop_new()))
 		aj_fail(&err, AJ_EXIT_SETUP, "relay", errno, "start the loop");
 	else if (aj_rules_parse(&rules, policy) < 0)
 		aj_fail(&err, AJ_EXIT_SETUP, "relay", ENOMEM, "read the list of hosts");
-	else if (aj_proxy_parse(&proxy, policy) < 0)
-		aj_fail(&err, AJ_EXIT_SETUP, "relay", 0, "the site's upstream proxy is not http://HOST:PORT: %s", policy->upstream_proxy);
 	else if (put_up_walls(&rules, proxy.port, policy->ask, parent, &err) == 0)
-		relay = aj_relay_new(loop, of, &rules, &s, socket, &err);
+		relay = aj_relay_new(loop, of, &rules, &proxy, &s, socket, &err);
 	aj_helper_ready(socket, &err);
 	if (relay)
 		aj_relay_run(relay);

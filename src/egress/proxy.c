@@ -1,5 +1,5 @@
 /* Asks the site's upstream proxy for a connection, and reads its answer: a head of bounded length, of which the status alone counts.
- * It sends the proxy no name that the list does not have, and no credentials. */
+ * It sends the proxy no name that the list does not have. */
 #include "egress/proxy.h"
 
 #include <errno.h>
@@ -56,6 +56,10 @@ static void on_answer(struct aj_io *io, uint32_t events)
 		return;
 	if (strncmp(answer, "HTTP/1.", 7) != 0 || answer[STATUS_AT] != '2') {
 		char why[120], line[48];
+		if (strncmp(answer + STATUS_AT, "407", 3) == 0) {
+			aj_upstream_failed(c, "the site's proxy asks for a user and a password, or refuses those of network.upstream_proxy_credentials");
+			return;
+		}
 		snprintf(line, sizeof line, "%.*s", (int)strcspn(answer, "\r\n"), answer);
 		aj_ascii(status, sizeof status, line);
 		snprintf(why, sizeof why, "the site's proxy says: %s", status);
@@ -75,7 +79,8 @@ static void on_answer(struct aj_io *io, uint32_t events)
 
 void aj_proxy_ask(struct aj_connection *c, int fd)
 {
-	char host[264], request[700];
+	char host[264], request[700 + AJ_CREDENTIALS_TEXT];
+	const char *authorization = c->relay->proxy.authorization;
 	char address[46];
 	if (c->name)
 		snprintf(host, sizeof host, "%s:%u", c->name->text, c->port);
@@ -83,7 +88,8 @@ void aj_proxy_ask(struct aj_connection *c, int fd)
 		aj_sockaddr_text(c->target.family, c->target.address, address);
 		snprintf(host, sizeof host, c->target.family == AF_INET ? "%s:%u" : "[%s]:%u", address, c->port);
 	}
-	int bytes = snprintf(request, sizeof request, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", host, host);
+	int bytes = snprintf(request, sizeof request, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s%s%s\r\n", host, host,
+	                     *authorization ? "Proxy-Authorization: " : "", authorization, *authorization ? "\r\n" : "");
 	c->upstream = AJ_UPSTREAM_ASKING;
 	c->answer = malloc(ANSWER_BYTES);
 	c->answer_bytes = 0;

@@ -1,14 +1,16 @@
 /* The host's own upstream proxy, which the site names: every connection goes through it, asked for by CONNECT (RFC 9110). The proxy then
  * resolves names, so the addresses behind them are not judged here. */
 #pragma once
+#include "egress/credentials.h"
 #include "policy/policy.h"
 #include "resolve/names.h"
 
 struct aj_connection;
 
 struct aj_proxy {
-	uint16_t port;       /* 0: there is none */
-	struct aj_name name; /* of the proxy's host: resolved like others, in no table */
+	uint16_t port;                           /* 0: there is none */
+	char authorization[AJ_CREDENTIALS_TEXT]; /* "": the proxy asks for none */
+	struct aj_name name;                     /* of the proxy's host: resolved like others, in no table */
 };
 
 /* From the policy; -1: not http://HOST:PORT. */

@@ -61,16 +61,18 @@ static unsigned connections_max(const struct aj_relay *relay)
 }
 
 struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_relay_of *of, const struct aj_rules *rules,
-                              const struct aj_egress_sockets *sockets, int supervisor, struct aj_error *err)
+                              const struct aj_proxy *proxy, const struct aj_egress_sockets *sockets, int supervisor,
+                              struct aj_error *err)
 {
 	const struct aj_policy *policy = of->policy;
 	struct aj_relay *relay = calloc(1, sizeof *relay);
 	if (relay) {
-		*relay = (struct aj_relay){ .loop = loop, .policy = policy, .rules = *rules, .sockets = *sockets, .unsent = of->unsent };
+		*relay = (struct aj_relay){
+			.loop = loop, .policy = policy, .rules = *rules, .proxy = *proxy, .sockets = *sockets, .unsent = of->unsent
+		};
 		relay->supervisor = (struct aj_io){ .fn = on_supervisor, .arg = relay, .fd = -1, .urgent = true };
 		relay->last_report = &relay->first_report;
 		relay->connections_max = connections_max(relay);
-		aj_proxy_parse(&relay->proxy, policy); /* it was parsed for the walls */
 		relay->loopback = (struct aj_name){ .state = AJ_RESOLVED,
 			                            .until_us = INT64_MAX,
 			                            .count = 2,

@@ -43,10 +43,19 @@ static int wrong_type(const struct aj_key *key, const struct aj_toml *value, con
 	return -1;
 }
 
+/* A URL's user and password are not for error messages. */
+static const char *quoted(const char *text, struct aj_arena *arena)
+{
+	const char *scheme = strstr(text, "://"), *user = scheme ? strrchr(scheme, '@') : NULL;
+	if (user)
+		text = aj_printf(arena, "%.*s://...%s", (int)(scheme - text), text, user);
+	return aj_toml_quote(text, arena);
+}
+
 static int bad_value(const struct aj_key *key, const struct aj_toml *value, const char *wrong, const struct aj_origin *at,
                      struct aj_diags *diags)
 {
-	const char *shown = value->kind == AJ_TOML_STRING ? aj_toml_quote(value->text, diags->arena)
+	const char *shown = value->kind == AJ_TOML_STRING ? quoted(value->text, diags->arena)
 	                                                  : aj_printf(diags->arena, "%ld", value->integer);
 	aj_diag_error(diags, at, AJ_E_VALUE, "`%s`: %s: %s", key->name, shown, wrong);
 	if (value->kind == AJ_TOML_STRING && key->names) {

@@ -284,6 +284,8 @@ static const char *check_proxy(struct aj_arena *arena, const char *text)
 		return NULL;
 	if (strncmp(text, scheme, sizeof scheme - 1) != 0)
 		return "not http://HOST:PORT";
+	if (strchr(text, '@'))
+		return "with a user or a password in it; fix: network.upstream_proxy_credentials names a file or a command that has them";
 	const char *wrong = aj_host_server_parse(text + sizeof scheme - 1, &rule);
 	if (wrong)
 		return wrong;
@@ -292,3 +294,18 @@ static const char *check_proxy(struct aj_arena *arena, const char *text)
 }
 
 const struct aj_item_kind aj_item_proxy = { "a proxy", check_proxy, covers_host, "^(http://[A-Za-z0-9.:\\[\\]-]+:[0-9]{1,5})?$" };
+
+static const char *check_credentials(struct aj_arena *arena, const char *text)
+{
+	(void)arena;
+	bool good = strncmp(text, "file:/", 6) == 0 || (strncmp(text, "command:", 8) == 0 && text[8]);
+	return good || !*text ? NULL : "not file:/PATH or command:TEXT";
+}
+
+static bool covers_equal(struct aj_arena *arena, const char *outer, const char *inner)
+{
+	(void)arena;
+	return strcmp(outer, inner) == 0;
+}
+
+const struct aj_item_kind aj_item_credentials = { "a place of credentials", check_credentials, covers_equal, "^((file:/|command:).+)?$" };

@@ -122,8 +122,9 @@ struct aj_policy {
 	uint64_t ask_ms;
 	AJ_LIST(const char *) publish; /* as aj_publish_rule_parse() reads them */
 	enum aj_publish_to publish_to;
-	const char *upstream_proxy; /* the site's: http://HOST:PORT; NULL or "": none */
-	bool exec;                  /* the system call list of commands instead of the snippets' */
+	const char *upstream_proxy;       /* the site's: http://HOST:PORT; NULL or "": none */
+	const char *upstream_credentials; /* file:/PATH or command:TEXT, whose first line is USER:PASSWORD; NULL or "": none */
+	bool exec;                        /* the system call list of commands instead of the snippets' */
 	bool fork;
 	uint64_t deny_syscalls;         /* AJ_DENY_* */
 	uint64_t uid;                   /* inside the jail; the group id too */

@@ -237,6 +237,7 @@ int aj_policy_load(struct aj_loaded *loaded, const struct aj_site *site, const s
 	r |= aj_merge_ceilings(&s);
 	drop_hosts(loaded);
 	loaded->policy.upstream_proxy = site->upstream_proxy;
+	loaded->policy.upstream_credentials = site->upstream_credentials;
 	own_file_first(&loaded->policy, chain);
 	if (loaded->policy.cpu_ms == AJ_AS_WALL)
 		loaded->policy.cpu_ms = loaded->policy.wall_ms;

@@ -9,10 +9,11 @@ struct aj_site {
 	AJ_LIST(const char *) path;
 	bool local, files;
 	AJ_LIST(const char *) lock;
-	const char *rootfs;         /* "": beside the program */
-	const char *upstream_proxy; /* http://HOST:PORT, "" for none */
-	const char *uids;           /* FIRST-LAST, "" for none */
-	const char *audit;          /* none, file:/path, syslog, journal */
+	const char *rootfs;               /* "": beside the program */
+	const char *upstream_proxy;       /* http://HOST:PORT, "" for none */
+	const char *upstream_credentials; /* file:/PATH, command:TEXT, "" for none */
+	const char *uids;                 /* FIRST-LAST, "" for none */
+	const char *audit;                /* none, file:/path, syslog, journal */
 
 	const char *file; /* the file that was read, or "built-in agentjail.toml" */
 	char sha256[AJ_SHA256_HEX];

@@ -24,6 +24,9 @@ const struct aj_key aj_site_keys[] = {
 	  .help = "FIRST-LAST: host ids that no user has, one for each jail of root, or for the jails of one tenant and policy; empty: all jails of root share 65534" },
 	{ "network.upstream_proxy", AJ_KEY_TEXT, AT(upstream_proxy), .fallback = "", .by = AJ_BY_SUPERVISOR, .items = &aj_item_proxy,
 	  .help = "http://HOST:PORT: the proxy that jails with network.mode = \"allow\" are connected through, by CONNECT; it resolves their names. Empty: none" },
+	{ "network.upstream_proxy_credentials", AJ_KEY_TEXT, AT(upstream_credentials), .fallback = "", .by = AJ_BY_SUPERVISOR, .items = &aj_item_credentials,
+	  .help = "file:/PATH or command:TEXT (of the host's shell): where the user and password for network.upstream_proxy are, as a first line USER:PASSWORD, which is read "
+	          "at the start of each jail. Empty: none" },
 	{ "audit.destination", AJ_KEY_TEXT, AT(audit), .fallback = "none", .by = AJ_BY_LAUNCHER, .items = &aj_item_destination,
 	  .help = "where every run is recorded: none, file:/path, syslog or journal" },
 	{ 0 },

@@ -77,6 +77,35 @@ def the_sites_proxy():
 
 
 @test
+def the_sites_proxy_asks_who_we_are():
+    before()
+    W.name("proxy.corp.test", "203.0.113.9")
+    config, secret = FOLDER + "/proxy.toml", FOLDER + "/proxy-password"
+    with open(secret, "w", encoding="utf-8") as f:
+        f.write("agent:pass word\n")
+
+    def through(credentials):
+        with open(config, "w", encoding="utf-8") as f:
+            f.write('[network]\nupstream_proxy = "http://proxy.corp.test:80"\nupstream_proxy_credentials = %s\n' % json.dumps(credentials))
+        os.chmod(config, 0o644)
+        W.forget()
+        run = W.run("sh", "-c", "curl -s http://%s/; env; cat /proc/*/cmdline" % API, allow=ALLOW, options=("--config", config))
+        return run, [line["authorization"] for line in W.log(kind="http", address="203.0.113.9")]
+
+    basic = "Basic YWdlbnQ6cGFzcyB3b3Jk"
+    for credentials in ("file:" + secret, "command:cat %s; sleep 600" % secret, "command:printf 'agent:pass word\\r\\nmore'"):
+        run, sent = through(credentials)
+        check(credentials + " is sent to the proxy", sent[:1] == [basic], (sent, run))
+        check("and is nowhere else", "pass word" not in str(run.result) + run.stdout + run.stderr and basic[6:] not in str(run.result) + run.stdout + run.stderr, run)
+    for credentials, why in (("file:%s-none" % secret, "No such file"), ("file:" + FOLDER, "not a regular file"), ("command:exit 3", "failed (exit code 3)"),
+                             ("command:echo sesame", "is not USER:PASSWORD"), ("command:printf 'a:\\033b'", "is not USER:PASSWORD"), ("command:head -c 600 /dev/zero | tr '\\0' :", "is not USER:PASSWORD")):
+        run, sent = through(credentials)
+        check(credentials + " is an error", run.code != 0 and why in str(run.result) + run.stderr and not sent and "sesame" not in (str(run.result) + run.stderr), run)
+    run, sent = through("")
+    check("none are sent without", sent[:1] == [None], (sent, run))
+
+
+@test
 def names_of_one_word():
     W.name("registry", "203.0.113.7")
     W.name("intranet", "10.1.2.3")

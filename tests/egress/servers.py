@@ -156,7 +156,7 @@ def http(conn, port, sni=None):
             stream.readline()
         elif "content-length" in head:
             body = stream.read(int(head["content-length"]))
-        log(kind="http", line=line.decode("latin-1").strip(), host=head.get("host"), sni=sni, body=len(body), **where)
+        log(kind="http", line=line.decode("latin-1").strip(), host=head.get("host"), sni=sni, body=len(body), authorization=head.get("proxy-authorization"), **where)
         path = line.split(b" ")[1] if line.count(b" ") > 1 else b"/"
         status, found, kind = "200 OK", file_of(head.get("host"), path.decode("latin-1")), None
         own = answers and answers.answer(head.get("host"), path.decode("latin-1"), body)

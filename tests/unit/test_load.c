@@ -822,7 +822,11 @@ Test(load, site_mistakes)
 		{ "[network]\nupstream_proxy = \"http://proxy.example\"", VALUE, 2, 1, "without a port" },
 		{ "[network]\nupstream_proxy = \"http://*.example.org:3128\"", VALUE, 2, 1, "not one host" },
 		{ "[network]\nupstream_proxy = \"http://10.0.0.0/8:3128\"", VALUE, 2, 1, "not one host" },
-		{ "[network]\nupstream_proxy = \"http://u:p@proxy.example:3128\"", VALUE, 2, 1, "" },
+		{ "[network]\nupstream_proxy = \"http://u:p@proxy.example:3128\"", VALUE, 2, 1, "network.upstream_proxy_credentials" },
+		{ "[network]\nupstream_proxy = \"http://u:p@proxy.example:3128\"", VALUE, 2, 1, "\"http://...@proxy.example:3128\"" },
+		{ "[network]\nupstream_proxy_credentials = \"u:p\"", VALUE, 2, 1, "not file:/PATH or command:TEXT" },
+		{ "[network]\nupstream_proxy_credentials = \"file:p\"", VALUE, 2, 1, "not file:/PATH or command:TEXT" },
+		{ "[network]\nupstream_proxy_credentials = \"command:\"", VALUE, 2, 1, "not file:/PATH or command:TEXT" },
 		{ "[network]\nmode = \"none\"", UNKNOWN, 2, 1, "below [ceilings]" },
 		{ "[policies", SYNTAX, 1, 0, "" },
 	};
