@@ -296,3 +296,48 @@ PWN = 1"""),
     ("ast-class-set", ["ast"], "import ast\nast.Attribute.attr = property(lambda node: 'real')\nPWN = 1"),
     ("ast-class-by-type", ["ast"], "import ast\ntype.__setattr__(ast.Attribute, 'attr', property(lambda node: 'real'))\nPWN = 1"),
 ]
+
+# The same with numpy and pandas.
+OF_ARRAYS = [
+    ("eval-frame", """
+import pandas as pd
+try: 1 / 0
+except ZeroDivisionError as e: tb = e.__traceback__
+PWN = pd.DataFrame({'a': [1]}).eval('@tb.tb_frame.f_builtins', engine='python')"""),
+    ("eval-globals", """
+import json
+import pandas as pd
+PWN = pd.eval('f.__globals__', engine='python', local_dict={'f': json.dumps})['codecs']"""),
+    ("eval-level", """
+import pandas as pd
+for depth in range(12):
+    for name in ('session', 'self', 'guards', 'namespace'):
+        try: PWN = pd.eval(name, engine='python', level=depth)
+        except Exception: continue
+if 'PWN' not in globals(): raise ValueError('no such name')"""),
+    ("apply-name", "import pandas as pd\nPWN = pd.Series([1]).agg('__getattribute__', 0, '__red' + 'uce_ex__')"),
+    ("as-strided", """
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+PWN = as_strided(np.zeros(1, 'u1'), shape=(4096,), strides=(1,))[4095]"""),
+    ("as-strided-subclass", """
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+T = type
+A = T('A', (np.ndarray,), {'__array_' + 'interface__': {'shape': (8,), 'typestr': '|u1', 'data': (id(int), False), 'version': 3}})
+read = bytes(as_strided(np.zeros(8, 'u1').view(A), (8,), (1,), subok=True))
+if not any(read): raise ValueError
+PWN = read"""),
+    ("array-interface", "import numpy as np\nclass F: __array_interface__ = {'shape': (8,), 'typestr': '|u1', 'data': (id(int), False), 'version': 3}\nPWN = bytes(np.asarray(F()))"),
+]
+ARRAYS_HONEST = """
+import numpy as np, pandas as pd
+from numpy.lib.stride_tricks import as_strided
+table = pd.DataFrame({'a': [1, 2, 3], 'g': ['x', 'y', 'x']})
+limit = 2
+def f(x):
+    y = x
+    return table.query('a > @y').shape
+x = np.arange(10)
+PWN = [table.query('a >= @limit').shape, f(1), table.eval('a * @limit').tolist(), table.query('g.str.contains("x")').shape, table[['a']].apply('sqrt').shape,
+       table.groupby('g').agg({'a': ['sum', 'mean']}).shape, as_strided(x, (8, 3), (8, 8)).sum().item(), as_strided(x[::2], (3, 2), (16, 16)).tolist()]"""

@@ -3,6 +3,8 @@ It refuses a case whose control does not fire: then the case would prove nothing
 is run, always the same ones; WHOLE=1 runs all of them.
 """
 
+import glob
+import importlib.util
 import json
 import os
 import sys
@@ -1275,6 +1277,8 @@ def test(score):
                     or error.get("type") in ("ValueError", "IndexError", "TypeError", "Error", "NotFoundErr"), error)
         if name[4:] not in CONTROL_DIES:
             control_run(score, name, code)
+    if score.wants("own/arrays"):
+        test_arrays(score)
     for name, imports, code in TOOL_OWN:
         name = "own/" + name
         if score.wants(name):
@@ -1283,6 +1287,27 @@ def test(score):
             score.check(name, held is None and claim["status"] in ("rejected", "error") and (
                 error.get("rule") or "allowed" in error["message"] or error["type"] == "IndexError"), (claim["status"], error, held))
             control_run(score, name, code, tools=TOOLS)
+
+
+def test_arrays(score):
+    """With the packages of this Python, or those that the tests of the client have installed."""
+    folders = glob.glob(os.path.join(HERE, "../../build/venv/sdk/lib/python%d.%d/site-packages" % sys.version_info[:2]))
+    sys.path += folders
+    try:
+        if not (importlib.util.find_spec("numpy") and importlib.util.find_spec("pandas")):
+            score.skip("own/arrays", "numpy and pandas are not installed")
+            return
+        for name, code in library_escapes.OF_ARRAYS + [("honest", library_escapes.ARRAYS_HONEST)]:
+            (claim,), held = run(request(code, imports=["numpy", "numpy.lib.stride_tricks", "pandas", "json"]), probe="PWN")
+            error = claim["error"] or {}
+            if name == "honest":
+                score.check("own/arrays/honest", held == repr(
+                    [(2, 2), (2, 2), [2, 4, 6], (2, 2), (3, 1), (2, 2), 108, [[0, 2], [2, 4], [4, 6]]]), (held, error))
+            else:
+                score.check("own/arrays/" + name, held is None and (error.get("rule") or error.get("type") == "ValueError"), (held, error))
+                control_run(score, "own/arrays/" + name, code)
+    finally:
+        del sys.path[len(sys.path) - len(folders):]
 
 
 def control_run(score, name, code, **keys):

@@ -110,6 +110,8 @@ BY_NAME = {"getattr": library_getattr, "setattr": library_setattr}
 # modules that read or set attributes by names that are no constants: each has a row here or in PATCHES, or a reason in the test.
 PATCHED_GLOBALS = {
     "copy": {"setattr": library_setattr},
+    **{"pandas.core." + name: {"getattr": checked_getattr} for name in (
+        "accessor apply computation.expr computation.pytables groupby.generic groupby.groupby resample window.rolling").split()},
     **{name: BY_NAME for name in (
         "argparse ast configparser contextlib functools pprint tempfile unittest.case unittest.runner xml.dom.minicompat "
         "xml.dom.xmlbuilder xml.sax.saxutils").split()},
@@ -154,6 +156,7 @@ PATCHES = {
     "linecache": ("agentjail.rail.source_text", "patch_lines"),
     "doctest": ("agentjail.rail.testing_guards", "patch_doctest"),
     "timeit": ("agentjail.rail.testing_guards", "patch_timer"),
+    "pandas.core.computation.scope": ("agentjail.rail.array_guards", "patch_scope"),
     "pickle": ("agentjail.rail.pickle_guards", "patch_pickle"),
     "sqlite3": ("agentjail.rail.sqlite_guards", "patch_sqlite"),
     "traceback": ("agentjail.rail.traceback_guards", "patch_traceback"),

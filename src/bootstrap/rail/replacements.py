@@ -145,6 +145,11 @@ def get_type_hints(guards, real):
     return hints_function(real)
 
 
+def as_strided(guards, real):
+    from agentjail.rail.array_guards import as_strided
+    return as_strided(guards, real)
+
+
 def of_testing(name):
     def make(guards, real):
         return REAL_GETATTR(REAL_IMPORT("agentjail.rail.testing_guards", None, None, (name,)), name)(guards, real)
@@ -182,6 +187,7 @@ REPLACEMENTS = {
     "make_dataclass": ("dataclasses", make_dataclass),
     "exc_info": ("sys", exc_info),
     "getmembers": ("inspect", getmembers),
+    "as_strided": ("numpy.lib.stride_tricks", as_strided),
     "testmod": ("doctest", of_testing("testmod")),
     "run_docstring_examples": ("doctest", of_testing("run_docstring_examples")),
 }
