@@ -18,6 +18,7 @@
 
 set -u
 umask 022
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # where an ordinary user's PATH lacks HAProxy and its like
 
 # A session and mounts of its own: whatever a run leaves behind is still to be recognised as ours.
 read -r _ _ _ _ _ session _ </proc/$$/stat
