@@ -91,7 +91,7 @@ complete -c agentjail -n '__agentjail_in run' -l policy-file -rF -d 'a policy by
 complete -c agentjail -n '__agentjail_in run' -l local-policy -d 'use the agentjail-policy.toml of the working directory, which may only tighten'
 complete -c agentjail -n '__agentjail_in run' -l config -rF -d 'a site'\''s configuration, where there is no /etc/agentjail/agentjail.toml'
 complete -c agentjail -n '__agentjail_in run' -l rootfs -xa '(__fish_complete_directories)' -d 'the Python tree to use, under a policy that shows one; see `agentjail rootfs`'
-complete -c agentjail -n '__agentjail_in run' -l bind -rF -d 'show a host path in the jail, read-only unless :rw (repeatable)'
+complete -c agentjail -n '__agentjail_in run' -l bind -rF -d 'show a host path in the jail, read-only unless :rw; a folder before what lies in it (repeatable)'
 complete -c agentjail -n '__agentjail_in run' -l connect -rF -d 'a Unix socket of the host that the command may connect to where a bind shows it (repeatable)'
 complete -c agentjail -n '__agentjail_in run' -l workspace -xa '(__fish_complete_directories)' -d 'the folder that a policy with a workspace shows'
 complete -c agentjail -n '__agentjail_in run' -l workspace-mode -xa 'ro overlay copy rw' -d 'how the workspace is shown; changes of overlay and copy are kept apart, for `agentjail changes`'

@@ -360,7 +360,7 @@ const struct aj_option aj_option_table[] = {
 	  "take the files that the snippet leaves in /output: copies in DIR, which is made, or must be empty" },
 	{ "--rootfs", "DIR", AJ_FOR_ALL | AJ_FOR_POLICY, set_rootfs, NULL,
 	  "the Python tree to use, under a policy that shows one; see `agentjail rootfs`" },
-	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw (repeatable)" },
+	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw; a folder before what lies in it (repeatable)" },
 	{ "--connect", "SOCKET", AJ_FOR_RUN, NULL, "filesystem.sockets",
 	  "a Unix socket of the host that the command may connect to where a bind shows it (repeatable)" },
 	{ "--workspace", "DIR", AJ_FOR_JAIL | AJ_FOR_POLICY, set_workspace, NULL, "the folder that a policy with a workspace shows" },

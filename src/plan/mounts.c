@@ -108,6 +108,27 @@ const char *aj_plan_in_workspace(const struct aj_plan *plan, const char *target,
 	return there ? aj_printf(arena, "%s%s", plan->workspace_at, aj_path_rest(target, AJ_WORKSPACE)) : target;
 }
 
+static const char by_policy[] = "asked for by the policy";
+
+/* Where a bind lies over an earlier one of the policy, the caller, a toolchain or a kept home, the earlier one is hidden: an error, unless the
+ * same files are shown there, as writable as before. */
+static int hides_none(const struct aj_plan *plan, const struct aj_bind *b, const char *target, bool of_policy, struct aj_error *err)
+{
+	for (size_t i = plan->named_from; i < plan->mounts.count; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		const char *rest = m->kind == AJ_MOUNT_BIND ? aj_path_rest(m->target, target) : NULL,
+			   *same = aj_path_rest(m->source, b->source);
+		bool replaced = rest && !*rest && !of_policy && m->why == by_policy;
+		if (!rest || replaced || (same && strcmp(rest, same) == 0 && b->writable == aj_mount_is_shared(m)))
+			continue;
+		aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "the bind of `%s` at `%s` hides `%s` at `%s`, %s", b->source, target,
+		        m->source, m->target, m->why);
+		aj_advise(err, "bind the outer folder first, or show one of the two elsewhere");
+		return -1;
+	}
+	return 0;
+}
+
 static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request, const struct aj_bind *b,
                     bool workspace, const char *why, struct aj_error *err)
 {
@@ -121,6 +142,8 @@ static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct a
 	const char *target = aj_plan_in_workspace(plan, b->target, arena);
 	if (workspace && (strcmp(target, AJ_WORKSPACE) == 0 || (plan->workspace_at && aj_path_within(plan->workspace_at, target))))
 		return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover the workspace", b->target);
+	if (hides_none(plan, b, target, why == by_policy, err) < 0)
+		return -1;
 	add_row(plan, arena, AJ_MOUNT_BIND, target, b->source, folder_flags(plan, request, b->writable), why);
 	return 0;
 }
@@ -251,7 +274,7 @@ static int main_repository(struct aj_plan *plan, struct aj_arena *arena, const s
 	return 0;
 }
 
-/* The policy's binds before the caller's, so that the caller's cover them where both name one target. */
+/* The policy's binds before the caller's, so that the caller's replace them where both name one target. */
 static int binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                  struct aj_error *err)
 {
@@ -262,7 +285,7 @@ static int binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_p
 		if (wrong)
 			return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` of policy `%s`: %s", policy->binds.items[i],
 			               policy->name, wrong);
-		if (add_bind(plan, arena, request, &bind, has_workspace, "asked for by the policy", err) < 0)
+		if (add_bind(plan, arena, request, &bind, has_workspace, by_policy, err) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < request->binds.count; i++)
@@ -339,6 +362,7 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	/* Where one of the two lies in the other, at their own paths: the outer one first. */
 	bool outer = policy->workspace_at == AJ_AT_SAME && request->main_repository &&
 	             aj_path_within(request->workspace, request->main_repository);
+	plan->named_from = plan->mounts.count;
 	if (home(plan, arena, policy, request, err) < 0 || (outer && main_repository(plan, arena, policy, request, err) < 0) ||
 	    workspace(plan, arena, policy, request, err) < 0 ||
 	    (!outer && main_repository(plan, arena, policy, request, err) < 0) || binds(plan, arena, policy, request, err) < 0)

@@ -104,6 +104,7 @@ struct aj_plan {
 	int terminal_fd; /* ours to which the terminal is relayed; -1 without one */
 	enum aj_escapes escapes;
 	AJ_LIST(struct aj_mount) mounts;
+	size_t named_from; /* the first row of what the policy, the caller and the command's home add to the tree */
 	const char *home, *home_source; /* of a command: its path in the jail; a kept home's folder on the host, or NULL */
 	const char *workspace_at;       /* the path of the workspace in the jail; NULL: there is none */
 	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */

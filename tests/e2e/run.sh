@@ -112,6 +112,7 @@ ln -s /etc "$T/out-link"
 text "a bind" 0 '^inside$' run --bind "$T/dir:/mnt" -- cat /mnt/file
 text "a bind at its own path" 0 '^inside$' run --bind "$T/dir" -- cat "$T/dir/file"
 text "a bind is read-only" 1 'Read-only' run --bind "$T/open:/mnt" -- touch /mnt/x
+text "a bind that hides an earlier one: both are named" 2 'bind of `.*/open` at `/mnt` hides `.*/dir` at `/mnt/a/b`' run --bind "$T/dir:/mnt/a/b" --bind "$T/open:/mnt" -- cat /mnt/a/b/file
 text "a bind of a file" 0 '^inside$' run --bind "$T/dir/file:/mnt/f" -- cat /mnt/f
 text "a writable bind" 0 '' run --bind "$T/open:/mnt:rw" -- sh -c 'echo made >/mnt/made'
 is "what was written there" made "$(cat "$T/open/made" 2>&1)"

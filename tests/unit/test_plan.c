@@ -516,6 +516,37 @@ Test(plan, binds)
 	cr_expect_eq(mount_at("/input/data")->flags, AJ_RO | AJ_OVERLAY | AJ_NOEXEC, "an input is nothing to execute");
 }
 
+/* A later bind over an earlier one: refused, but where it shows the same files, or replaces one of the policy. */
+Test(plan, binds_that_hide_others)
+{
+	static const struct {
+		const char *policy, *source, *target, *later, *at;
+		bool writable, later_writable, fine;
+	} rows[] = {
+		{ NULL, "/a/b/c", "/a/b/c", "/x", "/a", false, false, false },
+		{ NULL, "/a/b/c", "/a/b/c", "/x", "/a/b/c", false, false, false },
+		{ NULL, "/a/b/c", "/a/b/c", "/a", "/a", false, false, true },
+		{ NULL, "/a/b/c", "/a/b/c", "/a", "/a", false, true, false },
+		{ NULL, "/a/b/c", "/a/b/c", "/a", "/a", true, false, false },
+		{ NULL, "/a", "/a", "/x", "/a/b/c", true, false, true },
+		{ NULL, "/a", "/ab", "/x", "/a", false, false, true },
+		{ "/a/b:/p", "/a", "/q", "/x", "/p", false, false, true },
+		{ "/a/b:/p/q", "/a", "/q", "/x", "/p", false, false, false },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		prepare(false);
+		policy.binds.count = 0;
+		if (rows[i].policy)
+			*AJ_PUSH(&arena, &policy.binds) = rows[i].policy;
+		bind(rows[i].source, rows[i].target, rows[i].writable);
+		bind(rows[i].later, rows[i].at, rows[i].later_writable);
+		cr_expect_eq(build(), rows[i].fine ? 0 : -1, "row %zu: %s", i, err.cause);
+		cr_expect(rows[i].fine ||
+		              (err.exit_code == AJ_EXIT_USAGE && strstr(err.cause, rows[i].later) && strstr(err.cause, " hides ")),
+		          "row %zu: %s", i, err.cause);
+	}
+}
+
 Test(plan, binds_that_would_cover_the_jail)
 {
 	static const struct {
