@@ -125,7 +125,7 @@ owner netlink/          netns/loopback.c netns/egress_net.c netns/redirect.c net
 owner linux/netfilter.h netns/redirect.c netns/nft.c
 owner linux/netfilter/nf_tables.h netns/redirect.c netns/nft.c
 owner linux/netfilter/nfnetlink.h netns/nft.c
-owner linux/rtnetlink.h netns/egress_net.c
+owner linux/rtnetlink.h netns/egress_net.c resolve/own_address.c
 owner linux/if_addr.h   netns/egress_net.c
 owner arpa/inet.h       netns/egress_net.c netns/redirect.c netns/nft.c
 owner sys/socket.h      netns/egress_net.c jail/relay.c

@@ -11,6 +11,7 @@
 
 #include "egress/relay.h"
 #include "loop/loop.h"
+#include "resolve/own_address.h"
 #include "sandbox/caps.h"
 #include "sandbox/landlock.h"
 #include "seccomp/compile.h"
@@ -101,6 +102,8 @@ void aj_relay_process(void *arg, int socket, pid_t parent)
 		aj_fail(&err, AJ_EXIT_SETUP, "relay", errno, "start the loop");
 	else if (aj_rules_parse(&rules, policy) < 0)
 		aj_fail(&err, AJ_EXIT_SETUP, "relay", ENOMEM, "read the list of hosts");
+	else if (aj_own_address_open() < 0)
+		aj_fail(&err, AJ_EXIT_SETUP, "relay", errno, "open a socket that answers for the host's routes");
 	else if (put_up_walls(&rules, proxy.port, policy->ask, parent, &err) == 0)
 		relay = aj_relay_new(loop, of, &rules, &proxy, &s, socket, &err);
 	aj_helper_ready(socket, &err);

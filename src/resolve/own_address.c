@@ -1,31 +1,63 @@
-/* A UDP socket that is connected to an address of the host's own gets that very address as its source.
- * No packet is sent, and no list of interfaces is kept that could be out of date. */
+/* Asks the kernel where a packet to an address would go, by its routes and rules (rtnetlink(7)): no packet is sent, and no list of addresses
+ * is kept that could be out of date. Host's own is what is delivered locally: also second addresses, and whole networks of local routes. */
 #include "resolve/own_address.h"
 
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
-#include "base/sockaddr.h"
+
+static int routes = -1;
+
+struct question {
+	struct nlmsghdr head;
+	struct rtmsg route;
+	struct rtattr destination;
+	uint8_t address[16];
+};
+
+union answer {
+	struct nlmsghdr head;
+	uint8_t bytes[2048];
+};
+
+int aj_own_address_open(void)
+{
+	routes = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	return routes < 0 ? -1 : 0;
+}
+
+/* No route, or one that says so. */
+static bool is_unreachable(int error)
+{
+	return error == ENETUNREACH || error == EHOSTUNREACH || error == EINVAL || error == EACCES || error == EAFNOSUPPORT ||
+	       error == EOPNOTSUPP;
+}
 
 bool aj_own_address(int family, const uint8_t *address, bool *ret_unreachable)
 {
-	union aj_sockaddr to, from = { .any.sa_family = AF_UNSPEC };
-	socklen_t bytes = aj_sockaddr_make(&to, family, address, 9), from_bytes = sizeof from;
-	cleanup_fd int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	static uint32_t number;
+	const size_t bytes = family == AF_INET ? 4 : 16;
+	struct question q = { .head = { .nlmsg_type = RTM_GETROUTE, .nlmsg_flags = NLM_F_REQUEST, .nlmsg_seq = ++number },
+		              .route = { .rtm_family = (unsigned char)family, .rtm_dst_len = (unsigned char)(8 * bytes) },
+		              .destination = { .rta_len = (unsigned short)RTA_LENGTH(bytes), .rta_type = RTA_DST } };
+	union answer a;
+	q.head.nlmsg_len = (uint32_t)(offsetof(struct question, address) + bytes);
+	memcpy(q.address, address, bytes);
 	*ret_unreachable = false;
-	if (fd < 0 && errno == EAFNOSUPPORT) {
-		*ret_unreachable = true;
-		return false;
-	}
-	if (fd < 0)
+	if (send(routes, &q, q.head.nlmsg_len, 0) < 0)
 		return true;
-	if (connect(fd, &to.any, bytes) < 0) {
+	ssize_t n;
+	do /* it is there already; an older one is of a question whose answer was not read */
+		n = recv(routes, &a, sizeof a, MSG_DONTWAIT);
+	while (n >= (ssize_t)sizeof a.head && a.head.nlmsg_seq != number);
+	if (n >= (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr)) && a.head.nlmsg_type == NLMSG_ERROR) {
 		*ret_unreachable = true;
-		return errno != ENETUNREACH && errno != EHOSTUNREACH && errno != EADDRNOTAVAIL && errno != EACCES && errno != EPERM;
+		return !is_unreachable(-((const struct nlmsgerr *)NLMSG_DATA(&a.head))->error);
 	}
-	if (getsockname(fd, &from.any, &from_bytes) < 0)
+	if (n < (ssize_t)NLMSG_LENGTH(sizeof(struct rtmsg)) || a.head.nlmsg_type != RTM_NEWROUTE)
 		return true;
-	return memcmp(aj_sockaddr_bytes(&to), aj_sockaddr_bytes(&from), family == AF_INET ? 4 : 16) == 0;
+	return ((const struct rtmsg *)NLMSG_DATA(&a.head))->rtm_type != RTN_UNICAST;
 }

@@ -5,6 +5,7 @@ A script imports this module first of all: that starts it again inside the world
 
 import json
 import os
+import socket
 
 import world
 
@@ -45,3 +46,12 @@ def kept_out(line):
 
 def unseen(**want):
     return not W.log("internet", **want) and not W.log("host", **want)
+
+
+def connects(place):
+    """Does a server answer the test itself there?"""
+    try:
+        socket.create_connection(place, 1).close()
+    except OSError:
+        return False
+    return True

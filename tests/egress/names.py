@@ -2,8 +2,8 @@
 
 import os
 
-from jails import API, W, jail, kept_out, refused, unseen
-from client import check, main, test
+from jails import API, W, connects, jail, kept_out, refused, unseen, world
+from client import check, main, test, until
 
 
 # --- names ---
@@ -178,6 +178,39 @@ def names_of_private_addresses():
     place = names.index("n8.pkg.test")
     check("control: rows are where this test thinks", rows[place][1] == "10.1.2.3", rows[place])
     check("control: where the policy writes the address out, there is one", "on 10.1.2.3" in run.lines[0][1], run)
+
+
+# Every form in which the kernel is told that an address is the host's own: words of ip(8), and such an address.
+OWN = [
+    ("a second address of a network", ["addr add 203.0.112.9/24 dev up0", "addr add 203.0.112.10/24 dev up0"], "203.0.112.10"),
+    ("an address with another peer", ["addr add 203.0.113.250 peer 203.0.113.251 dev up0"], "203.0.113.250"),
+    ("a network", ["route add local 203.0.111.0/24 dev lo"], "203.0.111.7"),
+    ("one with a source", ["route add local 203.0.110.0/24 dev lo src 192.0.2.2"], "203.0.110.7"),
+    ("one of table main", ["route add local 203.0.109.0/24 dev lo table main src 192.0.2.2"], "203.0.109.7"),
+    ("one of a table of its own", ["route add local 203.0.108.0/24 dev lo table 100 src 192.0.2.2", "rule add to 203.0.108.0/24 lookup 100"], "203.0.108.7"),
+    ("a second IPv6 address", ["addr add 2001:db8:aaaa::2/64 dev up0 nodad", "addr add 2001:db8:aaaa::3/64 dev up0 nodad"], "2001:db8:aaaa::3"),
+    ("an IPv6 network", ["-6 route add local 2001:db8:bbbb::/64 dev lo"], "2001:db8:bbbb::7"),
+    ("one with a source", ["-6 route add local 2001:db8:cccc::/64 dev lo src 2001:db8:ffff::2"], "2001:db8:cccc::7"),
+    ("one of table main", ["-6 route add local 2001:db8:dddd::/64 dev lo table main"], "2001:db8:dddd::7"),
+    ("an anycast address", ["-6 route add anycast 2001:db8:eeee::7 dev lo table local"], "2001:db8:eeee::7"),
+]
+
+
+@test
+def names_of_local_routes():
+    names = ["own%d.pkg.test" % i for i in range(len(OWN))]
+    for name, (_, commands, address) in zip(names, OWN):
+        for command in commands:
+            world.ip(*command.split())
+        W.name(name, address, ttl=0)
+    W.forget()
+    there = {address for _, _, address in OWN if connects((address, 80))}  # of an IPv4 table of its own the server's answer finds no way
+    check("control: the host's own servers are there", len(there) >= len(OWN) - 3 and
+          until(lambda: {line["address"] for line in W.log("host", kind="tcp")} == there, 20), (there, W.log("host", kind="tcp")))
+    run = jail("for name in sys.argv[1:]: said(reaches(name, 80))", *names, allow=["*.pkg.test:80"])
+    for name, (form, _, address) in zip(names, OWN):
+        check("%s: %s is refused as the host's own" % (form, address), refused(run, name, 80, "the host's own"), run)
+    check("and no server saw one", len(run.lines) == len(names) and all(kept_out(line) for line in run.lines) and not W.log("host", kind="tcp"), W.log("host", kind="tcp") or run)
 
 
 @test
