@@ -110,7 +110,7 @@ _agentjail_options() # PLACE
 {
 	case $1 in
 	'exec') echo '--policy --policy-file --local-policy --config -c --allow-import --imports-checked --builtins --clock --sleep-max --layer --input --stdin --value-of --seed --file --output --rootfs --workspace --workspace-mode --workspace-at --changes --env --timeout --memory --pids --cpu-percent --limits --cgroup --json --for-model --report --id --dry-run --help' ;;
-	'run') echo '--policy --policy-file --local-policy --config --rootfs --bind --connect --workspace --workspace-mode --workspace-at --changes --changes-end --home --toolchain --proc --network --allow-host --network-ask --network-ask-command --network-ask-fd --network-ask-timeout --network-ask-save --publish --chdir --env --mcp --timeout --memory --pids --cpu-percent --limits --cgroup --json --json-fd --report --id --dry-run --help' ;;
+	'run') echo '--policy --policy-file --local-policy --config --rootfs --bind --connect --workspace --workspace-mode --workspace-at --changes --changes-end --home --home-scope --toolchain --proc --network --allow-host --network-ask --network-ask-command --network-ask-fd --network-ask-timeout --network-ask-save --publish --chdir --env --mcp --timeout --memory --pids --cpu-percent --limits --cgroup --json --json-fd --report --id --dry-run --help' ;;
 	'session') echo '--policy --policy-file --local-policy --config --allow-import --imports-checked --builtins --clock --sleep-max --layer --value-of --seed --rootfs --workspace --workspace-at --timeout --memory --pids --cpu-percent --limits --cgroup --json --help' ;;
 	'serve') echo '--config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --timeout --memory --pids --cpu-percent --limits --cgroup --policy --policy-file --socket --connection --metrics --shards --parked --jails-max --sessions-max --tenant-sessions --queue-max --queue-time --clients-max --pools-max --idle --lifetime --grace --request-max --request-time --unread-max --help' ;;
 	'mcp') echo '--workspace --http --help' ;;
@@ -120,8 +120,8 @@ _agentjail_options() # PLACE
 	'changes apply') echo '--json --force --abort --all' ;;
 	'changes discard') echo '--json --force --abort --all' ;;
 	'policy list') echo '--config --json --help' ;;
-	'policy show') echo '--policy-file --source --local-policy --config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --connect --workspace --workspace-mode --workspace-at --home --toolchain --proc --network --network-ask --network-ask-timeout --timeout --memory --pids --cpu-percent --limits --json --help' ;;
-	'policy explain') echo '--policy-file --all --path --write --host --import --syscall --local-policy --config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --connect --workspace --workspace-mode --workspace-at --home --toolchain --proc --network --network-ask --network-ask-timeout --timeout --memory --pids --cpu-percent --limits --json --help' ;;
+	'policy show') echo '--policy-file --source --local-policy --config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --connect --workspace --workspace-mode --workspace-at --home --home-scope --toolchain --proc --network --network-ask --network-ask-timeout --timeout --memory --pids --cpu-percent --limits --json --help' ;;
+	'policy explain') echo '--policy-file --all --path --write --host --import --syscall --local-policy --config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --connect --workspace --workspace-mode --workspace-at --home --home-scope --toolchain --proc --network --network-ask --network-ask-timeout --timeout --memory --pids --cpu-percent --limits --json --help' ;;
 	'policy check') echo '--policy-file --codes --config --json --help' ;;
 	'policy diff') echo '--policy-file --config --json --help' ;;
 	'policy schema') echo '--site --text --help' ;;
@@ -170,6 +170,7 @@ _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 	--connect) echo files ;;
 	--changes-end) echo 'words ask keep' ;;
 	--home) echo 'words empty kept' ;;
+	--home-scope) echo 'words workspace policy' ;;
 	--toolchain) echo 'words auto none NAME' ;;
 	--proc) echo 'words fresh none' ;;
 	--network) echo 'words none loopback allow host' ;;

@@ -77,7 +77,8 @@ int aj_kept_choose(struct aj_request *request, const struct aj_policy *policy, s
 	const char *root = aj_kept_root(arena, err);
 	if (!root)
 		return -1;
-	const char *workspace = request->workspace ? request->workspace : "";
+	const char *workspace = policy->home_scope == AJ_HOME_OF_POLICY ? "*" : request->workspace ? request->workspace : "";
+	request->home_for = workspace;
 	request->home_source = aj_printf(arena, "%s/%s/%s", root, name_of(policy, workspace, arena), AJ_KEPT_HOME);
 	request->home_at = place_of(arena);
 	return 0;
@@ -92,8 +93,8 @@ static int write_record(int folder, const struct aj_plan *plan, const struct aj_
 	if (faccessat(folder, AJ_KEPT_RECORD, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
 	strftime(made, sizeof made, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-	json_t *doc = json_pack("{s:i, s:s, s:s, s:s}", "version", 1, "policy", plan->policy_name, "workspace",
-	                        request->workspace ? request->workspace : "", "made", made);
+	json_t *doc = json_pack("{s:i, s:s, s:s, s:s}", "version", 1, "policy", plan->policy_name, "workspace", request->home_for,
+	                        "made", made);
 	char *text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
 	json_decref(doc);
 	if (!text) /* a path that is not UTF-8: the list shows the home without it */

@@ -1,4 +1,4 @@
-/* Homes that are kept from run to run: one for each policy and workspace, below the caller's state folder. */
+/* Homes that are kept from run to run: one for each policy, or for each policy and workspace, below the caller's state folder. */
 #pragma once
 #include "plan/plan.h"
 #include "plan/request.h"
@@ -13,7 +13,7 @@ int aj_kept_open(const struct aj_plan *plan, const struct aj_request *request, s
 
 struct aj_kept {
 	const char *name, *path;        /* the folder that holds the home and its record */
-	const char *policy, *workspace; /* "" where the record is not whole */
+	const char *policy, *workspace; /* "" where the record is not whole; "*": of all workspaces */
 	int64_t used_s;                 /* CLOCK_REALTIME of the last start; 0: never */
 	bool in_use;
 };

@@ -374,6 +374,8 @@ const struct aj_option aj_option_table[] = {
 	  "at the end of a run at a terminal: ask whether to apply its changes (the default), or keep them" },
 	{ "--home", "empty|kept", AJ_FOR_RUN, NULL, "filesystem.home",
 	  "the home: empty, or kept for this policy and workspace; see `agentjail homes`" },
+	{ "--home-scope", "workspace|policy", AJ_FOR_RUN, NULL, "filesystem.home_scope",
+	  "one kept home for each workspace, or one for all workspaces of this policy" },
 	{ "--toolchain", "auto|none|NAME", AJ_FOR_RUN, NULL, "filesystem.toolchains",
 	  "show toolchains outside of /usr: those that PATH betrays, none, or one by its name (repeatable)" },
 	{ "--proc", "fresh|none", AJ_FOR_RUN | AJ_FOR_POLICY, set_proc, NULL, "whether the jail gets a /proc of its own (default fresh)" },

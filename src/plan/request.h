@@ -88,6 +88,7 @@ struct aj_request {
 	const char *main_repository; /* of a workspace that is a linked worktree, see workspace/worktree.h; NULL: not shown */
 	const char *worktree; /* the name of that worktree in it; NULL: one of the two folders lies in the other, so that no layer covers both */
 	const char *home_source, *home_at; /* the kept home, and its path in the jail; NULL: none, and the home is /tmp */
+	const char *home_for;              /* the workspace that a kept home is for; "*": all of them */
 	AJ_LIST(struct aj_import) imports;
 	AJ_LIST(const char *) import_links;       /* of filesystem.home_import: left out, as they are behind a symlink */
 	AJ_LIST(struct aj_setting_file) settings; /* of network.pass_settings */

@@ -17,6 +17,7 @@ enum aj_workspace { AJ_WORKSPACE_NONE, AJ_WORKSPACE_READ_ONLY, AJ_WORKSPACE_OVER
 /* Not ordered by looseness: a reviewer looks at every change. */
 enum aj_workspace_at { AJ_AT_WORKSPACE, AJ_AT_SAME };
 enum aj_home { AJ_HOME_EMPTY, AJ_HOME_KEPT };
+enum aj_home_scope { AJ_HOME_OF_WORKSPACE, AJ_HOME_OF_POLICY };
 enum aj_enforce { AJ_ENFORCE_STRICT, AJ_ENFORCE_BEST_EFFORT };
 enum aj_escapes { AJ_ESCAPES_NONE, AJ_ESCAPES_FILTERED, AJ_ESCAPES_ALL };
 enum aj_audit_failure { AJ_AUDIT_REFUSE, AJ_AUDIT_FLAG };
@@ -103,6 +104,7 @@ struct aj_policy {
 	bool workspace_here;       /* of a command: the working directory, where the caller names no folder */
 	bool workspace_repository; /* then: all of the git repository that it is in */
 	enum aj_home home;
+	enum aj_home_scope home_scope;         /* of a home that is kept */
 	AJ_LIST(const char *) home_import;     /* paths in the caller's home */
 	AJ_LIST(const char *) toolchains;      /* names of policy/toolchains.h, AJ_TOOLCHAINS_* */
 	AJ_LIST(const char *) binds;           /* HOST[:JAIL][:ro|:rw], as aj_bind_parse() reads them */

@@ -9,6 +9,7 @@ static const char *const publish_names[] = { "loopback", "any", NULL };
 static const char *const workspace_names[] = { "none", "read-only", "overlay", "copy", "read-write", NULL };
 static const char *const workspace_at_names[] = { "/workspace", "same", NULL };
 static const char *const home_names[] = { "empty", "kept", NULL };
+static const char *const home_scope_names[] = { "workspace", "policy", NULL };
 static const char *const enforce_names[] = { "strict", "best-effort", NULL };
 static const char *const escape_names[] = { "none", "filtered", "all", NULL };
 static const char *const failure_names[] = { "refuse", "flag", NULL };
@@ -83,6 +84,9 @@ const struct aj_key aj_policy_keys[] = {
 	{ "filesystem.home", AJ_KEY_ENUM, AT(home), .names = home_names, .fallback = "empty", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
 	  .help = "the home of a command of `agentjail run`: empty (/tmp, gone with the jail) or kept (a folder for each policy and workspace, below the caller's state "
 	          "folder, shown at the caller's own home path; see `agentjail homes`)" },
+	{ "filesystem.home_scope", AJ_KEY_ENUM, AT(home_scope), .names = home_scope_names, .fallback = "workspace", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
+	  .help = "what a kept home is for: workspace, each workspace has its own; or policy, all workspaces share one, so that a program signs in once. What a jail leaves "
+	          "in a shared home, as a shell's start-up file or a hook, runs in the jails of other workspaces too" },
 	{ "filesystem.home_import", AJ_KEY_LIST, AT(home_import), .max = 50, .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS, .seen = true, .items = &aj_item_in_home,
 	  .help = "files and folders of the caller's home of which `agentjail run` copies the present state into the command's home at each start, as paths relative to the "
 	          "home; missing ones and symlinks are left out" },

@@ -165,6 +165,19 @@ text "and a second run shares it" 0 '^shared$' run --policy claude --workspace s
 kill $running && wait $running 2>/dev/null
 text "all of them" 0 '' homes remove --all
 is "are gone" 0 "$(homes)"
+text "one for all workspaces" 0 '' run --policy claude --home-scope policy -- sh -c 'echo signed in >~/.token'
+text "is there in another one" 0 '^signed in$' run --policy claude --home-scope policy --workspace sub -- sh -c 'cat ~/.token'
+text "a workspace of its own has none of it" 1 'No such file' run --policy claude -- sh -c 'cat ~/.token'
+text "nor has another policy" 1 'No such file' run --policy codex --home-scope policy -- sh -c 'cat ~/.token'
+text "the list says that it is for all" 0 '^claude-[0-9a-f]{12} .* [*]$' homes list
+printf 'extends = "claude"\n[filesystem]\nhome_scope = "policy"\n' >"$T/p/shared.toml"
+text "a policy says so as well" 0 '^kept$' run --policy-file "$T/p/shared.toml" -- sh -c 'echo kept >~/.token; cat ~/.token'
+text "for its own workspaces" 0 '^kept$' run --policy-file "$T/p/shared.toml" --workspace sub -- sh -c 'cat ~/.token'
+for policy in python-dev node-dev rust-dev go-dev; do
+	text "$policy: what it has downloaded stays" 0 '' run --policy $policy --network none -- sh -c 'mkdir -p ~/.cache/x && echo here >~/.cache/x/y'
+	text "$policy: for the next run" 0 '^here$' run --policy $policy --network none -- sh -c 'cat ~/.cache/x/y'
+done
+aj homes remove --all
 chmod 777 "$XDG_STATE_HOME/agentjail/homes"
 text "a folder that others may write is refused" 125 'others may write' run --policy claude -- true
 chmod 700 "$XDG_STATE_HOME/agentjail/homes"

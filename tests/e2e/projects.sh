@@ -48,7 +48,7 @@ if [ -n "$PACKAGES" ]; then
 	"$PY" -m venv .venv && printf 'import six\ndef test_six():\n    assert six.PY3\n' >test_six.py
 	.venv/bin/pip install -q --disable-pip-version-check pytest
 	ready
-	text "pip in the environment" 0 '' run --policy python-dev -- .venv/bin/pip install -q --disable-pip-version-check --no-cache-dir six
+	text "pip in the environment" 0 '' run --policy python-dev -- .venv/bin/pip install -q --disable-pip-version-check six
 	for policy in python-dev $agents; do
 		text "$policy: pytest" 0 '^1 passed' run --policy $policy -- .venv/bin/pytest -q test_six.py
 	done
@@ -64,6 +64,10 @@ if found npm; then
 	for policy in node-dev $agents; do
 		rm -rf node_modules
 		text "$policy: npm" 0 '^fine$' run --policy $policy -- sh -c 'npm install -s --no-audit --no-fund && npm test -s'
+		if [ -n "$PACKAGES" ] && [ $policy = node-dev ]; then
+			rm -rf node_modules
+			text "$policy: npm, from the cache of the last run" 0 '^fine$' run --policy $policy --network none -- sh -c 'npm install -s --offline --no-audit --no-fund && npm test -s'
+		fi
 		check "$policy: what it has installed is there outside" test -e node_modules/nut
 	done
 fi
@@ -79,6 +83,7 @@ require golang.org/x/text v0.14.0
 	ready
 	for policy in go-dev $agents; do
 		LIMIT=500 text "$policy: go" 0 '^ok .*example.org/x' run --policy $policy -- sh -c "${PACKAGES:+go mod tidy && }go test -vet=off ./..."
+		[ $policy != go-dev ] || LIMIT=500 text "$policy: go, from the modules of the last run" 0 '^ok .*example.org/x' run --policy $policy --network none --env GOPROXY=off -- go test -vet=off ./...
 	done
 fi
 
@@ -95,6 +100,7 @@ if HOME=$real_home cargo --version >/dev/null 2>&1; then
 		rm -rf target
 		HOME=$real_home text "$policy: cargo" 0 '1 passed' run --policy $policy -- sh -c "cargo build -q $offline && cargo test -q $offline"
 		is "$policy: what it has built runs outside" 42 "$(target/debug/own)"
+		[ $policy != rust-dev ] || HOME=$real_home text "$policy: cargo, from the registry of the last run" 0 '1 passed' run --policy $policy --network none -- sh -c "rm -rf target; cargo test -q --offline"
 	done
 else
 	skip "cargo" "it is not installed"
