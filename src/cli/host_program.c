@@ -1,14 +1,17 @@
-/* Finds on the host a file that a jail does not show: the program that `agentjail run` was to start.
+/* Advice on what a command lacks in its jail: the program or the script, which the host has, or the network to download it.
  * It looks, and gives advice; it shows nothing to the jail by itself. */
 #include "cli/host_program.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/path.h"
 #include "base/program.h"
+#include "base/text.h"
 #include "home/toolchains.h"
+#include "plan/answer.h"
 #include "policy/toolchains.h"
 
 /* The program's own path on the host, by our PATH; NULL: the host has none either. */
@@ -48,4 +51,77 @@ void aj_host_program_advise(struct aj_error *err, const char *program, struct aj
 		aj_advise(err, "the jail has it at `%s`, which is not on its PATH: name it by that path", file);
 	else if (*folder)
 		aj_advise(err, "the host has it at `%s`, which the jail does not show: --bind '%s' -- '%s'", file, folder, file);
+}
+
+static const char *name_of(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+	return slash ? slash + 1 : program;
+}
+
+/* The first argument that is no option; NULL: there is none, or the code is an argument or standard input. */
+static const char *script_of(char *const argv[])
+{
+	/* The beginnings of names: python3.11 is python. */
+	static const char *const interpreters[] = { "node", "python", "bash", "sh",   "dash", "zsh",
+		                                    "perl", "ruby",   "php",  "java", "lua",  NULL };
+	static const char *const code[] = { "-c", "-m", "-e", "-p", "-r", "--eval", "--print", "-", NULL };
+	bool known = false;
+	for (size_t i = 0; interpreters[i]; i++) {
+		size_t bytes = strlen(interpreters[i]);
+		const char *name = name_of(argv[0]);
+		known |= strncmp(name, interpreters[i], bytes) == 0 && strspn(name + bytes, "0123456789.") == strlen(name + bytes);
+	}
+	for (size_t i = 1; known && argv[i]; i++) {
+		if (argv[i][0] != '-')
+			return argv[i];
+		for (size_t j = 0; code[j]; j++)
+			if (strcmp(argv[i], code[j]) == 0)
+				return NULL;
+	}
+	return NULL;
+}
+
+const char *aj_host_script_unseen(const struct aj_plan *plan, char *const argv[], struct aj_arena *arena)
+{
+	const char *script = script_of(argv);
+	char file[PATH_MAX];
+	struct stat st;
+	if (!script || !realpath(script, file) || stat(file, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	const char *inside = script[0] == '/' ? aj_path_simplify(script, arena)
+	                                      : aj_path_simplify(aj_printf(arena, "%s/%s", plan->chdir, script), arena);
+	const char *folder = aj_path_folder(file, arena);
+	if (aj_plan_match_path(plan, inside).kind == AJ_MATCH_HOST || strcmp(folder, "/") == 0)
+		return NULL;
+	return aj_printf(arena, "the host has `%s`, which the jail does not show: --bind '%s' -- %s '%s'", file, folder, argv[0], file);
+}
+
+/* Programs that fetch what they run or install, by their name and first argument (NULL: any). */
+static const struct runner {
+	const char *program, *words, *policy, *options;
+} runners[] = {
+#define NPM "node-dev", "--allow-host registry.npmjs.org"
+#define PYPI "python-dev", "--allow-host pypi.org --allow-host files.pythonhosted.org"
+	{ "npx", NULL, NPM },
+	{ "bunx", NULL, NPM },
+	{ "npm", "exec x install i ci add create init", NPM },
+	{ "pnpm", "dlx install i add create", NPM },
+	{ "uvx", NULL, PYPI },
+	{ "uv", "tool pip add sync", PYPI },
+	{ "pipx", "run install", PYPI },
+	{ "pip", "install download", PYPI },
+	{ "pip3", "install download", PYPI },
+	{ "cargo", "install fetch add", "rust-dev", "--allow-host index.crates.io --allow-host static.crates.io" },
+};
+
+const char *aj_host_runner_offline(const struct aj_policy *policy, char *const argv[], struct aj_arena *arena)
+{
+	for (size_t i = 0; policy->network < AJ_NET_ALLOW && i < sizeof runners / sizeof *runners; i++) {
+		const struct runner *r = &runners[i];
+		if (strcmp(name_of(argv[0]), r->program) == 0 && (!r->words || (argv[1] && aj_has_word(r->words, argv[1]))))
+			return aj_printf(arena, "`%s` downloads what is not installed, and policy `%s` has no network: --policy %s has one, and so does %s with %s",
+			                 r->program, policy->name, r->policy, policy->name, r->options);
+	}
+	return NULL;
 }

@@ -206,6 +206,9 @@ int aj_jail_and_report(struct aj_options *o)
 		        aj_line(o->arena, o->request.import_links.items[i]));
 	for (size_t i = 0; i < o->request.settings_said.count && !o->json; i++)
 		fprintf(stderr, "agentjail: network: %s\n", aj_line(o->arena, o->request.settings_said.items[i]));
+	const char *offline = o->json || plan.snippet ? NULL : aj_host_runner_offline(&o->loaded.policy, o->request.argv, o->arena);
+	if (offline)
+		fprintf(stderr, "agentjail: %s\n", aj_line(o->arena, offline));
 	if (!o->json) {
 		warn_unprotected(&plan, &o->loaded.policy, o->arena);
 		warn_main_repository(&plan, &o->loaded.policy, &o->request, o->arena);
@@ -255,6 +258,11 @@ int aj_jail_and_report(struct aj_options *o)
 	} else if (result.status != AJ_STATUS_OK && result.status != AJ_STATUS_ERROR && result.status != AJ_STATUS_SIGNAL) {
 		fprintf(stderr, "agentjail: %s: %s\n", aj_status_name(result.status), result.reason);
 	}
+	const char *script = o->json || plan.snippet || result.status != AJ_STATUS_ERROR
+	                       ? NULL
+	                       : aj_host_script_unseen(&plan, o->request.argv, o->arena);
+	if (script)
+		fprintf(stderr, "agentjail: hint: %s\n", aj_line(o->arena, script));
 	if (!o->json)
 		aj_report_print(stderr, &report);
 	if (o->report_to && aj_report_write(o->report_to, o->report, &report) < 0) {

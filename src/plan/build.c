@@ -146,6 +146,10 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		                            "GIT_CONFIG_VALUE_0=0",     "GIT_CONFIG_KEY_1=maintenance.auto",
 		                            "GIT_CONFIG_VALUE_1=false", "GIT_CONFIG_KEY_2=gc.worktreePruneExpire",
 		                            "GIT_CONFIG_VALUE_2=never" };
+	/* npm would try for 72 s, pip and cargo for 10. */
+	static const char *const no_retries[] = { "npm_config_fetch_retries=0", "PIP_RETRIES=0", "CARGO_NET_RETRY=0", "UV_HTTP_RETRIES=0" };
+	for (size_t i = 0; !request->snippet && plan->network < AJ_NET_ALLOW && i < sizeof no_retries / sizeof *no_retries; i++)
+		*AJ_PUSH(arena, &asked) = no_retries[i];
 	if (!request->snippet && plan->home_source)
 		*AJ_PUSH(arena, &asked) = aj_printf(arena, "HOME=%s", plan->home);
 	if (!request->snippet && request->path)

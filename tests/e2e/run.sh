@@ -146,7 +146,7 @@ text "control: --proc fresh" 0 'status' run --proc fresh -- ls /proc/self
 
 # --- variables, identity, processes ---
 text "a variable" 0 '^v$' run --env AJ_X=v -- sh -c 'echo $AJ_X'
-text "nothing else" 0 '^AGENTJAIL HOME LANG PATH TMPDIR USER ' run -- "$PY" -I -S -c 'import os; print(*sorted(k for k in os.environ if k not in ("PWD", "LC_CTYPE", "_", "SHLVL")), "")'
+text "nothing else" 0 '^AGENTJAIL CARGO_NET_RETRY HOME LANG PATH PIP_RETRIES TMPDIR USER UV_HTTP_RETRIES npm_config_fetch_retries ' run -- "$PY" -I -S -c 'import os; print(*sorted(k for k in os.environ if k not in ("PWD", "LC_CTYPE", "_", "SHLVL")), "")'
 text "an ordinary user" 0 '^1000 1000 1000$' run -- sh -c 'echo $(id -u) $(id -g) $(id -G)'
 text "only its own processes" 0 '^[1-6]$' run -- sh -c 'ls -d /proc/[0-9]* | wc -l'
 text "its own host name" 0 '^jail$' run -- uname -n
@@ -222,6 +222,18 @@ else
 	skip "a program whose loader is elsewhere" "this system's programs name another loader"
 fi
 text "a program that the host has elsewhere" 127 "the host has it at .$T/dir/good., which the jail does not show: --bind '$T/dir' -- '$T/dir/good'\$" run -- "$T/dir/good"
+echo 'exit 3' >"$T/dir/script"
+ln -s /bin/sh "$T/dir/npx"
+aj run -- sh "$T/dir/script"
+says "a script that the host has elsewhere" "^agentjail: hint: the host has .$T/dir/script., which the jail does not show: --bind '$T/dir' -- sh '$T/dir/script'\$"
+text "what is advised runs it" 3 '' run --bind "$T/dir" -- sh "$T/dir/script"
+silent "and then nothing is advised" hint
+text "nor for code on the command line" 3 '' run -- sh -c 'exit 3' "$T/dir/script"
+silent "which is no script" hint
+text "a program that downloads, without a network" 0 'npm_config_fetch_retries=0' run --mcp --bind "$T/dir" -- "$T/dir/npx" -c env
+is "the first line says what has one" "agentjail: \`npx\` downloads what is not installed, and policy \`mcp-server\` has no network: --policy node-dev has one, and so does mcp-server with --allow-host registry.npmjs.org" "$(head -n 1 "$T/err")"
+text "with a network" 0 '' run --allow-host registry.npmjs.org --bind "$T/dir" -- "$T/dir/npx" -c 'echo "${npm_config_fetch_retries-none}"'
+silent "nothing is said" downloads
 text "what is advised works" 0 '^it runs$' run --bind "$T/dir" -- "$T/dir/good"
 (cd "$T/dir" && timeout 60 "$AJ" run -- ./good >"$T/out" 2>"$T/err")
 says "one beside us" "the host has it at .$T/dir/good."
