@@ -77,7 +77,7 @@ static size_t answer(struct aj_dns_server *s, const uint8_t *message, size_t byt
 		return 0;
 	if (rcode == AJ_DNS_OK && !*q.name) /* the root: no host has that name, so there is none to report or to ask for */
 		rcode = AJ_DNS_NO_NAME;
-	bool listed = rcode == AJ_DNS_OK && aj_rules_name(&relay->rules, q.name, 0);
+	bool listed = rcode == AJ_DNS_OK && aj_rules_some_port(&relay->rules, q.name);
 	if (listed)
 		name = listed_name(s, &q, now_us, &rcode);
 	else if (rcode == AJ_DNS_OK && !(name = aj_refused_name(relay, &q, now_us, sentence, sizeof sentence)))

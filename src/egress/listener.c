@@ -93,12 +93,13 @@ static void judge(struct aj_relay *relay, int fd, int family)
 	         : !aj_rules_address(&relay->rules, target.family, target.address, port)) {
 		const char *waits_not = NULL;
 		aj_sockaddr_text(target.family, target.address, address);
-		if (name && relay->policy->ask && !aj_host_is_loopback_name(name->text) && !over_cap(relay, now_us) &&
+		if (name && port && relay->policy->ask && !aj_host_is_loopback_name(name->text) && !over_cap(relay, now_us) &&
 		    aj_question_wait(relay, fd, name, port, &waits_not))
 			return;
-		event = waits_not ? aj_unlisted(name->text, "", port, waits_not)
-		      : name      ? refuse_name(name, port)
-		                  : aj_unlisted("", address, port, "this address is not on the jail's list");
+		event = waits_not     ? aj_unlisted(name->text, "", port, waits_not)
+		      : name && !port ? aj_refusal(name->text, "", port, "no server has port 0")
+		      : name          ? refuse_name(name, port)
+		                      : aj_unlisted("", address, port, "this address is not on the jail's list");
 		turn_away(relay, fd, &event);
 		return;
 	}

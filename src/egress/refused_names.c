@@ -33,7 +33,7 @@ static bool is_guess(const struct aj_rules *rules, const char *name)
 	memcpy(front, name, bytes + 1);
 	for (char *end = strrchr(front, '.'); end; end = strrchr(front, '.')) {
 		*end = '\0';
-		if (aj_rules_name(rules, front, 0))
+		if (aj_rules_some_port(rules, front))
 			return true;
 	}
 	return false;

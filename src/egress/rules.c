@@ -35,13 +35,21 @@ bool aj_rules_name(const struct aj_rules *rules, const char *name, uint16_t port
 	return false;
 }
 
+bool aj_rules_some_port(const struct aj_rules *rules, const char *name)
+{
+	for (size_t i = 0; i < rules->count; i++)
+		if (aj_host_rule_has_some_port(&rules->items[i], name))
+			return true;
+	return false;
+}
+
 size_t aj_rules_below(const struct aj_rules *rules, const char *name)
 {
 	size_t least = strlen(name);
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct aj_host_rule *rule = &rules->items[i];
 		size_t below = rule->kind == AJ_HOST_BELOW ? strlen(name) - strlen(rule->name) : 0;
-		if (aj_host_rule_has_name(rule, name, 0) && below < least)
+		if (aj_host_rule_has_some_port(rule, name) && below < least)
 			least = below;
 	}
 	return least;

@@ -208,7 +208,12 @@ const char *aj_host_server_parse(const char *text, struct aj_host_rule *ret)
 
 bool aj_host_rule_has_name(const struct aj_host_rule *rule, const char *name, uint16_t port)
 {
-	if (rule->kind == AJ_HOST_NETWORK || (port && port != rule->port))
+	return port == rule->port && aj_host_rule_has_some_port(rule, name);
+}
+
+bool aj_host_rule_has_some_port(const struct aj_host_rule *rule, const char *name)
+{
+	if (rule->kind == AJ_HOST_NETWORK)
 		return false;
 	if (rule->kind == AJ_HOST_LOOPBACK || aj_host_is_loopback_name(name))
 		return rule->kind == AJ_HOST_LOOPBACK && aj_host_is_loopback_name(name);
@@ -231,7 +236,7 @@ bool aj_host_rule_has_address(const struct aj_host_rule *rule, int family, const
 		family = AF_INET;
 		at += 12;
 	}
-	if (port && port != rule->port)
+	if (port != rule->port)
 		return false;
 	if (is_loopback(family, at))
 		return rule->kind == AJ_HOST_LOOPBACK && (family == AF_INET ? memcmp(at, local4, sizeof local4) == 0 : at[15] == 1);

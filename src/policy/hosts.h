@@ -22,7 +22,8 @@ const char *aj_host_server_parse(const char *text, struct aj_host_rule *ret);
 /* Is that name (lower case, no final dot) reserved for the host's loopback? No rule but one of LOOPBACK has it. */
 bool aj_host_is_loopback_name(const char *name);
 
-/* Does the rule allow this name (lower case, no final dot) at this port? Port 0: at any, as a DNS question has none. */
+/* Does the rule allow this name (lower case, no final dot) at this port; at a port of its own? */
 bool aj_host_rule_has_name(const struct aj_host_rule *rule, const char *name, uint16_t port);
-/* Does the rule write this address (in_addr, in6_addr) out? Of the host's loopback LOOPBACK alone does, 127.0.0.1 and ::1. An IPv4 address in IPv6's form is looked at as itself. Port 0: at any. */
+bool aj_host_rule_has_some_port(const struct aj_host_rule *rule, const char *name);
+/* Does the rule write this address (in_addr, in6_addr) out? Of the host's loopback LOOPBACK alone does, 127.0.0.1 and ::1. An IPv4 address in IPv6's form is looked at as itself. */
 bool aj_host_rule_has_address(const struct aj_host_rule *rule, int family, const void *address, uint16_t port);

@@ -46,6 +46,16 @@ def addresses_that_are_written_out():
 
 
 @test
+def port_0():
+    W.name("evil.test", "203.0.113.99")
+    hosts = [API, "203.0.113.7", "2001:db8::7", "evil.test"]
+    for more in "", 'ask = true':
+        run = jail("for host in sys.argv[1:]: said(talk(host, 0, 'x'))", *hosts, allow=[API + ":443", "203.0.113.7:443", "[2001:db8::7]:443"], more=more)
+        check("is on no list " + more, len(run.lines) == 4 and all(kept_out(line) for line in run.lines) and run.result["network"]["failed"] == [] and
+              all(refused(run, host, None) for host in hosts), run)
+
+
+@test
 def a_jails_own_loopback():
     code = """
 import threading

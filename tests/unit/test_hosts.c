@@ -22,7 +22,7 @@ Test(hosts, names)
 		bool has;
 	} rows[] = {
 		{ "API.allowed.test:443", "api.allowed.test", 443, true },
-		{ "api.allowed.test:443", "api.allowed.test", 0, true },
+		{ "api.allowed.test:443", "api.allowed.test", 0, false },
 		{ "api.allowed.test:443", "api.allowed.test", 80, false },
 		{ "api.allowed.test:443", "evil-api.allowed.test", 443, false },
 		{ "api.allowed.test:443", "api.allowed.test.attacker.tld", 443, false },
@@ -39,6 +39,9 @@ Test(hosts, names)
 		{ "*.pkg.test:443", "a.pkg.test.evil", 443, false },
 		{ "10.0.0.1:443", "10.0.0.1", 443, false }, /* a name is no address, however it looks */
 		{ "registry:5000", "registry", 5000, true },
+		{ "registry:5000", "registry", 0, false }, /* that a program chooses, too */
+		{ "*.b.test:5000", "a.b.test", 0, false },
+		{ "host:5432", "host", 0, false },
 		{ "host:5432", "host", 5432, true },
 		{ "host:5432", "host.docker.internal", 5432, true },
 		{ "host.docker.internal:5432", "host", 5432, true },
@@ -52,6 +55,7 @@ Test(hosts, names)
 		struct aj_host_rule r = rule(rows[i].rule);
 		cr_expect_eq(aj_host_rule_has_name(&r, rows[i].name, rows[i].port), rows[i].has, "row %zu", i);
 		cr_expect_not(aj_host_rule_has_address(&r, AF_INET, "\1\1\1\1", 443));
+		cr_expect(aj_host_rule_has_some_port(&r, rows[i].name) || !rows[i].has, "row %zu", i);
 	}
 }
 
@@ -63,7 +67,7 @@ Test(hosts, addresses)
 		bool has;
 	} rows[] = {
 		{ "203.0.113.7:443", "203.0.113.7", 443, true },
-		{ "203.0.113.7:443", "203.0.113.7", 0, true },
+		{ "203.0.113.7:443", "203.0.113.7", 0, false },
 		{ "203.0.113.7:443", "203.0.113.7", 80, false },
 		{ "203.0.113.7:443", "203.0.113.6", 443, false },
 		{ "203.0.113.7:443", "::ffff:203.0.113.7", 443, true },
@@ -85,6 +89,9 @@ Test(hosts, addresses)
 		{ "host:5432", "::1", 5432, true },
 		{ "host:5432", "::ffff:127.0.0.1", 5432, true },
 		{ "host:5432", "127.0.0.1", 5433, false },
+		{ "host:5432", "127.0.0.1", 0, false },
+		{ "10.0.0.0/8:443", "10.0.0.1", 0, false },
+		{ "[2001:db8::1]:1", "2001:db8::1", 0, false },
 		{ "host:5432", "127.0.0.2", 5432, false },
 		{ "host:5432", "0.0.0.0", 5432, false },
 		{ "host:5432", "::", 5432, false },
