@@ -287,6 +287,10 @@ static const char *add_file(struct aj_options *o, const char *v)
 	const char *wrong = aj_bind_parse(o->arena, v, &bind);
 	if (!wrong && bind.writable)
 		wrong = "an input file is always read-only";
+	for (size_t i = 0; !wrong && i < o->request.binds.count; i++)
+		if (strcmp(o->request.binds.items[i].target, bind.target) == 0)
+			wrong = aj_printf(o->arena, "`%s` is at %s already: give one of them another place, as HOST:/input/NAME",
+			                  o->request.binds.items[i].source, bind.target);
 	if (!wrong)
 		*AJ_PUSH(o->arena, &o->request.binds) = bind;
 	return wrong ? wrong : push_setting(o, "--file", "filesystem.binds", v, true);

@@ -36,6 +36,7 @@ static const enum aj_fault_code by_reason[AJ_REASONS] = {
 	[AJ_REASON_PROCESS] = AJ_CODE_SETUP_ERROR, [AJ_REASON_NAMESPACE] = AJ_CODE_SETUP_ERROR,
 	[AJ_REASON_PROC] = AJ_CODE_SETUP_ERROR,    [AJ_REASON_SOURCE] = AJ_CODE_SETUP_ERROR,
 	[AJ_REASON_OVERLAY] = AJ_CODE_SETUP_ERROR, [AJ_REASON_FILE] = AJ_CODE_NO_SUCH_FILE,
+	[AJ_REASON_CODE] = AJ_CODE_BAD_REQUEST,
 };
 
 const char *aj_fault_name(enum aj_fault_code code)
@@ -63,5 +64,7 @@ int aj_fault_from(struct aj_fault *fault, const struct aj_error *err)
 	char text[500];
 	aj_fault(fault, by_reason[err->reason], "%s", aj_error_text(err, text, sizeof text));
 	snprintf(fault->fix, sizeof fault->fix, "%s", err->fix);
+	if (err->reason == AJ_REASON_CODE)
+		fault->source = *err;
 	return -1;
 }

@@ -45,7 +45,7 @@ static const struct {
 	[AJ_M_BRANCHING] = { "branching", SWITCH, 0, "whether the session can be forked, kept and rolled back; writes inside are then bounded by mounts alone, not by Landlock too" },
 	[AJ_M_SESSION] = { "session", NAME, 64, "a session's name, as the answer to `open` gave it" },
 	[AJ_M_CHECKPOINT] = { "checkpoint", COUNT, INT64_MAX, "what `checkpoint` answered, to this session or to one that has the same origin" },
-	[AJ_M_CODE] = { "code", TEXT, INT32_MAX, "the snippet" },
+	[AJ_M_CODE] = { "code", TEXT, INT32_MAX, "the snippet. Code that is longer than `python.source_size` of the policy is answered with a result, whose status is `rejected`" },
 	[AJ_M_FILENAME] = { "filename", NAME, 255, "the snippet's name in errors; without it `<snippet>`" },
 	[AJ_M_INPUTS] = { "inputs", OBJECT, 0, "variables to set before the snippet runs: name to value. Typed tags become what they stand for" },
 	[AJ_M_STDIN] = { "stdin", TEXT, 16 << 20, "the standard input of this run, which `sys.stdin` and `input()` read; without it that is empty. At most 16 MiB" },

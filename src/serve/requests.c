@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/fd.h"
+#include "result/result.h"
 #include "serve/state.h"
 
 const char *aj_client_request_label(const json_t *id, char room[AJ_LABEL_BYTES])
@@ -103,8 +104,24 @@ void aj_client_request_answer(struct aj_client_request *req, const json_t *resul
 	aj_client_request_free(req);
 }
 
+/* The snippet's author is told as of any other that is rejected. */
+static void answer_rejected(struct aj_client_request *req, const struct aj_error *err)
+{
+	struct aj_arena arena = { 0 };
+	const char *id = aj_query_text(&req->query, AJ_M_RUN_ID);
+	json_t *result = aj_result_refused_json(id ? id : aj_session_new_id(&arena), AJ_STATUS_REJECTED, "SourceError", err);
+	if (req->query.op == AJ_OP_RUN)
+		json_object_set_new(result, "session", json_string("alive"));
+	aj_client_result(req->client, req->id, result);
+	json_decref(result);
+	aj_arena_free(&arena);
+}
+
 void aj_client_request_fail(struct aj_client_request *req, const struct aj_fault *fault)
 {
-	aj_client_error(req->client, req->id, fault);
+	if (fault->source.exit_code)
+		answer_rejected(req, &fault->source);
+	else
+		aj_client_error(req->client, req->id, fault);
 	aj_client_request_free(req);
 }

@@ -122,6 +122,8 @@ struct aj_session *aj_session_open(struct aj_manager *manager, const struct aj_s
 int aj_session_tools(struct aj_session *session, const json_t *list, struct aj_error *err);
 /* Begin a run; one at a time, and not before `opened`. -1 with err: nothing has begun. */
 int aj_session_run(struct aj_session *session, const struct aj_snippet *snippet, struct aj_error *err);
+/* An id for a result of a snippet that was not begun. */
+const char *aj_session_new_id(struct aj_arena *arena);
 void aj_session_interrupt(struct aj_session *session);
 /* Of an open session: the members that each of its results repeats, `enforced` and `policy` (new reference). */
 json_t *aj_session_constants(struct aj_session *session);

@@ -109,9 +109,13 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "the session is being branched");
 	const struct aj_run *run = s->jail;
 	aj_arena_free(&s->arena);
-	if (snippet->code && snippet->code_bytes > run->policy->source_bytes)
-		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "the snippet is larger than a snippet may be (%lu bytes)",
-		               run->policy->source_bytes);
+	if (snippet->code && snippet->code_bytes > run->policy->source_bytes) {
+		aj_fail_because(err, AJ_REASON_CODE, AJ_EXIT_REJECTED, "source", 0,
+		                "the snippet has %zu bytes, and may have %lu (python.source_size)", snippet->code_bytes,
+		                run->policy->source_bytes);
+		aj_advise(err, "write a shorter snippet: pass data as inputs or files");
+		return -1;
+	}
 	s->request = (struct aj_request){ .snippet = true,
 		                          .lasting = !snippet->last,
 		                          .id = snippet->id ? aj_strdup(&s->arena, snippet->id) : aj_trail_new_id(&s->arena),
@@ -159,6 +163,11 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 	s->state = AJ_SESSION_RUNNING;
 	aj_loop_unset(aj_session_loop(s), &s->idle);
 	return 0;
+}
+
+const char *aj_session_new_id(struct aj_arena *arena)
+{
+	return aj_trail_new_id(arena);
 }
 
 void aj_session_interrupt(struct aj_session *s)

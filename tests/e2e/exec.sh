@@ -241,6 +241,7 @@ text "a limit of 0" 2 '`0`: a limit of 0 lets nothing run: from 10ms to 168h, or
 text "a size as others write it" 2 'did you mean 512M\?' exec --memory 512MB -c 1
 echo "host data" >"$T/data.txt"
 chmod 644 "$T/data.txt"
+text "two files of one name" 2 "data.txt. is at /input/data.txt already: .*HOST:/input/NAME" exec --file "$T/data.txt" --file "$T/other/data.txt" -c 1
 ln -s "$T/data.txt" "$T/link.txt"
 json "a file, as open() reads it" 0 'value.0=host data\n' 'value.1.0=host data\n' value.2=/input/data.txt value.3=r -- exec --file "$T/data.txt" -c 'with open("/input/data.txt") as f:
     text = f.read()

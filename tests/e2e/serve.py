@@ -78,7 +78,12 @@ def exec_members(s):
     same(c.ask("exec", code="1", policy="minimal")["policy"]["name"], "minimal")
     same(c.ask("exec", code="1", tenant="somebody")["status"], "ok")
     fails("no_such_policy", c.ask, "exec", code="1", policy="none-of-that-name")
-    fails("bad_request", c.ask, "exec", code="1" * (2 << 20))
+    session = c.ask("open")["session"]
+    for r in c.ask("exec", code="1" * (2 << 20)), c.ask("run", session=session, code="1" * (2 << 20), run_id="mine"):
+        same((r["status"], r["error"]["type"]), ("rejected", "SourceError"), "an answer for who wrote it")
+        assert "python.source_size" in r["reason"] and r["error"]["fix"], r
+    same((r["id"], r["session"], c.ask("run", session=session, code="1")["value"]), ("mine", "alive", 1))
+    c.ask("close", session=session)
 
 
 @test

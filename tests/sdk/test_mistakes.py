@@ -9,12 +9,18 @@ import subprocess
 import sys
 import unittest
 
+import agentjail
 from agentjail import AsyncJail, AsyncService, AsyncSession, Jail, Service, Session, SessionEnded, SetupError, errors
 from agentjail.tinyagent import JailExecutor
 
 
 def add(a: int, b: int) -> int:
     return a + b
+
+
+async def in_loop(code):
+    async with AsyncService(parked=0) as service:
+        return await AsyncJail(service=service).run(code)
 
 
 class TestMistakes(unittest.TestCase):
@@ -41,6 +47,13 @@ class TestMistakes(unittest.TestCase):
             (TypeError, "the file 'x'.* and no int", lambda: run("1", files={"x": 5})),
             (TypeError, r"imports is a list of modules: imports=\['json'\]", lambda: Jail(imports="json")),
             (TypeError, "allow_imports is a list of modules", lambda: Service(allow_imports="json")),
+            (TypeError, "'input' here; did you mean inputs.*stdin, .*tenant", lambda: agentjail.run("1", input=1)),
+            (TypeError, r"'memory' here; .* service=Service\(memory=\.\.\.\)", lambda: agentjail.run("1", memory="1G")),
+            (TypeError, "'network' here; a policy sets it: policy={'extends'", lambda: Jail(network="none")),
+            (TypeError, r"'stdin' here; it is an option of run\(\)", lambda: Jail(stdin="")),
+            (TypeError, r"'tenant' here; it is an option of Jail\(\) and Session", lambda: run("1", tenant="a")),
+            (ValueError, "two files would be /input/a .*'/x/a' and '/y/a'", lambda: run("1", files=["/x/a", "/y/a"])),
+            (ValueError, "two files would be /input/a .*'a' and '/input/a'", lambda: self.session.write_files({"a": "1", "/input/a": "2"})),
             (ValueError, "workers=-1", lambda: jail.map(["1"], workers=-1)),
             (ValueError, "workers=0", lambda: jail.map(["1"], workers=0)),
             (TypeError, "map takes snippets.* and not 1$", lambda: list(jail.map([1]))),
@@ -57,6 +70,16 @@ class TestMistakes(unittest.TestCase):
         ):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 call()
+
+    def test_code_that_no_request_can_hold_is_a_result(self):
+        for code, line, words in (("1\n'\0'", 2, "U\\+0000 in line 2"), ("'\ud800'", 1, "U\\+D800 in line 1"), ("#" * (2 << 20), None, "2097152 bytes")):
+            runs = self.session.run(code), self.jail.run(code), self.jail.run(code, on_stdout=print), next(self.jail.map([code])), asyncio.run(in_loop(code))
+            for result in runs:
+                self.assertEqual((result.status, result.error.type, result.error.line), ("rejected", "SourceError", line))
+                self.assertRegex(result.for_model(), words)
+                self.assertTrue(result.error.hint)
+            self.assertTrue(runs[0].session_alive)
+        self.assertEqual(self.session.run("1").value, 1)
 
     def test_an_adapter_without_its_package_names_the_extra(self):
         for name in ("smolagents", "ray"):

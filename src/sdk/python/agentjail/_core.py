@@ -42,6 +42,7 @@ class Request(Generic[T]):
 
     members: of the message, without `op` and `id`. finish: makes the caller's value from the answer.
     tools: that its snippet may call. on_output: is given each piece of ("stdout" or "stderr", text). unread: whether finish takes an Unread, too.
+    refused: the answer, where it is known without the service.
     """
 
     op: str
@@ -50,6 +51,7 @@ class Request(Generic[T]):
     tools: Mapping[str, Tool] = field(default_factory=dict)
     on_output: Callable[[str, str], Any] | None = None
     unread: bool = False
+    refused: Message | None = None
     began: float = field(default_factory=time.monotonic)
 
 
@@ -118,6 +120,11 @@ class Core:
         if waiting_runs.get() and request.op in NEEDS_PYTHON and self.waits_for_caller(name):
             raise errors.ReentrantCall(f"a tool cannot ask for `{request.op}` in the session whose run waits for the tool")
         number = next(self._ids)
+        if request.refused is not None:
+            pending = Pending(number, request, wake)
+            pending.answer, pending.over = request.refused, True
+            wake()
+            return pending, b""
         message = {"id": number, "op": request.op, **request.members}
         if request.op in NEEDS_JAIL and waiting_runs.get():
             message["queue_ms"] = TOOL_BUSY_MS

@@ -9,12 +9,13 @@ import os
 import warnings
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union
 
 from ._core import Request
-from ._process import names_of
+from ._process import OPTIONS, names_of
 from ._unread import Unread
 from .errors import NoSuchSession, SessionEnded, SetupError
 from .result import Result
@@ -85,6 +86,23 @@ class RunOptions(TypedDict, total=False):
 
 JAIL_OPTIONS = frozenset(JailOptions.__annotations__)
 RUN_OPTIONS = frozenset(RunOptions.__annotations__)
+POLICY_TABLES = frozenset(("filesystem", "limits", "network", "process", "python", "require"))
+
+
+def no_option(name: str, known: Iterable[str]) -> TypeError:
+    """The error for a keyword that is none of `known`, with where it belongs."""
+    near = get_close_matches(name, known, 2)
+    if name in OPTIONS or name in ("allow_imports", "address", "program", "rootfs", "env"):
+        hint = f"it is set for a service, which is then named here: service=Service({name}=...)"
+    elif name in JAIL_OPTIONS:
+        hint = "it is an option of Jail() and Session()"
+    elif name in RUN_OPTIONS:
+        hint = "it is an option of run()"
+    elif name in POLICY_TABLES:
+        hint = f"a policy sets it: policy={{'extends': 'snippet', {name!r}: {{...}}}}, with the keys of docs/policies.md"
+    else:
+        hint = f"did you mean {' or '.join(near)}?" if near else ""
+    return TypeError(f"there is no option {name!r} here{hint and '; '}{hint}. There are: {', '.join(sorted(known))}")
 
 
 def members(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
@@ -92,7 +110,7 @@ def members(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in given.items():
         if name not in known:
-            raise TypeError(f"there is no option {name!r}; there are: {', '.join(sorted(known))}")
+            raise no_option(name, known)
         if value is None:
             continue
         if name == "inputs":
@@ -153,7 +171,14 @@ def files_of(files: Files) -> list[Member]:
         raise TypeError("files are a mapping of names to contents, or a list of paths")
     else:
         pairs = [(os.path.basename(os.fspath(path)), Path(path)) for path in files]
-    return [_file(name, content) for name, content in pairs]
+    given: dict[str, tuple[str, FileContent]] = {}
+    for name, content in pairs:
+        key = name.removeprefix("/input/")
+        if key in given:
+            which = [repr(str(n) if isinstance(files, Mapping) else str(c)) for n, c in (given[key], (name, content))]
+            raise ValueError(f"two files would be /input/{key} in the jail: {' and '.join(which)}; give them as a mapping of other names")
+        given[key] = name, content
+    return [_file(name, content) for name, content in given.values()]
 
 
 def _file(name: str, content: FileContent) -> Member:
@@ -217,7 +242,7 @@ def execute(code: str, jail: dict[str, Any], run: dict[str, Any], tools: Mapping
         message["tools"] = [t.declaration for t in tools.values()]
     if on_output:
         message["stream"] = True
-    return Request("exec", message, result_of, tools, on_output, True)
+    return Request("exec", message, result_of, tools, on_output, True, refused_source(code, run.get("run_id")))
 
 
 def open_session(jail: dict[str, Any], tools: Mapping[str, Tool], branching: bool, files: Files | None) -> Request[tuple[str, str]]:
@@ -235,7 +260,30 @@ def run(session: str, code: str, options: dict[str, Any], tools: Mapping[str, To
     message = {"session": session, "code": code, **options}
     if on_output:
         message["stream"] = True
-    return Request("run", message, result_of, tools, on_output, True)
+    refused = refused_source(code, options.get("run_id"))
+    if refused is not None:
+        refused["session"] = "alive"
+    return Request("run", message, result_of, tools, on_output, True, refused)
+
+
+def refused_source(code: str, run_id: str | None) -> dict[str, Any] | None:
+    """The result of code that no request can hold, as the service rejects others; None: it can."""
+    if not isinstance(code, str):
+        return None  # which has no form
+    at = code.find("\0")
+    if at < 0:
+        if code.isascii():
+            return None
+        try:
+            code.encode()
+            return None
+        except UnicodeEncodeError as e:
+            at = e.start
+    line = code.count("\n", 0, at) + 1
+    message = f"source: the code is not UTF-8 text: the character U+{ord(code[at]):04X} in line {line}"
+    fix = "write the character as an escape in a string: '\\0' or '\\ud800'"
+    error = {"type": "SourceError", "step": "source", "message": message, "fix": fix, "line": line}
+    return {"id": run_id or os.urandom(8).hex(), "status": "rejected", "reason": message, "error": error}
 
 
 def together(variables: Mapping[str, Any] | None, more: dict[str, Any]) -> Mapping[str, Any]:

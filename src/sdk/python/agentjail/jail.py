@@ -134,8 +134,14 @@ class AllOptions(JailOptions, RunOptions, total=False):
     on_stderr: OnText | None
 
 
+ALL_OPTIONS = frozenset((*AllOptions.__annotations__, *rq.JAIL_OPTIONS, *rq.RUN_OPTIONS))
+
+
 def run(code: str, **given: Unpack[AllOptions]) -> Result:
     """Run one snippet in a jail of its own, with the options of Jail and of Jail.run."""
+    for name in given:
+        if name not in ALL_OPTIONS:
+            raise rq.no_option(name, ALL_OPTIONS)
     options: dict[str, Any] = {**given}
     own = {name: options.pop(name) for name in list(options) if name in rq.RUN_OPTIONS or name in ("on_stdout", "on_stderr")}
     return Jail(**options).run(code, **own)
