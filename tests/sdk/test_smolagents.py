@@ -111,6 +111,23 @@ class TestSmolagents(unittest.TestCase):
                     outcomes.append((answer, logs, failed))
                 self.assertEqual(*outcomes)
 
+    def test_a_long_text_is_a_text(self):
+        executor = self.executor()
+        text = executor("text = 'é' * 700_000 + 'z'\ntext").output
+        self.assertEqual((type(text), len(text), text[-2:]), (str, 700_001, "éz"))
+        inside = executor("[text]").output  # a list that is too long stays in the session, and its text with it
+        self.assertEqual((inside[0][-2:], len(str(inside[0])), inside[0:1][0][1:3]), ("éz", 700_001, "éé"))
+        shown = executor("class Long:\n    def __str__(self): return 'y' * 600_000\nLong()").output
+        self.assertEqual(len(str(shown)), 600_000)
+
+    def test_files(self):
+        executor = self.executor(files={"a.txt": "of each session"})
+        executor.open().write_files({"b.txt": "of this one"})
+        read = "open('/input/a.txt').read() + ', ' + open('/input/b.txt').read()"
+        self.assertEqual(executor(read).output, "of each session, of this one")
+        executor.cleanup()
+        self.assertEqual(executor("open('/input/a.txt').read()").output, "of each session")
+
     def test_errors_tell_a_model_what_to_do(self):
         executor = self.executor(["json"])
         executor.send_tools({"lookup": shop()})

@@ -18,6 +18,8 @@ __all__ = ["LiveObject", "live", "plain"]
 # Names of the session's that a text uses and deletes.
 IT, KEY, ARGS, NAMED = "agentjail_it", "agentjail_key", "agentjail_args", "agentjail_named"
 PIECE = 100  # items that one request fetches
+TEXT_PIECE = 40_000  # characters, first; less where a policy's bound for a value (output.result) is smaller than these
+TEXT_MAX = 64 << 20  # characters of a text that is fetched
 # Any other name with an underscore belongs to Python, to numpy or to a notebook, which only ask whether it is there.
 UNDERSCORED = frozenset(("__annotations__", "__name__", "__qualname__", "__module__", "__source__"))
 # Classes of Python itself, which a caller compares by `is`. A claim chooses among them and makes none.
@@ -53,6 +55,8 @@ class LiveObject:
         raise AttributeError(f"attributes of an object in a session are read only: {name}")
 
     def __getitem__(self, key: Any) -> Any:
+        if type(key) is slice:
+            return ask(self, f"{IT}[{KEY}[0]:{KEY}[1]:{KEY}[2]]", **{KEY: plain([key.start, key.stop, key.step])})
         return ask(self, f"{IT}[{KEY}]", **{KEY: plain(key)})
 
     def __len__(self) -> int:
@@ -86,8 +90,9 @@ class LiveObject:
 
     def __str__(self) -> str:
         try:
-            object.__setattr__(self, "_text", str(ask(self, f"str({IT})")))
-        except (errors.AgentjailError, AttributeError, LookupError, TypeError):
+            text = ask(self, f"str({IT})")
+            object.__setattr__(self, "_text", long_text(text) if type(text) is LiveObject else str(text))
+        except (errors.AgentjailError, AttributeError, LookupError, TypeError, ValueError):
             pass  # the last text, or the handle's
         return str(self._text)
 
@@ -102,6 +107,23 @@ class LiveObject:
 
     def __reduce__(self) -> tuple[Any, ...]:  # what is kept is the handle
         return Handle, (self._handle.id, self._handle.type, self._handle.repr)
+
+
+def long_text(it: LiveObject) -> str:
+    """A text that is too long for one value, in pieces. ValueError: it has more than TEXT_MAX characters, or is none."""
+    length, piece, parts, start = len(it), TEXT_PIECE, list[str](), 0
+    if length > TEXT_MAX:
+        raise ValueError(f"a text of {length} characters; {TEXT_MAX} are fetched at most")
+    while start < length:
+        part = it[start : start + piece]
+        if type(part) is str and part:
+            parts.append(part)
+            start += len(part)
+        elif piece > 1:
+            piece //= 4
+        else:
+            raise ValueError("no text")
+    return "".join(parts)
 
 
 RAISED = {e.__name__: e for e in (AttributeError, KeyError, IndexError, TypeError)}

@@ -17,12 +17,14 @@ from . import errors
 from ._host_objects import HostObjects
 from ._process import PolicyLike, names_of
 from ._program import lacking
+from ._requests import Files
 from .jail import Jail
 from .live import live
 from .result import ErrorInfo, Result
 from .service import Service
 from .session import Session
 from .tools import Tool
+from .values import Handle
 
 try:
     from smolagents.default_tools import BASE_PYTHON_TOOLS  # type: ignore[import-untyped]
@@ -93,7 +95,8 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
     `minimal`, `static` (without eval, exec, compile, globals, locals and vars; the names of the commonest functions cannot be assigned),
     `standard` or `full`. Under `static` those six are there if one of them is given as a tool before the first step. imports_checked:
     `run` (an import that is not allowed fails where it stands, as in LocalPythonExecutor) or `before` (the whole step is refused, and
-    every such import is named).
+    every such import is named). files: for each session, in /input, as for Session.write_files; other files go by open() and its
+    Session.
 
     Threads take turns. InterpreterError: the jail's Python tree lacks a module of additional_authorized_imports.
     """
@@ -109,6 +112,7 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         service: Service | None = None,
         builtins: str = "static",
         imports_checked: str = "run",
+        files: Files | None = None,
     ) -> None:
         self.session: Session | None = None
         self.additional_authorized_imports = names_of("additional_authorized_imports", additional_authorized_imports)
@@ -118,6 +122,7 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         self.timeout_seconds = timeout_seconds
         self.objects = HostObjects(self.authorized_imports)
         self.state = State(self)
+        self._files = files
         self._options: dict[str, Any] = {
             "policy": policy, "service": service, "imports": self.authorized_imports, "builtins": builtins, "imports_checked": imports_checked
         }  # fmt: skip
@@ -159,6 +164,12 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
             self._turn, self._process = threading.Lock(), os.getpid()
         with self._turn:
             return self._step(code_action)
+
+    def open(self) -> Session:
+        """The session of the steps, opened where there is none yet: for its files, as `executor.open().write_files(["data.csv"])`. Steps in a
+        later session (after cleanup(), or a step that ended its jail) have those of `files` alone."""
+        with self._turn:
+            return self._opened("")
 
     def cleanup(self) -> None:
         """End the session. The next step has a new one, with the tools and variables that were sent."""
@@ -209,7 +220,7 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
             options["builtins"] = "standard"
         if "*" in self.authorized_imports:  # which names no package, and C code is loaded before the session's first step
             options["imports"] = sorted({*self.authorized_imports, *packages_imported(code)})
-        session = Session(self._tools, timeout=self.timeout_seconds, **options)
+        session = Session(self._tools, timeout=self.timeout_seconds, files=self._files, **options)
         try:
             if not session.run(PREAMBLE).ok:
                 raise errors.SetupError("the session does not run smolagents' preamble", "use a policy whose Python layer allows math")
@@ -222,7 +233,9 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         return session
 
     def outside(self, value: Any, session: Session) -> Any:
-        """A value of the session's as the caller has it."""
+        """A value of the session's as the caller has it. A text is a text, however long."""
+        if type(value) is Handle and value.type == "str":
+            return str(live(value, session))
         return live(self.objects.incoming(value), session)
 
     def _is_name(self, name: str) -> bool:
