@@ -144,7 +144,7 @@ owner linux/openat2.h   toml/source.c fork/copy_tree.c base/beneath.c mounts/nam
 owner sys/xattr.h       view/layers.c
 owner linux/fs.h        tree/content.c
 owner linux/sched.h     sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c mediate/connector_process.c
-owner linux/seccomp.h   seccomp/install.c seccomp/combine.c seccomp/notify.c
+owner linux/seccomp.h   seccomp/install.c seccomp/combine.c seccomp/append.c seccomp/compile.c seccomp/notify.c
 owner linux/futex.h     guest/birth.c
 owner sys/ioctl.h       seccomp/notify.c mediate/endpoint.c mediate/socket_holders.c pty/caller.h sandbox/terminal.c sandbox/init.c tree/content.c
 owner linux/filter.h    seccomp/compile.h
@@ -212,6 +212,7 @@ word aj_notify_pass()  seccomp/notify.c seccomp/notify.h fork/fork.c
 word let_pass()        fork/fork.c
 # Or as a lock on a file, which one file judges.
 word aj_notify_pass_lock() seccomp/notify.c seccomp/notify.h mediate/locks.c
+word aj_notify_pass_share() seccomp/notify.c seccomp/notify.h mediate/locks.c
 # A reported connect is made for its caller by one process, a lock by the supervisor: only there a call may be said to have gone well.
 word aj_notify_done()  seccomp/notify.c seccomp/notify.h mediate/connector_process.c mediate/locks.c
 word SYS_pidfd_getfd   mediate/socket_holders.c

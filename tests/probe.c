@@ -25,6 +25,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -32,6 +33,7 @@
 #include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,6 +96,7 @@ static int v_caps(int argc, char **argv)
 		ambient += prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, cap, 0, 0) == 1;
 	}
 	printf("capget=%s", outcome(syscall(SYS_capget, &head, data)));
+	printf(" given-up=%s", outcome(syscall(SYS_capset, &head, (struct __user_cap_data_struct[2]){ { 0 } })));
 	printf(" effective=%08x%08x permitted=%08x%08x inheritable=%08x%08x bounding=%d ambient=%d\n", data[1].effective,
 	       data[0].effective, data[1].permitted, data[0].permitted, data[1].inheritable, data[0].inheritable, bounding, ambient);
 	printf("no_new_privs=%d seccomp=%d\n", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), prctl(PR_GET_SECCOMP, 0, 0, 0, 0));
@@ -464,6 +467,8 @@ static int v_setid(int argc, char **argv)
 		close(fd);
 	unlink(path);
 	printf("mkdir %s\n", outcome(mkdir(path, 02755)));
+	struct stat st;
+	printf("mkdir-bits %s\n", stat(path, &st) == 0 && !(st.st_mode & 06000) ? "NONE" : "OK");
 	rmdir(path);
 	printf("setuid0 %s\n", outcome(setuid(0)));
 	return 0;
@@ -508,6 +513,52 @@ static int v_trace(int argc, char **argv)
 	printf("pidfd_getfd %s\n", outcome(syscall(438, pidfd, 0, 0)));
 	return 0;
 }
+
+#ifdef __x86_64__
+/* At the stop before the next call of a traced child: `nr` in its place, with that first argument. */
+static void replace_call(pid_t child, unsigned long nr, unsigned long argument)
+{
+	struct user_regs_struct regs;
+	ptrace(PTRACE_SYSCALL, child, 0, 0);
+	waitpid(child, NULL, 0);
+	ptrace(PTRACE_GETREGS, child, 0, &regs);
+	regs.orig_rax = nr;
+	regs.rdi = argument;
+	printf("setregs %s\n", outcome(ptrace(PTRACE_SETREGS, child, 0, &regs)));
+}
+
+/* NR ARGUMENT: a tracer puts that call in the place of another one of its child, past the filter, if it can. */
+static int v_tracer(int argc, char **argv)
+{
+	enum { SUSPEND_SECCOMP = 1 << 21 };
+	int status = 0;
+	pid_t child = fork();
+	if (child == 0) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		raise(SIGSTOP);
+		_exit(syscall(SYS_getppid) < 0 ? errno : 0);
+	}
+	waitpid(child, &status, 0);
+	printf("options %s\n", outcome(ptrace(PTRACE_SETOPTIONS, child, 0, PTRACE_O_TRACESYSGOOD)));
+	printf("suspend %s\n", outcome(ptrace(PTRACE_SETOPTIONS, child, 0, SUSPEND_SECCOMP)));
+	replace_call(child, argc > 1 ? (unsigned long)number(argv[1]) : 0, argc > 2 ? (unsigned long)number(argv[2]) : 0);
+	ptrace(PTRACE_DETACH, child, 0, 0);
+	waitpid(child, &status, 0);
+	printf("call %s\n", name_of(WEXITSTATUS(status)));
+	child = fork();
+	if (child == 0)
+		_exit(pause());
+	printf("seize %s\n", outcome(ptrace(PTRACE_SEIZE, child, 0, SUSPEND_SECCOMP)));
+	kill(child, SIGKILL);
+	return 0;
+}
+#else
+static int v_tracer(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	return 0;
+}
+#endif
 
 /* --- refused calls that somebody counts --- */
 
@@ -1286,6 +1337,7 @@ static const struct verb {
 	{ "nodes", v_nodes, true },
 	{ "rlimit-raise", v_rlimit_raise, true },
 	{ "trace", v_trace, false },
+	{ "tracer", v_tracer, false },
 	{ "denied", v_denied, true },
 	{ "interrupted", v_interrupted, true },
 	{ "torn", v_torn, true },

@@ -13,18 +13,20 @@
 #include "sandbox/steps.h"
 #include "seccomp/syscalls.h"
 
-#define REFUSED_HEAD "| call | condition | why | instead |\n|---|---|---|---|\n"
+#define REFUSED_HEAD "| call | condition | errno | why | instead |\n|---|---|---|---|---|\n"
 
 static int syscall_row(const struct aj_syscall *row, void *data)
 {
 	bool refused = *(bool *)data;
-	if ((row->errnum != 0) != refused)
+	if ((row->errnum > 0) != refused)
 		return 0;
 	printf("| `%s` |", row->name);
 	for (int i = 0; i < AJ_SYSCALL_ARGS; i++)
 		if (row->arg[i].mask)
 			printf(" argument %d & %#lx is %#lx", row->arg[i].index + 1, row->arg[i].mask, row->arg[i].value);
-	printf(" | %s |", row->why);
+	if (refused)
+		printf(" | %s", strerrorname_np(row->errnum));
+	printf(" | %s%s |", row->errnum == AJ_ERRNO_NONE ? "not made, returns 0: " : "", row->why);
 	if (refused)
 		printf(" %s |", row->instead);
 	printf("\n");
@@ -71,6 +73,14 @@ static void print_syscalls(void)
 	printf("\n## A command may call\n\n%d calls without a network, %d with one:\n\n",
 	       aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_NONE), aj_syscalls_allowed(AJ_PROFILE_COMMAND, AJ_NET_HOST));
 	syscalls(AJ_PROFILE_COMMAND, AJ_NET_HOST, false);
+	printf("\n## A command is refused\n\n"
+	       "Each call gets the errno of a kernel that forbids the call to a process without privileges, or that has no such feature:\n"
+	       "programs handle these. A row without a condition is for what no other row of the call names. Such a row\n"
+	       "with EINVAL or ENOTTY is not reported, as ENOSYS: libraries ask for what a kernel may not have all the time.\n\n");
+	syscalls(AJ_PROFILE_COMMAND, AJ_NET_HOST, true);
+	printf("\n## In neither list\n\n| call | condition | errno | why | instead |\n|---|---|---|---|---|\n");
+	bool absent = true;
+	aj_syscalls_absent_each(syscall_row, &absent);
 	printf("\n## Groups that a policy can deny\n\nThe calls of a denied group get EPERM, although the list allows them. `clone3` is in no list.\n");
 	for (int i = 0; i < AJ_DENY_GROUPS; i++) {
 		bool refused = true;
@@ -100,6 +110,10 @@ static void print_syscalls(void)
 		  "writable; other locks are refused, and all of them where the supervisor cannot listen to the filter. A process has\n"
 		  "one table of descriptors." },
 		{ AJ_TCP_OPTIONS, "Options of TCP that a command is refused" },
+		{ AJ_DENY_PTRACE,
+		  "Tracing, where the policy does not allow it\n\n"
+		  "With `process.ptrace = true` the processes of a command may trace one another, by the requests in the table of\n"
+		  "[a command's calls](#a-command-may-call). What that costs is in [decisions](decisions.md#system-call-filters)." },
 	};
 	for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
 		bool refused = true;

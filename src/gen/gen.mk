@@ -4,7 +4,7 @@
 
 # --- sources: filters by libseccomp from the tables in seccomp/, and the policies, so that a run reads no file that is known now ---
 
-$B/gen-filters: $(patsubst %,$B/src/%.o,gen/filters seccomp/compile seccomp/syscalls seccomp/startup seccomp/zygote seccomp/relay seccomp/sockets seccomp/groups base/error base/fd)
+$B/gen-filters: $(patsubst %,$B/src/%.o,gen/filters seccomp/compile seccomp/append seccomp/syscalls seccomp/startup seccomp/zygote seccomp/relay seccomp/sockets seccomp/groups base/error base/fd)
 	$(call say,LD)$(CC) $(CFLAGS) $(LINK_TOOL) -o $@ $^ -lseccomp
 
 $B/gen/filters.c: $B/gen-filters

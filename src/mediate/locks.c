@@ -163,9 +163,22 @@ static enum aj_lock pass_single(const struct aj_locks *l, int listener_fd, const
 
 /* --- */
 
+/* Not while a call that passed has still to be checked again: the table of its process must end with that process. */
+static enum aj_lock share_table(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
+{
+	for (int i = 0; i < AJ_LOCK_LOOKS; i++)
+		if (l->looks[i].thread > 0 && l->looks[i].number >= 0)
+			return answer_call(listener_fd, call, EAGAIN);
+	l->shared = true;
+	aj_notify_pass_share(listener_fd, call);
+	return AJ_LOCK_HANDLED;
+}
+
 static enum aj_lock decide_lock(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
 {
 	int threads = call->tid > 0 ? aj_lockable_threads(l->proc_fd, call->tid) : 0;
+	if (l->shared && threads > 0)
+		return is_posix(call) ? answer_call(listener_fd, call, ENOLCK) : lock_duplicate(l, listener_fd, call);
 	if (threads == 1)
 		return pass_single(l, listener_fd, call);
 	if (threads > 1)
@@ -176,7 +189,11 @@ static enum aj_lock decide_lock(struct aj_locks *l, int listener_fd, const struc
 enum aj_lock aj_locks_call(struct aj_locks *l, const struct aj_plan *plan, const int pipes[AJ_LOCKABLE_PIPES], int listener_fd,
                            const struct aj_notification *call)
 {
-	if (!(plan->deny & AJ_LOCKS_MEDIATED) || !aj_notify_is_lock(call))
+	if (!(plan->deny & AJ_LOCKS_MEDIATED))
+		return AJ_LOCK_NONE;
+	if (plan->profile == AJ_PROFILE_COMMAND && !(plan->deny & AJ_DENY_PTRACE) && aj_notify_is_share(call))
+		return share_table(l, listener_fd, call);
+	if (!aj_notify_is_lock(call))
 		return AJ_LOCK_NONE;
 	if (l->proc_fd <= 0 && (l->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
 		return AJ_LOCK_REFUSED;

@@ -175,10 +175,11 @@ struct aj_answer aj_answer_import(const struct aj_policy *policy, const char *mo
 struct call {
 	struct aj_arena *arena;
 	const char *name;
-	bool listed, open, refused; /* unconditionally open or refused */
+	bool listed, open, refused; /* without a condition: open, or refused where no condition says otherwise */
 	int errnum;
 	const char *conditions, *exceptions, *why;
 	AJ_LIST(const struct aj_syscall *) refusals; /* the rows behind `exceptions` */
+	const struct aj_syscall *otherwise;          /* refuses what no condition names */
 };
 
 static const char *condition_text(const struct aj_syscall *row, struct aj_arena *arena)
@@ -200,13 +201,15 @@ static int add_row(const struct aj_syscall *row, void *data)
 	c->listed = true;
 	if (!conditional) {
 		*(row->errnum ? &c->refused : &c->open) = true;
+		c->otherwise = row->errnum > 0 ? row : NULL;
 		c->errnum = row->errnum;
 		c->why = row->why;
 		return 0;
 	}
-	const char **list = row->errnum ? &c->exceptions : &c->conditions;
-	*list = aj_printf(c->arena, "%s%s%s", *list ? *list : "", *list ? ", or " : "", condition_text(row, c->arena));
-	if (row->errnum) {
+	const char **list = row->errnum > 0 ? &c->exceptions : &c->conditions;
+	*list = aj_printf(c->arena, "%s%s%s%s", *list ? *list : "", *list ? ", or " : "", condition_text(row, c->arena),
+	                  row->errnum == AJ_ERRNO_NONE ? ", which returns 0 and is not made" : "");
+	if (row->errnum > 0) {
 		c->errnum = row->errnum;
 		c->why = row->why;
 		*AJ_PUSH(c->arena, &c->refusals) = row;
@@ -237,15 +240,17 @@ static bool refuses_all(const struct call *c)
 /* A denied group overrides every allow-list. */
 static bool denied_by_group(struct call *c, const struct aj_plan *plan, struct aj_answer *ret)
 {
-	for (int i = 0; i < AJ_DENY_GROUPS; i++) {
+	for (int i = 0; i < AJ_FILTER_GROUPS; i++) {
 		uint64_t group = (uint64_t)1 << i;
 		struct call denied = { .arena = c->arena, .name = c->name };
-		if (!(plan->deny & group))
+		if (!(plan->deny & group) || (i >= AJ_DENY_GROUPS && group != AJ_DENY_PTRACE))
 			continue;
 		aj_syscalls_denied_each(group, add_row, &denied);
 		if (!denied.listed)
 			continue;
-		ret->key = group == AJ_DENY_FORK ? "process.fork" : "process.deny_syscalls";
+		ret->key = group == AJ_DENY_FORK   ? "process.fork"
+		         : group == AJ_DENY_PTRACE ? "process.ptrace"
+		                                   : "process.deny_syscalls";
 		if (denied.refused) {
 			ret->verdict = AJ_DENIED;
 			ret->why = aj_printf(c->arena, "%s: the policy denies the group `%s` (%s)", error_name(denied.errnum),
@@ -298,6 +303,8 @@ struct aj_answer aj_answer_syscall(const struct aj_plan *plan, const struct aj_p
 	               : aj_printf(arena, "in the list `%s` only where %s", list, c.conditions);
 	if (c.exceptions)
 		a.why = aj_printf(arena, "%s; refused where %s", a.why, c.exceptions);
+	if (c.otherwise)
+		a.why = aj_printf(arena, "%s; otherwise %s (%s)", a.why, error_name(c.otherwise->errnum), c.otherwise->why);
 	const char *not_made = why_not_made(&c, plan);
 	if (not_made)
 		a.why = aj_printf(arena, "%s; the call is not made and returns 0: %s", a.why, not_made);

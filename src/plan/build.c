@@ -27,6 +27,10 @@ static int fits(const struct aj_policy *policy, const struct aj_request *request
 		        "policy `%s` shows the host's /usr (filesystem.rootfs = \"host\"), so the tree `%s` would not be used",
 		        policy->name, request->rootfs);
 		aj_advise(err, "leave --rootfs out, or set filesystem.rootfs to the name of a tree, in a policy file that extends this policy");
+	} else if (request->snippet && policy->ptrace && !request->inspect) {
+		aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0,
+		                "policy `%s` allows tracing (process.ptrace = true), which only commands can do", policy->name);
+		aj_advise(err, "use `agentjail run`, or a policy without process.ptrace");
 	} else if (!request->snippet && !policy->exec) {
 		aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0,
 		                "policy `%s` is for snippets (process.exec = false): it cannot start a command", policy->name);
@@ -309,13 +313,15 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		.home_source = request->home_source,
 		.profile = aj_policy_profile(policy),
 		/* A snippet's allow-list has none of these calls. */
-		.deny = policy->deny_syscalls | (policy->exec && !policy->fork ? AJ_DENY_FORK : 0),
+		.deny = policy->deny_syscalls | (policy->exec && !policy->fork ? AJ_DENY_FORK : 0) |
+		        (policy->exec && !policy->ptrace ? AJ_DENY_PTRACE : 0),
 		.network = policy->network,
 		.landlock_abi = host->landlock_abi,
 	};
 	for (size_t i = 0; policy->network == AJ_NET_ALLOW && i < policy->allow.count; i++)
 		*AJ_PUSH(arena, &plan->allow) = policy->allow.items[i];
 	publish(plan, arena, policy);
+	plan->deny |= plan->profile == AJ_PROFILE_COMMAND && plan->branching ? AJ_BRANCH_STEPS : 0;
 	plan->deny |= plan->profile == AJ_PROFILE_COMMAND ? AJ_SYNC_INSIDE | AJ_TCP_OPTIONS : 0; /* a snippet's allow-list has none of them */
 	identity(plan, policy, host);
 	namespaces(plan, policy);

@@ -62,6 +62,8 @@ static void dump_denied(uint64_t deny, FILE *out)
 		fprintf(out, "%s: %s\n",
 		        1 << i & AJ_ANSWERED          ? "not made, returns 0"
 		        : 1 << i == AJ_DENY_CONNECT   ? "reported, and made for the jail if allowed, else refused"
+		        : 1 << i == AJ_DENY_PTRACE    ? "denied without process.ptrace"
+		        : 1 << i == AJ_BRANCH_STEPS   ? "reported, and passed for a branch"
 		        : 1 << i == AJ_TCP_OPTIONS    ? "refused by their options"
 		        : 1 << i == AJ_LOCKS_MEDIATED ? "reported, and passed on files that the jail may lock, else refused"
 		                                      : "denied in spite of the list",

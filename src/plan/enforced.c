@@ -93,6 +93,8 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 		if (plan->deny & 1ULL << i)
 			filter = aj_printf(arena, "%s%s %s", filter, plan->deny & ((1ULL << i) - 1) ? "" : ", without",
 			                   aj_deny_name(1ULL << i));
+	if (plan->profile == AJ_PROFILE_COMMAND && !(plan->deny & AJ_DENY_PTRACE))
+		filter = aj_printf(arena, "%s; its processes may trace one another", filter);
 	const struct aj_enforced rows[] = {
 		{ "namespaces", plan->branching ? "user pid mount ipc uts cgroup; a branch has its own user and mount, and shares the rest"
 		                                : "user pid mount ipc uts cgroup" },

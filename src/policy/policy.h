@@ -40,7 +40,8 @@ enum {
 };
 /* Further groups, which no policy names. LOCKS_INSIDE: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host are in
  * reach, see aj_plan.mediated; CONNECT reports connect to the supervisor, UNIX replaces it where no listener is possible. SYNC_INSIDE:
- * all commands, as TCP_OPTIONS. LOCKS_MEDIATED: locks are reported to the supervisor, and refused where no listener is possible; mediate/locks.h. */
+ * all commands, as TCP_OPTIONS. DENY_PTRACE: all plans, unless process.ptrace. BRANCH_STEPS: reports the step of a branch that a command
+ * may make otherwise. LOCKS_MEDIATED: locks are reported to the supervisor, and refused where no listener is possible; mediate/locks.h. */
 enum {
 	AJ_LOCKS_INSIDE = 256,
 	AJ_DENY_CONNECT = 512,
@@ -48,7 +49,9 @@ enum {
 	AJ_SYNC_INSIDE = 2048,
 	AJ_LOCKS_MEDIATED = 4096,
 	AJ_TCP_OPTIONS = 8192,
-	AJ_FILTER_GROUPS = 14
+	AJ_DENY_PTRACE = 16384,
+	AJ_BRANCH_STEPS = 32768,
+	AJ_FILTER_GROUPS = 16
 };
 enum { AJ_ANSWERED = AJ_LOCKS_INSIDE | AJ_SYNC_INSIDE }; /* calls that are not made, and return 0 */
 enum { AJ_SOCKETS_MAX = 16, AJ_PUBLISHED_MAX = 32 };     /* maximum per policy */
@@ -128,6 +131,7 @@ struct aj_policy {
 	const char *upstream_credentials; /* file:/PATH or command:TEXT, whose first line is USER:PASSWORD; NULL or "": none */
 	bool exec;                        /* the system call list of commands instead of the snippets' */
 	bool fork;
+	bool ptrace; /* a command may trace its own processes */
 	uint64_t deny_syscalls;         /* AJ_DENY_* */
 	uint64_t uid;                   /* inside the jail; the group id too */
 	AJ_LIST(const char *) env;      /* NAME=value */

@@ -143,6 +143,8 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "whether programs may be started: false is the short system call list of snippets, true that of commands" },
 	{ "process.fork", AJ_KEY_BOOL, AT(fork), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SECCOMP,
 	  .help = "whether new processes may be created (threads may be, unless process.deny_syscalls has them); needs process.exec" },
+	{ "process.ptrace", AJ_KEY_BOOL, AT(ptrace), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SECCOMP,
+	  .help = "whether a command's processes may trace one another, for gdb, strace and LeakSanitizer; needs process.exec" },
 	{ "process.deny_syscalls", AJ_KEY_FLAGS, AT(deny_syscalls), .names = deny_names, .looser = AJ_LOOSER_LESS, .by = AJ_BY_SECCOMP,
 	  .help = "groups of system calls that are removed from the list" },
 	{ "process.env", AJ_KEY_LIST, AT(env), .max = 200, .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER, .seen = true, .items = &aj_item_env,

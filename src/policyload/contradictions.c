@@ -110,6 +110,10 @@ static void process(const struct aj_check *c)
 		aj_diag_error(c->diags, aj_at(c, "process.fork"), AJ_E_CONTRADICTION,
 		              "process.fork needs process.exec = true: the system call list of snippets (%s) has neither",
 		              aj_origin_text(aj_at(c, "process.exec"), c->diags->arena));
+	if (c->p->ptrace && !c->p->exec)
+		aj_diag_error(c->diags, aj_at(c, "process.ptrace"), AJ_E_CONTRADICTION,
+		              "process.ptrace needs process.exec = true: a snippet is one process, which nothing traces (%s)",
+		              aj_origin_text(aj_at(c, "process.exec"), c->diags->arena));
 	if (!c->p->exec && strcmp(c->p->rootfs, "host") == 0)
 		aj_diag_error(c->diags, aj_at(c, "filesystem.rootfs"), AJ_E_CONTRADICTION,
 		              "filesystem.rootfs = \"host\" is for commands, but process.exec is false: no program could be started");

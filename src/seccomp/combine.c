@@ -1,30 +1,17 @@
 /* Joins the ready filters of a guest into one.
  * It compiles none and loosens none: the profile's refusals stay, and the groups deny more calls. */
 #include <linux/seccomp.h>
-#include <string.h>
 
 #include "seccomp/compile.h"
-
-/* Append `next` to `out`: every `allow` of `out` becomes a jump to `next`. 0: no room. */
-static unsigned short append_filter(struct sock_filter *out, unsigned short count, const struct aj_filter *next)
-{
-	if (count + next->count > AJ_FILTER_ROOM)
-		return 0;
-	for (unsigned short i = 0; i < count; i++)
-		if (out[i].code == (BPF_RET | BPF_K) && out[i].k == SECCOMP_RET_ALLOW)
-			out[i] = (struct sock_filter){ .code = BPF_JMP | BPF_JA, .k = (uint32_t)(count - i - 1) };
-	memcpy(out + count, next->insns, next->count * sizeof *out);
-	return (unsigned short)(count + next->count);
-}
 
 static struct aj_filter join_filters(const struct aj_filter *first, uint64_t deny, struct sock_filter room[AJ_FILTER_ROOM])
 {
 	if (!deny)
 		return *first;
-	unsigned short count = append_filter(room, 0, first);
+	unsigned short count = aj_filter_append(room, AJ_FILTER_ROOM, 0, first);
 	for (int i = 0; count && i < AJ_FILTER_GROUPS; i++)
 		if (deny & 1ULL << i)
-			count = append_filter(room, count, aj_filter_denied(1ULL << i));
+			count = aj_filter_append(room, AJ_FILTER_ROOM, count, aj_filter_denied(1ULL << i));
 	return (struct aj_filter){ room, count };
 }
 

@@ -104,7 +104,7 @@ static const struct aj_syscall mediated_locks[] = {
 	NOT_HERE(6, "F_SETLK on a file that is not the jail's"), NOT_HERE(7, "F_SETLKW on a file that is not the jail's"),
 	NOT_HERE(37, "F_OFD_SETLK on a file that is not the jail's"), NOT_HERE(38, "F_OFD_SETLKW on a file that is not the jail's"),
 	{ .name = "clone", .errnum = EPERM, .arg = { { .index = 0, .mask = CLONE_FILES_BIT | CLONE_THREAD_BIT, .value = CLONE_FILES_BIT } },
-	  .why = "descriptors shared by two processes", .instead = "Start a thread, or fork without CLONE_FILES." },
+	  .why = "descriptors shared by two processes", .instead = "Start a thread, or fork without CLONE_FILES. For LeakSanitizer: ASAN_OPTIONS=detect_leaks=0." },
 	{ .name = "close_range", .errnum = EPERM, .arg = { { .index = 2, .mask = UNSHARE_BIT, .value = UNSHARE_BIT } },
 	  .why = "descriptors of one thread's own", .instead = "Use close_range without CLOSE_RANGE_UNSHARE." },
 };
@@ -141,6 +141,19 @@ static const struct aj_syscall tcp_options[] = {
 };
 #undef INSTEAD
 
+/* A tracer's requests are rows of the allow-list. */
+#define INSTEAD "Debug with output or logging in the program itself, or have the policy allow process.ptrace."
+static const struct aj_syscall deny_ptrace[] = {
+	REFUSE("ptrace", "other processes' memory"),
+	REFUSE("process_vm_readv", "other processes' memory"), REFUSE("process_vm_writev", "other processes' memory"),
+};
+#undef INSTEAD
+
+/* The supervisor lets it pass when the branch has its descriptors (fork/fork.c). */
+static const struct aj_syscall branch_steps[] = {
+	{ .name = "capset", .errnum = EPERM, .why = "a step of a branch", .instead = "There is no privilege to gain or drop; leave this step out." },
+};
+
 /* In the order of the AJ_DENY_* bits. */
 static const struct {
 	const char *name;
@@ -152,7 +165,8 @@ static const struct {
 	GROUP("inotify", deny_inotify), GROUP("memfd", deny_memfd),     GROUP("shared-memory", deny_shared_memory),
 	GROUP("locks", deny_locks),     GROUP("fork", deny_fork),       GROUP("locks", local_locks),
 	GROUP("connect", mediated_connect), GROUP("unix", deny_unix),    GROUP("sync", no_sync),
-	GROUP("locks", mediated_locks), GROUP("tcp-options", tcp_options),
+	GROUP("locks", mediated_locks), GROUP("tcp-options", tcp_options), GROUP("ptrace", deny_ptrace),
+	GROUP("branch", branch_steps),
 };
 /* clang-format on */
 

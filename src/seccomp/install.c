@@ -32,8 +32,9 @@ int aj_filter_install(const struct aj_filter *filter, struct aj_error *err)
 void aj_filter_report(struct sock_filter *insns, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (insns[i].code == (BPF_RET | BPF_K) && (insns[i].k & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO &&
-		    (insns[i].k & SECCOMP_RET_DATA) != ENOSYS && (insns[i].k & SECCOMP_RET_DATA) != 0)
+		if (insns[i].code == (BPF_RET | BPF_K) && insns[i].jt != AJ_QUIET &&
+		    (insns[i].k & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO && (insns[i].k & SECCOMP_RET_DATA) != ENOSYS &&
+		    (insns[i].k & SECCOMP_RET_DATA) != 0)
 			insns[i].k = SECCOMP_RET_USER_NOTIF;
 }
 

@@ -8,7 +8,9 @@
 struct question {
 	const char *name;
 	const uint64_t *args;
-	const struct aj_syscall *row;
+	bool answered;                      /* by a row that allows the call, or returns 0 */
+	const struct aj_syscall *row;       /* that refuses the call by its arguments */
+	const struct aj_syscall *otherwise; /* that refuses what no other row of the call names */
 };
 
 static bool row_matches(const struct aj_syscall *row, const uint64_t args[6])
@@ -22,21 +24,36 @@ static bool row_matches(const struct aj_syscall *row, const uint64_t args[6])
 static int find_refusal(const struct aj_syscall *row, void *data)
 {
 	struct question *q = data;
-	if (!row->errnum || strcmp(row->name, q->name) != 0 || !row_matches(row, q->args))
+	if (strcmp(row->name, q->name) != 0 || !row_matches(row, q->args))
 		return 0;
-	q->row = row;
-	return 1;
+	if (row->errnum <= 0)
+		q->answered = true;
+	else if (row->arg[0].mask)
+		q->row = row;
+	else
+		q->otherwise = row;
+	return q->row || q->answered;
+}
+
+static const struct aj_syscall *refusal_found(const struct question *q)
+{
+	return q->answered || q->row ? q->row : q->otherwise;
 }
 
 const struct aj_syscall *aj_syscalls_refusal(enum aj_profile profile, enum aj_network network, uint64_t deny, const char *name,
                                              const uint64_t args[6])
 {
 	struct question q = { .name = name, .args = args };
-	if (aj_syscalls_each(profile, network, find_refusal, &q))
-		return q.row;
+	aj_syscalls_each(profile, network, find_refusal, &q);
+	if (refusal_found(&q))
+		return refusal_found(&q);
 	deny &= ~(uint64_t)AJ_ANSWERED; /* those are answered with success, not refused */
-	for (int i = 0; i < AJ_FILTER_GROUPS; i++)
-		if (deny & 1ULL << i && aj_syscalls_denied_each(1ULL << i, find_refusal, &q))
-			return q.row;
+	for (int i = 0; i < AJ_FILTER_GROUPS; i++) {
+		struct question denied = { .name = name, .args = args };
+		if (deny & 1ULL << i)
+			aj_syscalls_denied_each(1ULL << i, find_refusal, &denied);
+		if (refusal_found(&denied))
+			return refusal_found(&denied);
+	}
 	return NULL;
 }

@@ -99,6 +99,16 @@ int aj_notify_pass_lock(int listener_fd, const struct aj_notification *call)
 	return aj_notify_is_lock(call) ? continue_call(listener_fd, call) : -1;
 }
 
+bool aj_notify_is_share(const struct aj_notification *call)
+{
+	return call->nr == SYS_clone && call->args[0] == AJ_TRACER_FLAGS;
+}
+
+int aj_notify_pass_share(int listener_fd, const struct aj_notification *call)
+{
+	return aj_notify_is_share(call) ? continue_call(listener_fd, call) : -1;
+}
+
 int aj_notify_pass(int listener_fd, const struct aj_notification *call, enum aj_pass which)
 {
 	if (!aj_notify_is(call, which)) {

@@ -1,14 +1,10 @@
 /* The allow-lists: `snippet` is the smallest that runs CPython on pure computation, `command` runs ordinary
  * programs. It compiles nothing and grants nothing by default: a call that is not named here gets ENOSYS.
  *
- * Deliberately in neither list, besides the rows under `refused` below:
- *   clone3            its flags are behind a pointer, which a filter cannot read; ENOSYS makes libc use clone
- *   io_uring_*        opens files and sockets past every rule on openat and socket
- *   keyctl & co.      keyrings are not namespaced
- *   userfaultfd, bpf, perf_event_open, nested namespaces   the kernel's most attacked entry points
- *   vmsplice          a pipe holds whole huge pages (2 MiB) by a byte of each, which no limit of a process counts once they are unmapped
- *   openat2           its flags are behind a pointer; callers fall back to openat
- *   x32 and i386      refused by architecture, not by number */
+ * A refused call gets the errno of a kernel that has no such feature, or of one that forbids it to a process without privileges: programs
+ * handle these. Giving up rights is allowed. A probe that a kernel answers is not refused: it is allowed, or returns 0 and is not made.
+ *
+ * x32 and i386 are refused by architecture, not by number. */
 #include "seccomp/syscalls.h"
 
 #include <errno.h>
@@ -26,17 +22,27 @@ enum {
 	THREAD = 0x00010100,         /* CLONE_VM | CLONE_THREAD */
 	CLONE_THREAD_BIT = 0x00010000,
 	PROT_EXEC_BIT = 4,
-	SET_ID_BITS = 06000,
+	SET_UID_BIT = 04000,
+	SET_GID_BIT = 02000,
+	SET_ID_BITS = SET_UID_BIT | SET_GID_BIT,
 	GROWS_DOWN = 0x100,
 	HUGE_MAPPING = 0x40000, /* MAP_HUGETLB */
 	HUGE_MEMFD = 4,         /* MFD_HUGETLB */
+	MEMFD_UNKNOWN = 0x3ffffe0, /* neither a flag nor a size of huge pages */
 	HUGE_SEGMENT = 04000,   /* SHM_HUGETLB */
 	WHITEOUT = 4,           /* RENAME_WHITEOUT */
+	SUSPEND_SECCOMP = 1 << 21, /* PTRACE_O_SUSPEND_SECCOMP */
+	RESET_ON_FORK = 0x40000000, /* SCHED_RESET_ON_FORK */
+	OWN_CWD = 0x40200,      /* CLONE_FS | CLONE_SYSVSEM */
 };
 
-/* Commands of fcntl that are not listed: leases and notifications, which stall or spy on other users of a file; owners and signals,
- * which no program here needs. */
 #define FCNTL(cmd, why_) { "fcntl", .arg = { IS(1, cmd) }, .why = why_ }
+/* The answers of a kernel, or of a file, that knows no such command. */
+#define NO_FCNTL { "fcntl", EINVAL, REASON("others: leases and notifications stall or spy on other users of a file", "Look at the file again from time to time.") }
+#define NO_IOCTL                                                                                                                  \
+	{ "ioctl", EPERM, .arg = { IS(1, 0x540a) }, REASON("TCXONC stops the caller's terminal", "Write, or do not write; leave out tcflow.") }, \
+	{ "ioctl", ENOTTY, REASON("others", "Use the library's portable way.") }
+#define ONLY_UNIX_PAIRS { "socketpair", EAFNOSUPPORT, REASON("other families", "Make a pair of Unix sockets.") }
 
 #define REASON(...) REASON_(__VA_ARGS__)
 #define REASON_(why_, instead_) .why = why_, .instead = instead_
@@ -49,6 +55,10 @@ enum {
 #define ADVICE_(mask, value, why_) { "madvise", .arg = { ARG(2, mask, value) }, .why = why_ }
 #define ADVICE(why_) ADVICE_(1, 1, why_), ADVICE_(2, 2, why_), ADVICE_(4, 0, why_), ADVICE_(8, 0, why_)
 #define NO_MERGING { "madvise", EINVAL, .arg = { IS(2, 12) }, REASON("memory that is merged with that of other programs", "Leave MADV_MERGEABLE out.") }
+
+#define SCHEDULER(policy) ARG(1, LOW32 & ~(unsigned)RESET_ON_FORK, policy)
+#define REAL_TIME_(policy, why_) { "sched_setscheduler", EPERM, .arg = { SCHEDULER(policy) }, REASON(why_ ": real-time scheduling starves the host", "Run with ordinary scheduling; leave this step out.") }
+#define REAL_TIME REAL_TIME_(1, "SCHED_FIFO"), REAL_TIME_(2, "SCHED_RR"), REAL_TIME_(6, "SCHED_DEADLINE")
 
 /* Sufficient for CPython on pure computation, and for numpy once it is loaded. */
 static const struct aj_syscall snippet[] = {
@@ -65,14 +75,14 @@ static const struct aj_syscall snippet[] = {
 	{ "readlink", .why = "path resolution" },
 	{ "getcwd", .why = "relative paths" },
 	FCNTL(0, "F_DUPFD"), FCNTL(1, "F_GETFD"), FCNTL(2, "F_SETFD"), FCNTL(3, "F_GETFL"), FCNTL(4, "F_SETFL"),
-	FCNTL(5, "F_GETLK: sqlite"), FCNTL(6, "F_SETLK: sqlite"), FCNTL(7, "F_SETLKW: sqlite"), FCNTL(1030, "F_DUPFD_CLOEXEC"),
+	FCNTL(5, "F_GETLK: sqlite"), FCNTL(6, "F_SETLK: sqlite"), FCNTL(7, "F_SETLKW: sqlite"), FCNTL(1030, "F_DUPFD_CLOEXEC"), NO_FCNTL,
 	{ "ioctl", .arg = { IS(1, 0x5401) }, .why = "TCGETS: is it a terminal?" },
 	{ "ioctl", .arg = { IS(1, 0x5451) }, .why = "FIOCLEX" },
-	{ "ioctl", .arg = { IS(1, 0x5421) }, .why = "FIONBIO" },
+	{ "ioctl", .arg = { IS(1, 0x5421) }, .why = "FIONBIO" }, NO_IOCTL,
 	{ "ftruncate", .why = "files in /tmp" },
 	{ "fdatasync", .why = "sqlite in /tmp" },
 	{ "unlink", .why = "files in /tmp" },
-	{ "mkdir", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "folders in /tmp" },
+	{ "mkdir", .why = "folders in /tmp" },
 	{ "rmdir", .why = "folders in /tmp" },
 	{ "unlinkat", .why = "tempfile and shutil clean up with it" },
 	{ "rename", .why = "files in /tmp" },
@@ -108,8 +118,9 @@ static const struct aj_syscall snippet[] = {
 	{ "getrusage", .why = "time.process_time" },
 	{ "uname", .why = "platform, and what imports it" },
 	{ "sysinfo", .why = "qsort in libc asks how much memory there is" },
-	{ "socketpair", .arg = { IS(0, 1) }, .why = "asyncio wakes itself through one" },
+	{ "socketpair", .arg = { IS(0, 1) }, .why = "asyncio wakes itself through one" }, ONLY_UNIX_PAIRS,
 	{ "sendto", .arg = { NULL_POINTER(4) }, .why = "the same pair, and no address: a host's socket may lie in a bind" },
+	{ "sendto", EISCONN, REASON("an address for a message", "The sockets of a pair are connected: send without an address.") },
 	{ "recvfrom", .why = "the same pair" },
 	{ "epoll_create1", .why = "asyncio" },
 	{ "epoll_ctl", .why = "asyncio" },
@@ -135,16 +146,24 @@ static const struct aj_syscall command[] = {
 	ALLOW("umask"), ALLOW("utime"), ALLOW("utimes"), ALLOW("utimensat"), ALLOW("futimesat"), ALLOW("getxattr"),
 	ALLOW("lgetxattr"), ALLOW("fgetxattr"), ALLOW("listxattr"), ALLOW("llistxattr"), ALLOW("flistxattr"),
 	ALLOW("inotify_init"), ALLOW("inotify_init1"), ALLOW("inotify_add_watch"), ALLOW("inotify_rm_watch"),
-	{ "open", .arg = { ARG(2, SET_ID_BITS, 0) }, .why = "never a set-id file" },
-	{ "openat", .arg = { ARG(3, SET_ID_BITS, 0) }, .why = "never a set-id file" },
-	{ "creat", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "never a set-id file" },
-	{ "mkdir", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "never a set-id folder" },
-	{ "mkdirat", .arg = { ARG(2, SET_ID_BITS, 0) }, .why = "never a set-id folder" },
-	{ "chmod", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "never a set-id file" },
-	{ "fchmod", .arg = { ARG(1, SET_ID_BITS, 0) }, .why = "never a set-id file" },
-	{ "fchmodat", .arg = { ARG(2, SET_ID_BITS, 0) }, .why = "never a set-id file" },
-	{ "mknod", .arg = { ARG(1, 0177000, 0010000) }, .why = "a FIFO and nothing else" },
-	{ "mknodat", .arg = { ARG(2, 0177000, 0010000) }, .why = "a FIFO and nothing else" },
+	/* The kernel leaves the set-id bits out when it makes a folder. */
+	ALLOW("mkdir"), ALLOW("mkdirat"),
+#define NO_SET_ID(call, index)                                                              \
+	{ call, .arg = { ARG(index, SET_ID_BITS, 0) }, .why = "never a set-id file" },      \
+	{ call, EPERM, .arg = { ARG(index, SET_UID_BIT, SET_UID_BIT) }, REASON(SET_ID) },   \
+	{ call, EPERM, .arg = { ARG(index, SET_ID_BITS, SET_GID_BIT) }, REASON(SET_ID) }
+#define SET_ID "a set-id file", "Leave the set-user-ID and set-group-ID bits out of the mode."
+	NO_SET_ID("open", 2), NO_SET_ID("openat", 3), NO_SET_ID("creat", 1), NO_SET_ID("chmod", 1), NO_SET_ID("fchmod", 1),
+	NO_SET_ID("fchmodat", 2),
+#undef NO_SET_ID
+#define NODE(call, index, type, why_) { call, .arg = { ARG(index, 0176000, type) }, .why = why_ }
+#define NODES(call, index)                                                                                                  \
+	NODE(call, index, 0010000, "a FIFO"), NODE(call, index, 0100000, "an empty file"), NODE(call, index, 0, "an empty file"), \
+	NODE(call, index, 0140000, "a socket file, as bind makes it"),                                                       \
+	{ call, EPERM, REASON("devices, whiteouts, set-id files", "Use FIFOs and ordinary files.") }
+	NODES("mknod", 1), NODES("mknodat", 2),
+#undef NODES
+#undef NODE
 	{ "renameat2", .arg = { ARG(4, WHITEOUT, 0) }, .why = "never RENAME_WHITEOUT, which makes a device node" },
 	{ "renameat2", EINVAL, .arg = { ARG(4, WHITEOUT, WHITEOUT) }, .why = "a device node in place of the old name",
 	  .instead = "Rename without RENAME_WHITEOUT." },
@@ -161,7 +180,8 @@ static const struct aj_syscall command[] = {
 	ALLOW("mq_open"), ALLOW("mq_unlink"), ALLOW("mq_timedsend"), ALLOW("mq_timedreceive"), ALLOW("mq_notify"),
 	ALLOW("mq_getsetattr"),
 	{ "memfd_create", .arg = { ARG(1, HUGE_MEMFD, 0) }, .why = "files in memory, never of huge pages" },
-	{ "memfd_create", ENOMEM, .arg = { ARG(1, HUGE_MEMFD, HUGE_MEMFD) }, REASON(HUGE_PAGES) },
+	{ "memfd_create", ENOMEM, .arg = { ARG(1, HUGE_MEMFD | MEMFD_UNKNOWN, HUGE_MEMFD) }, REASON(HUGE_PAGES) },
+	{ "memfd_create", EINVAL, REASON("flags that no kernel knows: programs ask whether there is the call", "") },
 	{ "shmget", .arg = { ARG(2, HUGE_SEGMENT, 0) }, .why = "System V shared memory, never of huge pages" },
 	{ "shmget", ENOMEM, .arg = { ARG(2, HUGE_SEGMENT, HUGE_SEGMENT) }, REASON(HUGE_PAGES) },
 	/* processes, threads, signals */
@@ -170,7 +190,8 @@ static const struct aj_syscall command[] = {
 	ALLOW("getppid"), ALLOW("gettid"), ALLOW("getpgid"), ALLOW("getpgrp"), ALLOW("setpgid"), ALLOW("getsid"),
 	ALLOW("setsid"), ALLOW("set_tid_address"), ALLOW("set_robust_list"), ALLOW("get_robust_list"), ALLOW("rseq"),
 	ALLOW("futex"), ALLOW("futex_waitv"), ALLOW("sched_yield"), ALLOW("sched_getaffinity"),
-	ALLOW("sched_setaffinity"), ALLOW("sched_getparam"), ALLOW("sched_getscheduler"),
+	ALLOW("sched_setaffinity"), ALLOW("sched_getparam"), ALLOW("sched_setparam"), ALLOW("sched_getscheduler"),
+	ALLOW("sched_getattr"), ALLOW("sched_rr_get_interval"), ALLOW("ioprio_get"),
 	ALLOW("sched_get_priority_max"), ALLOW("sched_get_priority_min"), ALLOW("getpriority"), ALLOW("setpriority"),
 	ALLOW("getcpu"), ALLOW("arch_prctl"), ALLOW("kill"), ALLOW("tkill"), ALLOW("tgkill"),
 	ALLOW("rt_sigaction"), ALLOW("rt_sigprocmask"), ALLOW("rt_sigreturn"), ALLOW("rt_sigpending"),
@@ -178,22 +199,56 @@ static const struct aj_syscall command[] = {
 	ALLOW("sigaltstack"), ALLOW("signalfd"), ALLOW("signalfd4"), ALLOW("pause"), ALLOW("alarm"),
 	ALLOW("restart_syscall"), ALLOW("getrlimit"), ALLOW("getrusage"),
 	ALLOW("times"), ALLOW("sysinfo"), ALLOW("uname"), ALLOW("capget"), ALLOW("landlock_create_ruleset"),
-	ALLOW("landlock_add_rule"), ALLOW("landlock_restrict_self"),
+	ALLOW("landlock_add_rule"), ALLOW("landlock_restrict_self"), ALLOW("capset"), /* there are no capabilities: only giving up succeeds */
 	/* Without a listener (SECCOMP_FILTER_FLAG_NEW_LISTENER, 8): what our filter reports, a newer one would report to the jail. Without
 	 * records (SECCOMP_FILTER_FLAG_LOG, 2): the kernel writes them into the host's audit log. */
 	{ "seccomp", .arg = { ARG(1, 8 | 2, 0) }, .why = "filters of its own, without a listener or records for the host's audit log" },
-	/* Any limit except RLIMIT_CORE (4): at 1 the kernel starts no core handler on the host, at 0 it does. The masks express "not 4"
-	 * bit by bit. */
+	{ "seccomp", EINVAL, REASON("a listener, or records for the host's audit log", "Install the filter without these flags.") },
+	/* Any limit except RLIMIT_CORE (4), which stays 1: at 1 the kernel starts no core handler on the host, at 0 it does. No core is
+	 * written either way, so a program that sets the limit is told that it did. The masks express "not 4" bit by bit. */
 #define NOT_CORE(mask, value) { "prlimit64", .arg = { IS(0, 0), ARG(1, mask, value) }, .why = "its own, not RLIMIT_CORE" }
 	NOT_CORE(1, 1), NOT_CORE(2, 2), NOT_CORE(8, 8), NOT_CORE(LOW32, 0),
 	{ "prlimit64", .arg = { NULL_POINTER(2) }, .why = "reading any limit" },
+	{ "prlimit64", AJ_ERRNO_NONE, .arg = { IS(0, 0), IS(1, 4), NULL_POINTER(3) }, .why = "RLIMIT_CORE: there are no core files" },
+	{ "prlimit64", EPERM, REASON("limits of other processes", "Set limits of the process itself, with pid 0 and without reading the old ones.") },
 #undef NOT_CORE
+#define NOT_CORE(mask, value) { "setrlimit", .arg = { ARG(0, mask, value) }, .why = "its own, not RLIMIT_CORE" }
+	NOT_CORE(1, 1), NOT_CORE(2, 2), NOT_CORE(8, 8), NOT_CORE(LOW32, 0),
+	{ "setrlimit", AJ_ERRNO_NONE, .arg = { IS(0, 4) }, .why = "RLIMIT_CORE: there are no core files" },
+#undef NOT_CORE
+	/* Less of the disk's time than by default, or as much. A class or level above is taken from the host's programs. */
+	{ "ioprio_set", .arg = { IS(2, 0) }, .why = "IOPRIO_CLASS_NONE" },
+	{ "ioprio_set", .arg = { ARG(2, LOW32 & ~3u, 0x4004) }, .why = "IOPRIO_CLASS_BE, levels 4 to 7" },
+	{ "ioprio_set", .arg = { ARG(2, LOW32 & ~7u, 0x6000) }, .why = "IOPRIO_CLASS_IDLE" },
+	{ "ioprio_set", EPERM, REASON("the disk's time before other programs", "Use the class idle, or best-effort with a level of 4 to 7.") },
 	{ "clone", .arg = { ARG(0, NEW_NAMESPACES, 0) }, .why = "processes and threads, no new namespaces" },
-	{ "sched_setscheduler", .arg = { IS(1, 0) }, .why = "SCHED_OTHER, which libzmq sets for each thread" },
-	{ "sched_setscheduler", .arg = { IS(1, 3) }, .why = "SCHED_BATCH" },
-	{ "sched_setscheduler", .arg = { IS(1, 5) }, .why = "SCHED_IDLE" },
-	{ "personality", .arg = { IS(0, 0) }, .why = "plain Linux" },
-	{ "personality", .arg = { IS(0, 0xffffffff) }, .why = "query only; never READ_IMPLIES_EXEC" },
+	{ "sched_setscheduler", .arg = { SCHEDULER(0) }, .why = "SCHED_OTHER, which libzmq sets for each thread" },
+	{ "sched_setscheduler", .arg = { SCHEDULER(3) }, .why = "SCHED_BATCH" },
+	{ "sched_setscheduler", .arg = { SCHEDULER(5) }, .why = "SCHED_IDLE" },
+	REAL_TIME, { "sched_setscheduler", EINVAL, REASON("other schedulers", "Run with ordinary scheduling; leave this step out.") },
+	{ "personality", .arg = { ARG(0, LOW32 & ~0x60008u, 0) }, .why = "PER_LINUX, PER_LINUX32, UNAME26, ADDR_NO_RANDOMIZE" },
+	{ "personality", .arg = { IS(0, 0xffffffff) }, .why = "query only" },
+	{ "personality", EPERM, REASON("READ_IMPLIES_EXEC, MMAP_PAGE_ZERO, other systems", "Run as a plain Linux program; leave this step out.") },
+	{ "unshare", .arg = { ARG(0, LOW32 & ~(unsigned)OWN_CWD, 0) }, .why = "CLONE_FS, CLONE_SYSVSEM: a thread's own working directory" },
+	{ "iopl", AJ_ERRNO_NONE, .arg = { IS(0, 0) }, .why = "level 0, which it has" },
+	{ "ioperm", AJ_ERRNO_NONE, .arg = { IS(2, 0) }, .why = "fewer ports: there are none" },
+	/* Tracing of the jail's own processes: group `ptrace` denies it unless the policy allows it. Requests by number, since a new one may
+	 * do anything. Never PTRACE_O_SUSPEND_SECCOMP, which the kernel gave to everybody by PTRACE_SEIZE before Linux 5.17.2. */
+#define TRACE(request, why_) { "ptrace", .arg = { IS(0, request) }, .why = why_ }
+#define TRACE_OPTIONS(request, why_) { "ptrace", .arg = { IS(0, request), ARG(3, SUSPEND_SECCOMP, 0) }, .why = why_ }
+	TRACE(0, "PTRACE_TRACEME"), TRACE(1, "PTRACE_PEEKTEXT"), TRACE(2, "PTRACE_PEEKDATA"), TRACE(3, "PTRACE_PEEKUSER"),
+	TRACE(4, "PTRACE_POKETEXT"), TRACE(5, "PTRACE_POKEDATA"), TRACE(6, "PTRACE_POKEUSER"), TRACE(7, "PTRACE_CONT"),
+	TRACE(8, "PTRACE_KILL"), TRACE(9, "PTRACE_SINGLESTEP"), TRACE(12, "PTRACE_GETREGS"), TRACE(13, "PTRACE_SETREGS"),
+	TRACE(14, "PTRACE_GETFPREGS"), TRACE(15, "PTRACE_SETFPREGS"), TRACE(16, "PTRACE_ATTACH"), TRACE(17, "PTRACE_DETACH"),
+	TRACE(24, "PTRACE_SYSCALL"), TRACE(0x4201, "PTRACE_GETEVENTMSG"), TRACE(0x4202, "PTRACE_GETSIGINFO"),
+	TRACE(0x4203, "PTRACE_SETSIGINFO"), TRACE(0x4204, "PTRACE_GETREGSET"), TRACE(0x4205, "PTRACE_SETREGSET"),
+	TRACE(0x4207, "PTRACE_INTERRUPT"), TRACE(0x4208, "PTRACE_LISTEN"), TRACE(0x4209, "PTRACE_PEEKSIGINFO"),
+	TRACE(0x420a, "PTRACE_GETSIGMASK"), TRACE(0x420b, "PTRACE_SETSIGMASK"), TRACE(0x420e, "PTRACE_GET_SYSCALL_INFO"),
+	TRACE_OPTIONS(0x4200, "PTRACE_SETOPTIONS"), TRACE_OPTIONS(0x4206, "PTRACE_SEIZE"),
+	{ "ptrace", EPERM, REASON("tracing by a request that gdb and strace do not make", "Debug with output or logging in the program itself.") },
+#undef TRACE
+#undef TRACE_OPTIONS
+	ALLOW("process_vm_readv"), ALLOW("process_vm_writev"),
 	/* identity: there is one id, so these change nothing */
 	ALLOW("getuid"), ALLOW("geteuid"), ALLOW("getgid"), ALLOW("getegid"), ALLOW("getresuid"), ALLOW("getresgid"),
 	ALLOW("getgroups"), ALLOW("setuid"), ALLOW("setgid"), ALLOW("setreuid"), ALLOW("setregid"), ALLOW("setresuid"),
@@ -209,23 +264,33 @@ static const struct aj_syscall command[] = {
 	ALLOW("bind"), ALLOW("listen"), ALLOW("accept"), ALLOW("accept4"), ALLOW("connect"), ALLOW("shutdown"),
 	ALLOW("getsockname"), ALLOW("getpeername"), ALLOW("getsockopt"), ALLOW("setsockopt"), ALLOW("sendto"),
 	ALLOW("recvfrom"), ALLOW("sendmsg"), ALLOW("recvmsg"), ALLOW("sendmmsg"), ALLOW("recvmmsg"),
-	{ "socketpair", .arg = { IS(0, 1) }, .why = "AF_UNIX" },
+	{ "socketpair", .arg = { IS(0, 1) }, .why = "AF_UNIX" }, ONLY_UNIX_PAIRS,
 #undef ALLOW
-	/* prctl: the harmless options only */
+	/* prctl: what a process may ask, and what it may give up. The kernel itself refuses what needs a capability. */
 #define PRCTL(option, why_) { "prctl", .arg = { IS(0, option) }, .why = why_ }
 	PRCTL(1, "PR_SET_PDEATHSIG"), PRCTL(2, "PR_GET_PDEATHSIG"), PRCTL(3, "PR_GET_DUMPABLE"),
 	PRCTL(15, "PR_SET_NAME"), PRCTL(16, "PR_GET_NAME"), PRCTL(21, "PR_GET_SECCOMP"), PRCTL(23, "PR_CAPBSET_READ"),
 	PRCTL(29, "PR_SET_TIMERSLACK"), PRCTL(30, "PR_GET_TIMERSLACK"), PRCTL(36, "PR_SET_CHILD_SUBREAPER"),
 	PRCTL(37, "PR_GET_CHILD_SUBREAPER"), PRCTL(38, "PR_SET_NO_NEW_PRIVS"), PRCTL(39, "PR_GET_NO_NEW_PRIVS"),
 	PRCTL(0x53564d41, "PR_SET_VMA: names for memory"), PRCTL(52, "PR_GET_SPECULATION_CTRL"), PRCTL(22, "PR_SET_SECCOMP: tighten"),
-	{ "prctl", .arg = { IS(0, 4), IS(1, 0) }, .why = "PR_SET_DUMPABLE off" },
+	PRCTL(7, "PR_GET_KEEPCAPS"), PRCTL(8, "PR_SET_KEEPCAPS: there are none to keep"), PRCTL(24, "PR_CAPBSET_DROP"),
+	PRCTL(0x59616d61, "PR_SET_PTRACER: whom Yama would let trace it"), PRCTL(25, "PR_GET_TSC"), PRCTL(26, "PR_SET_TSC: its own use of rdtsc"), PRCTL(27, "PR_GET_SECUREBITS"),
+	PRCTL(28, "PR_SET_SECUREBITS"), PRCTL(41, "PR_SET_THP_DISABLE"), PRCTL(42, "PR_GET_THP_DISABLE"), PRCTL(47, "PR_CAP_AMBIENT"),
+	PRCTL(65, "PR_SET_MDWE: no new executable memory"), PRCTL(66, "PR_GET_MDWE"),
+	{ "prctl", .arg = { IS(0, 4), ARG(1, LOW32 & ~1u, 0) }, .why = "PR_SET_DUMPABLE: off, and on, which opens it to the jail's own processes" },
+#define SPECULATION(value, why_) { "prctl", .arg = { IS(0, 53), IS(2, value) }, .why = why_ }
+	SPECULATION(4, "PR_SET_SPECULATION_CTRL: PR_SPEC_DISABLE"), SPECULATION(8, "PR_SPEC_FORCE_DISABLE"), SPECULATION(16, "PR_SPEC_DISABLE_NOEXEC"),
+#undef SPECULATION
+	{ "prctl", EPERM, .arg = { IS(0, 53), IS(2, 2) }, REASON("PR_SPEC_ENABLE: protection of the processor switched off", "Leave the option out; the protection stays.") },
+	{ "prctl", EINVAL, REASON("other options", "Leave the option out.") },
 #undef PRCTL
 	FCNTL(0, "F_DUPFD"), FCNTL(1, "F_GETFD"), FCNTL(2, "F_SETFD"), FCNTL(3, "F_GETFL"), FCNTL(4, "F_SETFL"),
 	FCNTL(5, "F_GETLK"), FCNTL(6, "F_SETLK"), FCNTL(7, "F_SETLKW"), FCNTL(36, "F_OFD_GETLK"), FCNTL(37, "F_OFD_SETLK"),
 	FCNTL(38, "F_OFD_SETLKW"), FCNTL(1030, "F_DUPFD_CLOEXEC"), FCNTL(1032, "F_GETPIPE_SZ"),
+	FCNTL(8, "F_SETOWN: nginx; a process of the jail"), FCNTL(9, "F_GETOWN"), FCNTL(15, "F_SETOWN_EX"), FCNTL(16, "F_GETOWN_EX"),
 	{ "fcntl", .arg = { IS(1, 1031), ARG(2, LOW32 & ~0xffffu, 0) }, .why = "F_SETPIPE_SZ: smaller" },
 	{ "fcntl", .arg = { IS(1, 1031), IS(2, 0x10000) }, .why = "F_SETPIPE_SZ: what a pipe has; more is taken from all of the user's" },
-	FCNTL(1033, "F_ADD_SEALS"), FCNTL(1034, "F_GET_SEALS"),
+	FCNTL(1033, "F_ADD_SEALS"), FCNTL(1034, "F_GET_SEALS"), NO_FCNTL,
 	/* ioctl: terminals and files. Not TIOCSTI (0x5412) and TIOCLINUX (0x541c), which type into the caller's terminal; not TIOCSETD
 	 * and TIOCCONS, which change the terminal for all its users */
 #define IOCTL(cmd, why_) { "ioctl", .arg = { IS(1, cmd) }, .why = why_ }
@@ -239,13 +304,14 @@ static const struct aj_syscall command[] = {
 	IOCTL(0x402c542c, "TCSETSW2"), IOCTL(0x402c542d, "TCSETSF2"), IOCTL(0x80045430, "TIOCGPTN"),
 	IOCTL(0x40045431, "TIOCSPTLCK"), IOCTL(0x5441, "TIOCGPTPEER"), IOCTL(0x40049409, "FICLONE"),
 	IOCTL(0x4020940d, "FICLONERANGE"), IOCTL(0xc020660b, "FS_IOC_FIEMAP"), IOCTL(0x80086601, "FS_IOC_GETFLAGS"),
+	{ "ioctl", EIO, .arg = { IS(1, 0x5412) }, REASON("TIOCSTI types into the caller's terminal", "Leave it out: a terminal is not written to by its programs.") },
+	NO_IOCTL,
 };
 
-/* Refused with EPERM: the caller made the call on purpose and should learn of the refusal. Unlisted calls get ENOSYS, which libraries
- * read as "an older kernel" and work around. The reason, and the advice for a model: */
+/* EPERM: the caller made the call on purpose, and the kernel would forbid it to a process without privileges. The reason, and the advice
+ * for a model: */
 #define NAMESPACES "other namespaces", "This jail is the isolation; run the program without a container or sandbox of its own."
 #define MOUNTS "mounts", "The folders are given by the policy; use those that are there, and write in /tmp."
-#define MEMORY "other processes' memory", "Debug with output or logging in the program itself; no debugger or tracer can attach here."
 #define PROCESSES "other processes", "Act on your own process only; talk to others through pipes and files."
 #define TRACING "kernel programs and tracing", "Measure inside the program, with timers and counters of its own."
 #define URING "files and sockets past the filter", "Use ordinary read, write and poll; switch io_uring off in the library."
@@ -256,7 +322,6 @@ static const struct aj_syscall command[] = {
 #define FIXED "set by the policy", "It cannot be changed from inside; leave this step out."
 #define HANDLES "files by number, past every mount", "Open files by their path."
 #define XATTR "extended attributes and ACLs leave the jail with the file", "Files are copied without them, with their modes; nothing is to be done where the program goes on."
-#define REAL_TIME "real-time scheduling starves the host", "Run with ordinary scheduling; leave this step out."
 #define IDS "there is one id", "Everything runs as one user without privileges; leave this step out."
 #define REFUSE(name_, ...) { name_, .errnum = EPERM, REASON(__VA_ARGS__) }
 /* As of a file system that has none: for cp -p, mv and install a mode is an ACL, and with this errno they set it by chmod(2). */
@@ -264,20 +329,15 @@ static const struct aj_syscall command[] = {
 /* A filter can only compare for equality: a row for each flag. */
 #define NAMESPACE_FLAG(flag) { "clone", EPERM, .arg = { ARG(0, flag, flag) }, REASON(NAMESPACES) }
 static const struct aj_syscall refused[] = {
-	{ "ioctl", EPERM, .arg = { IS(1, 0x540a) }, REASON("TCXONC stops the caller's terminal", "Write, or do not write; leave out tcflow.") },
-	{ "sched_setscheduler", EPERM, .arg = { IS(1, 1) }, REASON(REAL_TIME) }, /* SCHED_FIFO */
-	{ "sched_setscheduler", EPERM, .arg = { IS(1, 2) }, REASON(REAL_TIME) }, /* SCHED_RR */
 	REFUSE("unshare", NAMESPACES), REFUSE("setns", NAMESPACES),
 	REFUSE("mount", MOUNTS), REFUSE("umount2", MOUNTS), REFUSE("pivot_root", MOUNTS), REFUSE("chroot", MOUNTS),
 	REFUSE("open_tree", MOUNTS), REFUSE("move_mount", MOUNTS), REFUSE("fsopen", MOUNTS), REFUSE("fsconfig", MOUNTS),
 	REFUSE("fsmount", MOUNTS), REFUSE("fspick", MOUNTS), REFUSE("mount_setattr", MOUNTS),
-	REFUSE("ptrace", MEMORY), REFUSE("process_vm_readv", MEMORY), REFUSE("process_vm_writev", MEMORY),
-	REFUSE("kcmp", PROCESSES), REFUSE("pidfd_getfd", PROCESSES), REFUSE("move_pages", PROCESSES),
-	REFUSE("migrate_pages", PROCESSES), REFUSE("process_madvise", PROCESSES),
+	REFUSE("kcmp", PROCESSES), REFUSE("pidfd_getfd", PROCESSES),
 	REFUSE("bpf", TRACING), REFUSE("perf_event_open", TRACING), REFUSE("lookup_dcookie", TRACING),
 	REFUSE("io_uring_setup", URING), REFUSE("io_uring_enter", URING), REFUSE("io_uring_register", URING),
 	REFUSE("keyctl", KEYRINGS), REFUSE("add_key", KEYRINGS), REFUSE("request_key", KEYRINGS),
-	REFUSE("userfaultfd", EXPLOITS), REFUSE("modify_ldt", EXPLOITS),
+	REFUSE("userfaultfd", EXPLOITS),
 	REFUSE("kexec_load", CONTROL), REFUSE("kexec_file_load", CONTROL), REFUSE("init_module", CONTROL),
 	REFUSE("finit_module", CONTROL), REFUSE("delete_module", CONTROL), REFUSE("reboot", CONTROL),
 	REFUSE("swapon", CONTROL), REFUSE("swapoff", CONTROL), REFUSE("iopl", CONTROL), REFUSE("ioperm", CONTROL),
@@ -286,14 +346,16 @@ static const struct aj_syscall refused[] = {
 	REFUSE("fanotify_init", "watches the host's files", "Look at the files again from time to time, or use inotify."),
 	REFUSE("settimeofday", CLOCK), REFUSE("clock_settime", CLOCK), REFUSE("adjtimex", CLOCK), REFUSE("clock_adjtime", CLOCK),
 	REFUSE("sethostname", FIXED), REFUSE("setdomainname", FIXED),
-	REFUSE("open_by_handle_at", HANDLES), REFUSE("name_to_handle_at", HANDLES),
+	REFUSE("open_by_handle_at", HANDLES), { "name_to_handle_at", EOPNOTSUPP, REASON(HANDLES) }, /* as of a file system without handles */
 	NO_XATTR("setxattr"), NO_XATTR("lsetxattr"), NO_XATTR("fsetxattr"),
-	REFUSE("setgroups", IDS), REFUSE("capset", "there are no capabilities", "There is no privilege to gain or drop; leave this step out."),
+	NO_XATTR("removexattr"), NO_XATTR("lremovexattr"), NO_XATTR("fremovexattr"),
+	REFUSE("setgroups", IDS),
 	NAMESPACE_FLAG(0x00020000), NAMESPACE_FLAG(0x02000000), NAMESPACE_FLAG(0x04000000), NAMESPACE_FLAG(0x08000000),
 	NAMESPACE_FLAG(0x10000000), NAMESPACE_FLAG(0x20000000), NAMESPACE_FLAG(0x40000000),
 };
 
 /* Calls that a command may make and a snippet may not. */
+#define MEMORY "other processes' memory", "Debug with output or logging in the program itself; no debugger or tracer can attach here."
 #define ONE "one snippet, one process", "Compute in this process; threads work, processes do not."
 #define NO_EXEC "nothing to execute", "There are no programs in this jail; do it in Python."
 #define STAYS "limits and filters stay", "It cannot be changed from inside; leave this step out."
@@ -301,6 +363,8 @@ static const struct aj_syscall refused[] = {
 #define NO_CODE "no new machine code", "Import extension modules by name in the code, or have the policy allow them: what is allowed is loaded before."
 static const struct aj_syscall snippet_refused[] = {
 	{ "clone", EPERM, .arg = { ARG(0, CLONE_THREAD_BIT, 0) }, REASON(ONE) },
+	REAL_TIME,
+	REFUSE("ptrace", MEMORY), REFUSE("process_vm_readv", MEMORY), REFUSE("process_vm_writev", MEMORY),
 	{ "mmap", EPERM, .arg = { ARG(2, PROT_EXEC_BIT, PROT_EXEC_BIT), ARG(3, HUGE_MAPPING, 0) }, REASON(NO_CODE) },
 	{ "mmap", ENOMEM, .arg = { ARG(3, HUGE_MAPPING, HUGE_MAPPING) }, REASON(HUGE_PAGES) },
 	{ "mprotect", EPERM, .arg = { ARG(2, PROT_EXEC_BIT, PROT_EXEC_BIT) }, REASON(NO_CODE) },
@@ -308,12 +372,44 @@ static const struct aj_syscall snippet_refused[] = {
 	REFUSE("execve", NO_EXEC), REFUSE("execveat", NO_EXEC),
 	REFUSE("socket", AJ_NO_NETWORK), REFUSE("connect", AJ_NO_NETWORK), REFUSE("bind", AJ_NO_NETWORK),
 	REFUSE("prlimit64", STAYS), REFUSE("setrlimit", STAYS), REFUSE("prctl", STAYS), REFUSE("seccomp", STAYS),
-	REFUSE("personality", STAYS), REFUSE("memfd_create", "memory outside the limits", "Use a file in /tmp, or io.BytesIO."),
+	REFUSE("personality", STAYS), REFUSE("capset", "there are no capabilities", "There is no privilege to gain or drop; leave this step out."),
+	REFUSE("memfd_create", "memory outside the limits", "Use a file in /tmp, or io.BytesIO."),
 	REFUSE("setuid", IDS), REFUSE("setgid", IDS), REFUSE("chown", IDS),
 	REFUSE("chmod", SHARING), REFUSE("symlink", "nothing to link to", "Copy the file, or use its own path."),
 	REFUSE("mknod", "no devices", "Use ordinary files in /tmp."),
 	/* By number only: the call is reported, and a branch may enter its own folder, which has the same path. */
 	REFUSE("fchdir", "the folder stays", "Use absolute paths; the working directory is given."),
+};
+
+/* Left out of both lists: ENOSYS, as of a kernel that was built without the call, or is older. Libraries work around that. */
+#define ABSENT(name_, why_) { name_, ENOSYS, .why = why_ }
+#define NUMA "where memory lies: as of a kernel without NUMA"
+#define AIO "counts against a limit of the whole host; as of a kernel without AIO"
+#define FUTEX2 "Linux 6.7: libraries use futex"
+#define GONE "no kernel has it any more"
+static const struct aj_syscall absent[] = {
+	ABSENT("clone3", "its flags are behind a pointer, which a filter cannot read; libc uses clone"),
+	ABSENT("openat2", "its flags are behind a pointer; callers use openat"),
+	ABSENT("sched_setattr", "its scheduler is behind a pointer; callers use sched_setscheduler"),
+	ABSENT("vmsplice", "a pipe would hold whole huge pages by a byte of each, which no limit counts"),
+	ABSENT("memfd_secret", "memory that the host cannot swap; off in most kernels"),
+	ABSENT("fanotify_mark", "there is no descriptor of fanotify_init"), ABSENT("quotactl_fd", "quotas of the host"),
+	ABSENT("fchmodat2", "Linux 6.6: libc uses fchmodat"), ABSENT("cachestat", "Linux 6.5: tells what other programs of the host read"),
+	ABSENT("map_shadow_stack", "Linux 6.6: a kernel without shadow stacks"),
+	ABSENT("futex_wake", FUTEX2), ABSENT("futex_wait", FUTEX2), ABSENT("futex_requeue", FUTEX2),
+	ABSENT("process_madvise", "memory of other processes; allocators use madvise"),
+	ABSENT("process_mrelease", "memory of other processes"),
+	ABSENT("modify_ldt", "helps kernel exploits; as of a kernel without it"),
+	ABSENT("remap_file_pages", "mmap does the same"),
+	ABSENT("mbind", NUMA), ABSENT("set_mempolicy", NUMA), ABSENT("get_mempolicy", NUMA), ABSENT("set_mempolicy_home_node", NUMA),
+	ABSENT("migrate_pages", NUMA), ABSENT("move_pages", NUMA),
+	ABSENT("io_setup", AIO), ABSENT("io_destroy", AIO), ABSENT("io_getevents", AIO), ABSENT("io_submit", AIO),
+	ABSENT("io_cancel", AIO), ABSENT("io_pgetevents", AIO),
+	ABSENT("ustat", "deprecated: statfs"), ABSENT("sysfs", "deprecated: /proc/filesystems"), ABSENT("uselib", GONE), ABSENT("_sysctl", GONE),
+	ABSENT("create_module", GONE), ABSENT("get_kernel_syms", GONE), ABSENT("query_module", GONE), ABSENT("nfsservctl", GONE),
+	ABSENT("getpmsg", GONE), ABSENT("putpmsg", GONE), ABSENT("afs_syscall", GONE), ABSENT("tuxcall", GONE), ABSENT("security", GONE),
+	ABSENT("vserver", GONE), ABSENT("epoll_ctl_old", GONE), ABSENT("epoll_wait_old", GONE),
+	ABSENT("set_thread_area", "of 32-bit programs"), ABSENT("get_thread_area", "of 32-bit programs"),
 };
 
 /* clang-format on */
@@ -338,6 +434,11 @@ int aj_syscalls_each(enum aj_profile profile, enum aj_network network, aj_syscal
 	for (size_t t = 0; t < count && !r; t++)
 		r = aj_syscall_rows_each(tables[t].rows, tables[t].count, each, data);
 	return r || is_snippet ? r : aj_syscalls_sockets_each(network, each, data);
+}
+
+int aj_syscalls_absent_each(aj_syscall_fn *each, void *data)
+{
+	return aj_syscall_rows_each(absent, sizeof absent / sizeof *absent, each, data);
 }
 
 struct counter {

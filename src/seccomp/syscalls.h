@@ -19,10 +19,12 @@ enum { AJ_ERRNO_NONE = -1 };
 
 enum { AJ_SYSCALL_ARGS = 3 }; /* conditions per row */
 
-/* The texts are in the row itself: pointers to them would be relocated at each start of the program, in 15 pages that no run reads. */
+/* A row without a condition that refuses a call of which other rows have conditions: the answer to what no other row names.
+ *
+ * The texts are in the row itself: pointers to them would be relocated at each start of the program, in 15 pages that no run reads. */
 struct aj_syscall {
 	char name[24];
-	int errnum; /* 0: allowed; else the call's errno. Unlisted calls get ENOSYS. */
+	int errnum; /* 0: allowed; else the call's errno, or AJ_ERRNO_NONE. Unlisted calls get ENOSYS. */
 	struct aj_arg arg[AJ_SYSCALL_ARGS];
 	char why[96];
 	char instead[120]; /* of a refused row: advice for the model; "": none */
@@ -41,6 +43,9 @@ static inline int aj_syscall_rows_each(const struct aj_syscall *rows, size_t cou
 
 /* The same for every row of the profile under that network. */
 int aj_syscalls_each(enum aj_profile profile, enum aj_network network, aj_syscall_fn *each, void *data);
+
+/* The calls that are in neither list, with the reason why they get ENOSYS: for the pages. */
+int aj_syscalls_absent_each(aj_syscall_fn *each, void *data);
 
 /* The part of that which says what sockets a command may make; and the reason and advice where there is no network. */
 int aj_syscalls_sockets_each(enum aj_network network, aj_syscall_fn *each, void *data);

@@ -4,6 +4,7 @@
 #include "seccomp/syscalls.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* clang-format off */
 #define ARG(i, m, v) { .index = (i), .mask = (m), .value = (v) }
@@ -59,10 +60,18 @@ struct visit {
 	void *data;
 };
 
+static int has_name(const struct aj_syscall *row, void *name)
+{
+	return !row->arg[0].mask && strcmp(row->name, name) == 0;
+}
+
+/* Never a tracer's calls: with a tracer the kernel makes a call for which this filter says SECCOMP_RET_TRACE. */
 static int each_allowed(const struct aj_syscall *row, void *data)
 {
 	const struct visit *v = data;
-	return row->errnum ? 0 : v->each(row, v->data);
+	char name[sizeof row->name];
+	memcpy(name, row->name, sizeof name);
+	return row->errnum || aj_syscalls_denied_each(AJ_DENY_PTRACE, has_name, name) ? 0 : v->each(row, v->data);
 }
 
 int aj_syscalls_births_each(aj_syscall_fn *each, void *data)

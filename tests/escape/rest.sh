@@ -22,14 +22,17 @@ says "K07 chroot is refused" '^refused 1$'
 attack <<'X'
 import fcntl, os
 r, w = os.pipe()
-for name, number in (("F_SETOWN", 8), ("F_SETSIG", 10), ("F_NOTIFY", 1026), ("F_SETLEASE", 1024)):
+fcntl.fcntl(r, 8, os.getpid())
+print("own process: owner is", fcntl.fcntl(r, 9) == os.getpid())
+for name, number, argument in (("F_SETOWN", 8, 60000), ("F_SETSIG", 10, 1), ("F_NOTIFY", 1026, 1), ("F_SETLEASE", 1024, 1)):
     try:
-        fcntl.fcntl(r, number, 1)
+        fcntl.fcntl(r, number, argument)
         print("OUT", name)
     except OSError as e:
         print("refused", name, e.errno)
 X
-says "K55 nobody is signalled through a descriptor" 'refused F_SETOWN'
+says "K55 no process outside is signalled through a descriptor" 'refused F_SETOWN 3'
+says "control: one of the jail's own is" 'owner is True'
 silent "K55 nor watched" '^OUT'
 
 attack <<'X'

@@ -102,9 +102,9 @@ X
 attack <"$T/counts.py"
 says "counters-pipes: a pipe keeps its size" '^pipe-64K 10 OK$'
 says "counters-pipes: or gets a smaller one" '^pipe-4K 10 OK$'
-says "counters-pipes: and no larger one" '^pipe-128K 0 E(PERM|NOSYS)$'
-says "counters-pipes: nor one of 1 MiB" '^pipe-1M 0 E(PERM|NOSYS)$'
-says "counters-pipes: whatever the high bits say" '^pipe-1M-high-bits [01] E(PERM|NOSYS)$'
+says "counters-pipes: and no larger one" '^pipe-128K 0 E(PERM|INVAL)$'
+says "counters-pipes: nor one of 1 MiB" '^pipe-1M 0 E(PERM|INVAL)$'
+says "counters-pipes: whatever the high bits say" '^pipe-1M-high-bits [01] E(PERM|INVAL)$'
 if grep -qE '^inotify [0-9]{1,3} EMFILE' "$T/out"; then ok "counters-inotify: instances are bounded"; else skip "counters-inotify: instances are bounded" "this host does not let them be lowered: $(grep inotify "$T/out")"; fi
 says "counters-pty: pseudoterminals are bounded" '^pty (6[0-4]|[1-5]?[0-9]) ENOSPC$'
 says "counters-timers: POSIX timers and queued signals are bounded" '^timer (10[0-2][0-9]|[0-9]{1,3}) EAGAIN$'

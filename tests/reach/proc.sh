@@ -27,6 +27,20 @@ text "proc-read: nothing is written there" 1 '' run -- sh -c 'echo 1 >/proc/sys/
 printf 'extends = "command"\n[filesystem]\nproc = false\n' >"$T/none.toml"
 text "proc-read: without proc there is none" 0 '^none$' run --policy-file "$T/none.toml" -- sh -c '[ -e /proc/stat ] || echo none'
 
+# --- tracing ---
+printf 'extends = "command"\n[process]\nptrace = true\n' >"$T/traced.toml"
+chmod 644 "$T/traced.toml"
+sleep 60 &
+HOLDER=$!
+aj run --json --policy-file "$T/traced.toml" --bind "$PROBE:/opt/probe" -- /opt/probe trace $HOLDER
+says "trace-processes: a process may be traced" 'traceme OK'
+says "trace-processes: what the table says is in the result" 'its processes may trace one another'
+says "trace-processes: a process of the host has no number" 'attach ESRCH.*seize ESRCH.*readv ESRCH.*writev ESRCH'
+aj run --policy-file "$T/traced.toml" --bind "$PROBE:/opt/probe" -- /opt/probe trace 1
+silent "trace-processes: init is closed" '^(attach|seize|readv|writev) OK'
+kill $HOLDER
+wait $HOLDER 2>/dev/null
+
 # --- paths ---
 mkdir "$T/folder"
 aj run --bind "$T/folder:/mnt/ro" -- cat /proc/self/mountinfo
