@@ -111,10 +111,11 @@ soak: all $(PROGRAMS)
 check-projects: all
 	$Q PACKAGES=1 $(JAILS) sh tests/apart.sh sh tests/e2e/projects.sh
 
-# make check-agents Claude Code, codex, opencode, Gemini CLI and aider, from npm and PyPI, under an allow-list and on a screen, with a stand-in for their models (downloads 500 MB)
+# make check-agents Claude Code, codex, opencode, Gemini CLI and aider, from npm and PyPI, under an allow-list and on a screen, with a stand-in for their models; Chromium, by Puppeteer and Playwright (downloads 500 MB)
 CODING_AGENTS := build/agents
 check-agents: all $(CODING_AGENTS)/made
 	$Q $(JAILS) AGENTS=$(abspath $(CODING_AGENTS)) sh tests/agents/run.sh
+	$Q $(JAILS) AGENTS=$(abspath $(CODING_AGENTS)) sh tests/agents/browser.sh
 
 # Scripts of npm's packages are not run: the links are those that Claude Code's and opencode's make.
 CLAUDE   := $(CODING_AGENTS)/node_modules/@anthropic-ai/claude-code

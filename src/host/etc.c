@@ -56,6 +56,7 @@ const struct aj_etc_row aj_etc_rows[] = {
 	{ "ImageMagick-7", "limits of ImageMagick" },
 	{ "groff", "macros of manual pages" },
 	{ "dictionaries-common", "lists of words" },
+	{ "chromium.d", "options with which Debian starts its chromium" },
 	{ "vim", "configuration of editors" },
 	{ "default/locale", LANGUAGE },
 	{ "X11/rgb.txt", "names of colours" },

@@ -95,6 +95,7 @@ ln -s rootfs "$scratch/default"
 printf 'rootfs.path = "%s"\n' "$scratch" > "$scratch/site.toml"
 plan policy-locked exec --dry-run --config "$scratch/site.toml" --policy locked -c 'print(2 + 2)'
 plan policy-command run --dry-run --policy command -- true
+plan policy-browser run --dry-run --policy browser -- chromium
 plan policy-offline-build run --dry-run --policy offline-build --workspace "$scratch/ws" -- make
 plan policy-mcp-server run --dry-run --mcp -- mcp-server
 # The policies for one agent or language change its network and variables alone, as tests/e2e/policy_cmd.sh checks.
