@@ -163,7 +163,7 @@ owner grp.h             sandbox/launch.c
 owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c host/host.c guest/huge.c toml/source.c base/syscall.h guest/branch.c fork/copier.c fork/copy_tree.c seccomp/notify.c base/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c base/pidfd.c
 owner sys/personality.h sandbox/attributes.c
 owner linux/keyctl.h    sandbox/attributes.c
-owner sched.h           sandbox/attributes.c sandbox/network.c plan/build.c plan/enforced.c plan/dump.c guest/birth.c guest/zygote.c fork/copier.c mediate/connector_process.c mounts/idmap.c
+owner sched.h           host/host.c sandbox/attributes.c sandbox/network.c plan/build.c plan/enforced.c plan/dump.c guest/birth.c guest/zygote.c fork/copier.c mediate/connector_process.c mounts/idmap.c
 owner sys/uio.h         mediate/endpoint.c mediate/lockable.c
 owner sys/time.h        mediate/connector_process.c
 owner linux/sockios.h   mediate/socket_holders.c

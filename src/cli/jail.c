@@ -80,6 +80,26 @@ static void warn_unprotected(const struct aj_plan *plan, const struct aj_policy 
 	}
 }
 
+/* A limit that an option asked for, and that this host does not enforce, or not exactly. */
+static void warn_unenforced(const struct aj_plan *plan, const struct aj_options *o)
+{
+	static const struct {
+		const char *key, *wall;
+	} rows[] = { { "limits.memory", "memory" }, { "limits.pids", "pids" }, { "limits.cpu_percent", "cpu" } };
+	static const char nobody[] = "none: ";
+	for (size_t i = 0; i < o->ask.settings.count; i++)
+		for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+			const struct aj_setting *set = &o->ask.settings.items[i];
+			const char *by = strcmp(set->key, rows[r].key) == 0 && strcmp(set->value, "none") != 0
+			                   ? aj_plan_enforcer(plan, rows[r].wall)
+			                   : NULL;
+			if (by && strncmp(by, nobody, strlen(nobody)) == 0)
+				fprintf(stderr, "agentjail: %s %s is not enforced: %s\n", set->option, set->value, by + strlen(nobody));
+			else if (by && strstr(by, AJ_MORE_THAN_ASKED))
+				fprintf(stderr, "agentjail: %s %s is enforced by %s\n", set->option, set->value, by);
+		}
+}
+
 /* Git works in a linked worktree by its main repository. Without it git finds no repository; and where one of the two lies in the other, no
  * layer covers it, so that what reads works, and a commit fails in the middle of a run. */
 static void warn_main_repository(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
@@ -210,6 +230,7 @@ int aj_jail_and_report(struct aj_options *o)
 	if (offline)
 		fprintf(stderr, "agentjail: %s\n", aj_line(o->arena, offline));
 	if (!o->json) {
+		warn_unenforced(&plan, o);
 		warn_unprotected(&plan, &o->loaded.policy, o->arena);
 		warn_main_repository(&plan, &o->loaded.policy, &o->request, o->arena);
 		warn_repository(o, &plan);
@@ -226,6 +247,8 @@ int aj_jail_and_report(struct aj_options *o)
 	aj_run_once(&plan, &o->loaded.policy, &o->request, &events, &result);
 	if (result.setup.exit_code && do_without_cgroup(&result, &host, &plan, o)) {
 		aj_result_free(&result);
+		if (!o->json)
+			warn_unenforced(&plan, o);
 		aj_run_once(&plan, &o->loaded.policy, &o->request, &events, &result);
 	}
 	if (result.setup.exit_code && do_without_overlay(&result, &host, &plan, o)) {

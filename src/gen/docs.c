@@ -103,6 +103,7 @@ static void print_syscalls(void)
 		{ AJ_DENY_CONNECT,
 		  "Reported where socket files of the host are in reach\n\n"
 		  "A writable folder has such files. The connector makes each `connect` that is allowed; the others are refused." },
+		{ AJ_DENY_AFFINITY, "Refused where the jail's processors are its limit (`limits.cpu_percent` without a cpu cgroup)" },
 		{ AJ_DENY_UNIX, "Refused instead where the supervisor cannot listen to the filter" },
 		{ AJ_LOCKS_MEDIATED,
 		  "Reported where locks on files are allowed\n\n"

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,8 @@ int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *giv
 		sscanf(u.release, "%d.%d", &host->kernel_major, &host->kernel_minor);
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */);
 	host->landlock_abi = abi > 0 ? (int)abi : 0;
+	cpu_set_t processors;
+	host->processors = sched_getaffinity(0, sizeof processors, &processors) == 0 ? (unsigned)CPU_COUNT(&processors) : 0;
 	if (top_links(host, arena, err) < 0 || aj_etc_find(&host->etc, arena, err) < 0)
 		return -1;
 	if (!given_cgroup) {

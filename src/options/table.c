@@ -408,7 +408,7 @@ const struct aj_option aj_option_table[] = {
 	{ "--timeout", "TIME", AJ_FOR_ALL, NULL, "limits.wall", "wall clock limit of a run: 500ms, 10s, 2m (30s; run: none)" },
 	{ "--memory", "SIZE", AJ_FOR_ALL, NULL, "limits.memory", "memory limit: 256M, 2G (512M; run: none)" },
 	{ "--pids", "N", AJ_FOR_ALL, NULL, "limits.pids", "processes and threads (32; run: 512)" },
-	{ "--cpu-percent", "N", AJ_FOR_ALL, NULL, "limits.cpu_percent", "share of processors, 100 is one; needs cgroup v2 (default none)" },
+	{ "--cpu-percent", "N", AJ_FOR_ALL, NULL, "limits.cpu_percent", "share of processors, 100 is one; without cgroup v2 whole processors, rounded up (default none)" },
 	{ "--limits", "MODE", AJ_FOR_ALL, NULL, "limits.enforce",
 	  "best-effort (default): rlimits where there is no cgroup v2; strict: refuse to run there" },
 	{ "--cgroup", "DIR", AJ_FOR_ALL, set_cgroup, NULL, "a delegated cgroup v2 directory for the jail" },

@@ -124,7 +124,8 @@ static void hide_value(struct aj_plan *plan, struct aj_arena *arena, const char 
 	*AJ_PUSH(arena, &plan->unprinted) = aj_strndup(arena, entry, strcspn(entry, "=") + 1);
 }
 
-static void command_line(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
+static void command_line(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                         const struct aj_request *request, const struct aj_host *host)
 {
 	/* The preloaded runner starts before Python's main(); threads of numerical libraries would only compete for the few cores and
 	 * for RLIMIT_AS. */
@@ -145,6 +146,13 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	static char *python_argv[] = { "/usr/bin/python3", NULL }, *any_argv[] = { "COMMAND", NULL };
 	plan->argv = request->snippet ? python_argv : request->argv ? request->argv : any_argv;
 	AJ_LIST(const char *) asked = { 0 }; /* the caller's after the policy's: the last one wins */
+	/* A program that counts the host's processors starts more threads than the jail has processors for. Not MAKEFLAGS, and no other variable
+	 * that makes a serial program parallel; OpenBLAS and MKL read OpenMP's, and so does `nproc`. */
+	static const char *const parallel[] = { "OMP_NUM_THREADS",                          /* OpenMP */
+		                                "GOMAXPROCS",                               /* Go */
+		                                "RAYON_NUM_THREADS",    "CARGO_BUILD_JOBS", /* Rust */
+		                                "UV_CONCURRENT_BUILDS", "UV_CONCURRENT_INSTALLS",
+		                                "PYTHON_CPU_COUNT" /* os.cpu_count(), from Python 3.13 on */ };
 	/* Other worktrees are not shown: git would consider them deleted, and prune the objects that only they refer to. */
 	static const char *const keep[] = { "GIT_CONFIG_COUNT=3",       "GIT_CONFIG_KEY_0=gc.auto",
 		                            "GIT_CONFIG_VALUE_0=0",     "GIT_CONFIG_KEY_1=maintenance.auto",
@@ -158,6 +166,9 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		*AJ_PUSH(arena, &asked) = aj_printf(arena, "HOME=%s", plan->home);
 	if (!request->snippet && request->path)
 		*AJ_PUSH(arena, &asked) = aj_printf(arena, "PATH=%s", request->path);
+	unsigned processors = aj_plan_processors(policy, host);
+	for (size_t i = 0; !request->snippet && processors < host->processors && i < sizeof parallel / sizeof *parallel; i++)
+		*AJ_PUSH(arena, &asked) = aj_printf(arena, "%s=%u", parallel[i], processors);
 	for (size_t i = 0; i < request->tool_env.count; i++)
 		*AJ_PUSH(arena, &asked) = request->tool_env.items[i];
 	for (size_t i = 0; i < request->terminal_env.count; i++) /* the tree `host` has the caller's locales */
@@ -333,7 +344,7 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 	restrict_locks(plan);
 	if (plan->branching && branchable(plan, err) < 0)
 		return -1;
-	command_line(plan, arena, policy, request);
+	command_line(plan, arena, policy, request, host);
 	if (late_env_is_text(plan, err) < 0)
 		return -1;
 	aj_plan_preload(plan, arena, policy, request);

@@ -96,8 +96,8 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 	if (plan->profile == AJ_PROFILE_COMMAND && !(plan->deny & AJ_DENY_PTRACE))
 		filter = aj_printf(arena, "%s; its processes may trace one another", filter);
 	const struct aj_enforced rows[] = {
-		{ "namespaces", plan->branching ? "user pid mount ipc uts cgroup; a branch has its own user and mount, and shares the rest"
-		                                : "user pid mount ipc uts cgroup" },
+		{ "namespaces", aj_printf(arena, "user pid mount ipc uts%s%s", plan->zygote ? "; no cgroup namespace can be made" : " cgroup",
+		                          plan->branching ? "; a branch has its own user and mount, and shares the rest" : "") },
 		{ "inherited",
 		  "real-time classes, nice and oom_score_adj below 0, personality and session keyring are reset; nice above 0 stays" },
 		{ "network", net },
@@ -120,4 +120,12 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "terminal", aj_printf(arena, "one of its own, relayed; %s",
 			                                                                       escapes[plan->escapes]) };
 	protect(plan, arena);
+}
+
+const char *aj_plan_enforcer(const struct aj_plan *plan, const char *wall)
+{
+	for (size_t i = 0; i < plan->enforced.count; i++)
+		if (strcmp(plan->enforced.items[i].wall, wall) == 0)
+			return plan->enforced.items[i].by;
+	return NULL;
 }

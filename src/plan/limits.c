@@ -45,6 +45,25 @@ static bool has_controller(const struct aj_host *host, unsigned controller)
 	return host->cgroup && (host->cgroup_controllers & controller);
 }
 
+unsigned aj_plan_processors(const struct aj_policy *policy, const struct aj_host *host)
+{
+	uint64_t whole = (policy->cpu_percent + 99) / 100;
+	return policy->cpu_percent && whole < host->processors ? (unsigned)whole : host->processors;
+}
+
+/* Without a cpu cgroup a jail can be held to whole processors, which is less exact. */
+static const char *by_affinity(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host)
+{
+	unsigned processors = aj_plan_processors(policy, host), all = host->processors;
+	bool exact = policy->cpu_percent >= 100 * (uint64_t)processors;
+	if (processors == all)
+		return exact && all ? aj_printf(arena, "the host's %u processors are no more (no cpu cgroup)", all)
+		                    : "none: no cpu cgroup, so the jail may use every processor";
+	plan->processors = processors;
+	plan->deny |= plan->profile == AJ_PROFILE_COMMAND ? AJ_DENY_AFFINITY : 0; /* a snippet's allow-list lacks the call */
+	return aj_printf(arena, "affinity to %u of %u processors (no cpu cgroup)%s", processors, all, exact ? "" : AJ_MORE_THAN_ASKED);
+}
+
 bool aj_plan_lacks_cgroup(const struct aj_policy *policy, const struct aj_host *host)
 {
 	bool strict = policy->enforce == AJ_ENFORCE_STRICT;
@@ -101,7 +120,7 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 		add_enforced(plan, arena, "cpu",
 		             cpu_group     ? "cgroup v2 cpu.max"
 		             : refused_cpu ? "none: strict limits need a cpu cgroup, so a run would be refused here"
-		                           : "none: no cpu cgroup, so the jail may use every processor");
+		                           : by_affinity(plan, arena, policy, host));
 	/* The rlimit is higher than pids.max, which must be hit first: the kernel does not count refusals by the rlimit. */
 	if (policy->pids)
 		rlimit(plan, arena, "RLIMIT_NPROC", RLIMIT_NPROC, policy->pids + 1 + pids_group,

@@ -119,6 +119,7 @@ struct aj_plan {
 	bool protected;                            /* the rows that hold these places exist: see workspace/protect.h */
 	AJ_LIST(const char *) protect; /* places in the workspace that stay unchanged: patterns, see policy/protect.h */
 	AJ_LIST(struct aj_rlimit) rlimits;
+	unsigned processors; /* on so many alone the jail runs: its limit, without a cpu cgroup; 0: all */
 	const char *cgroup; /* parent directory for the leaf, NULL for none */
 	AJ_LIST(struct aj_cgroup_row) cgroup_rows;
 	/* Bounds of the zygote itself: rows for its own leaf, and rlimits. Two of the rows grow with its jails: aj_zygote_memory(),
@@ -242,6 +243,11 @@ void aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const struct 
 /* The entry for `python_layer` of a snippet. */
 const char *aj_plan_layer(const struct aj_policy *policy);
 void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy);
+#define AJ_MORE_THAN_ASKED ", which is more than the share that was asked for"
+/* Who enforces this wall, as `enforced` says it; NULL: there is no such row. */
+const char *aj_plan_enforcer(const struct aj_plan *plan, const char *wall);
+/* The processors that a jail can use: those of limits.cpu_percent, rounded up, and no more than the host's. */
+unsigned aj_plan_processors(const struct aj_policy *policy, const struct aj_host *host);
 /* Does the policy require a cgroup limit for which this host has no controller? */
 bool aj_plan_lacks_cgroup(const struct aj_policy *policy, const struct aj_host *host);
 /* -1 when this plan would lack a wall on this host that the policy requires. */

@@ -41,7 +41,8 @@ enum {
 /* Further groups, which no policy names. LOCKS_INSIDE: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host are in
  * reach, see aj_plan.mediated; CONNECT reports connect to the supervisor, UNIX replaces it where no listener is possible. SYNC_INSIDE:
  * all commands, as TCP_OPTIONS. DENY_PTRACE: all plans, unless process.ptrace. BRANCH_STEPS: reports the step of a branch that a command
- * may make otherwise. LOCKS_MEDIATED: locks are reported to the supervisor, and refused where no listener is possible; mediate/locks.h. */
+ * may make otherwise. LOCKS_MEDIATED: locks are reported to the supervisor, and refused where no listener is possible; mediate/locks.h.
+ * AFFINITY: where the processors of a jail are its limit. */
 enum {
 	AJ_LOCKS_INSIDE = 256,
 	AJ_DENY_CONNECT = 512,
@@ -51,7 +52,8 @@ enum {
 	AJ_TCP_OPTIONS = 8192,
 	AJ_DENY_PTRACE = 16384,
 	AJ_BRANCH_STEPS = 32768,
-	AJ_FILTER_GROUPS = 16
+	AJ_DENY_AFFINITY = 65536,
+	AJ_FILTER_GROUPS = 17
 };
 enum { AJ_ANSWERED = AJ_LOCKS_INSIDE | AJ_SYNC_INSIDE }; /* calls that are not made, and return 0 */
 enum { AJ_SOCKETS_MAX = 16, AJ_PUBLISHED_MAX = 32 };     /* maximum per policy */

@@ -161,7 +161,7 @@ const struct aj_key aj_policy_keys[] = {
 	{ "limits.cpu", AJ_KEY_DURATION, AT(cpu_ms), .min = 10, .max = 168 * HOUR, .none = true, .as_wall = true, .fallback = "wall", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RLIMIT,
 	  .help = "processor time of each process; `wall` is as much as limits.wall" },
 	{ "limits.cpu_percent", AJ_KEY_COUNT, AT(cpu_percent), .min = 1, .max = 100000, .none = true, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_CGROUP,
-	  .help = "share of processors that the whole jail gets, in percent: 100 is one; needs cgroup v2" },
+	  .help = "share of processors that the whole jail gets, in percent: 100 is one; without cgroup v2 whole processors, rounded up" },
 	{ "limits.memory", AJ_KEY_BYTES, AT(memory_bytes), .min = 16 * M, .max = 4096 * G, .none = true, .fallback = "512M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_CGROUP,
 	  .help = "memory of the whole jail; without cgroup v2 of each process" },
 	{ "limits.pids", AJ_KEY_COUNT, AT(pids), .min = 1, .max = M, .none = true, .fallback = "32", .looser = AJ_LOOSER_MORE, .by = AJ_BY_CGROUP,

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -220,6 +221,40 @@ static void list_limits(const struct aj_facts *f, struct aj_result *r)
 		add_limit_hit(r, "wall_clock");
 }
 
+/* What programs print when an allocation failed; NULL: nothing of that kind was captured. */
+static const char *says_no_memory(const struct aj_output_buffer *capture)
+{
+	static const char *const words[] = { "MemoryError",   "Cannot allocate memory",
+		                             "out of memory", "Out of memory",
+		                             "OutOfMemory",   "bad_alloc" };
+	size_t bytes;
+	char *text = capture->total_bytes ? aj_output_buffer_text(capture, &bytes) : NULL;
+	const char *found = NULL;
+	for (size_t i = 0; text && !found && i < sizeof words / sizeof *words; i++)
+		found = strstr(text, words[i]) ? words[i] : NULL;
+	free(text);
+	return found;
+}
+
+/* A refused allocation is counted nowhere, so the status stays; but what points to one is said. */
+static void hint_at_memory(const struct aj_plan *plan, struct aj_result *r)
+{
+	if (plan->snippet || !plan->memory_by_rlimit || (r->status != AJ_STATUS_ERROR && r->status != AJ_STATUS_SIGNAL))
+		return;
+	const char *word = says_no_memory(&r->err);
+	char why[120];
+	if (r->peak_memory_bytes >= plan->memory_bytes / 4 * 3)
+		snprintf(why, sizeof why, "the largest process used %lu MiB", r->peak_memory_bytes >> 20);
+	else if (word)
+		snprintf(why, sizeof why, "its standard error says `%s`", word);
+	else
+		return;
+	snprintf(r->hint, sizeof r->hint,
+	         "memory may have run out: each process has at most %lu MiB of private memory (RLIMIT_DATA, as there is no memory cgroup), and %s; "
+	         "raise limits.memory (--memory)",
+	         plan->memory_bytes >> 20, why);
+}
+
 void aj_verdict(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
 	fill_usage(f, r);
@@ -239,5 +274,6 @@ void aj_verdict(const struct aj_facts *f, const struct aj_plan *plan, struct aj_
 		from_limits(f, r);
 		set_status(r, AJ_STATUS_ERROR, NULL, "exit code %d", r->exit_code);
 	}
+	hint_at_memory(plan, r);
 	list_limits(f, r);
 }

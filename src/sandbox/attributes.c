@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "sandbox/handshake.h"
 #include "sandbox/jail_steps.h"
+#include "sandbox/launch.h"
 
 /* From linux/ioprio.h, which is newer than some distributions' headers. */
 enum { IO_WHO_PROCESS = 1, IO_CLASS_SHIFT = 13, IO_CLASS_RT = 1, IO_CLASS_BE = 2, IO_LEVEL = 4 };
@@ -83,4 +84,25 @@ int aj_step_attributes(struct aj_steps *w, struct aj_error *err)
 	if (note.cause[0])
 		aj_msg_send(w->report, &note);
 	return 0;
+}
+
+int aj_jail_hold(pid_t pid, unsigned processors)
+{
+	cpu_set_t ours, its;
+	if (!processors)
+		return 0;
+	if (sched_getaffinity(0, sizeof ours, &ours) < 0)
+		return -1;
+	CPU_ZERO(&its);
+	/* Several jails get different ones. */
+	unsigned skip = (unsigned)pid % (unsigned)CPU_COUNT(&ours);
+	for (int cpu = 0, round = 0; round < 2 && (unsigned)CPU_COUNT(&its) < processors; cpu = (cpu + 1) % CPU_SETSIZE, round += !cpu) {
+		if (!CPU_ISSET(cpu, &ours))
+			continue;
+		if (skip)
+			skip--;
+		else
+			CPU_SET(cpu, &its);
+	}
+	return sched_setaffinity(pid, sizeof its, &its);
 }

@@ -209,6 +209,8 @@ static int start_init(const struct aj_plan *plan, bool beside, int cgroup, struc
 	/* Before init hears that its maps stand, as it may make itself undumpable then. */
 	jail->listens = aj_notify_may_take(jail->init_pidfd);
 	jail->baseline = plan->snippet;
+	if (aj_jail_hold(jail->init_pid, plan->zygote ? 0 : plan->processors) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "affinity", errno, "hold the jail to %u processors", plan->processors);
 	if (err->exit_code || write_maps(plan, jail->init_pid, err) < 0)
 		return -1;
 	if (plan->publish.count)

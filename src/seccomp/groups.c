@@ -154,6 +154,10 @@ static const struct aj_syscall branch_steps[] = {
 	{ .name = "capset", .errnum = EPERM, .why = "a step of a branch", .instead = "There is no privilege to gain or drop; leave this step out." },
 };
 
+#define INSTEAD "The jail has the processors that sched_getaffinity shows; start as many threads."
+static const struct aj_syscall deny_affinity[] = { REFUSE("sched_setaffinity", "the processors of the jail are its limit") };
+#undef INSTEAD
+
 /* In the order of the AJ_DENY_* bits. */
 static const struct {
 	const char *name;
@@ -166,7 +170,7 @@ static const struct {
 	GROUP("locks", deny_locks),     GROUP("fork", deny_fork),       GROUP("locks", local_locks),
 	GROUP("connect", mediated_connect), GROUP("unix", deny_unix),    GROUP("sync", no_sync),
 	GROUP("locks", mediated_locks), GROUP("tcp-options", tcp_options), GROUP("ptrace", deny_ptrace),
-	GROUP("branch", branch_steps),
+	GROUP("branch", branch_steps), GROUP("affinity", deny_affinity),
 };
 /* clang-format on */
 

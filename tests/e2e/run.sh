@@ -155,9 +155,26 @@ aj run --json --memory 64M --bind "$PROBE:/opt/probe" -- sh -c '/opt/probe memho
 if expect 'enforced.memory~^cgroup' >/dev/null 2>&1; then
 	check "memory of a jail" expect status=oom 'limits_hit=["memory"]'
 else
-	check "memory of one process" expect status=error 'stdout~memory [0-9]+ ENOMEM'
+	check "memory of one process, with a hint" expect status=error 'stdout~memory [0-9]+ ENOMEM' 'hint~at most 64 MiB'
+	text "a failed allocation, for people" 1 'hint: memory may have run out' run --memory 64M --bind "$PROBE:/opt/probe" -- sh -c '/opt/probe memhog 4000; exit 1'
 fi
 json "processes" 0 'stdout~forks ([0-9]|1[0-9]) EAGAIN' -- run --pids 16 --bind "$PROBE:/opt/probe" -- /opt/probe forkbomb
+
+# --- processors ---
+json "a limit by its option" 0 status=ok -- run --cpu-percent 50 -- true
+if ! expect 'enforced.cpu~^cgroup' >/dev/null 2>&1; then
+	if [ "$(nproc)" -gt 1 ]; then
+		text "half a processor is a whole one" 0 '^1 1$' run --cpu-percent 50 -- sh -c 'echo $(env -u OMP_NUM_THREADS nproc) $GOMAXPROCS'
+		says "and standard error says so" 'agentjail: --cpu-percent 50 is enforced by affinity to 1 of [0-9]* processors'
+		text "its processes cannot take more" 0 '^kept$' run --cpu-percent 50 -- sh -c 'taskset -pc 0-99 $$ 2>&1 | grep -q "not permitted" && [ "$(env -u OMP_NUM_THREADS nproc)" = 1 ] && echo kept'
+		json "nor those of a snippet" 0 value=1 -- exec --cpu-percent 100 --layer off -c 'import os; len(os.sched_getaffinity(0))'
+	fi
+	text "more than a part of the last processor" 0 "is not enforced: no cpu cgroup" run --cpu-percent "$(($(nproc) * 100 - 1))" -- true
+fi
+aj run --cpu-percent none --memory none --pids none -- true
+is "what was not asked for has no line" "0 " "$rc $(cat "$T/err")"
+json "and none has a caller of --json" 0 status=ok -- run --json --cpu-percent 50 -- true
+is "but in its result" "" "$(cat "$T/err")"
 
 # --- network ---
 start_canaries

@@ -887,8 +887,11 @@ Test(plan, share_of_processors)
 		{ 1, AJ_CGROUP_CPU | AJ_CGROUP_PIDS, false, true, "1000 100000", "cgroup v2 cpu.max" },
 		{ 50, AJ_CGROUP_CPU | AJ_CGROUP_PIDS, false, true, "50000 100000", "cgroup v2 cpu.max" },
 		{ 100000, AJ_CGROUP_CPU | AJ_CGROUP_PIDS, true, true, "100000000 100000", "cgroup v2 cpu.max" },
-		{ 50, AJ_CGROUP_PIDS, false, true, NULL, "none: no cpu cgroup" },
-		{ 50, 0, false, true, NULL, "none: no cpu cgroup" },
+		{ 50, AJ_CGROUP_PIDS, false, true, NULL, "affinity to 1 of 4 processors (no cpu cgroup), which is more than" },
+		{ 100, 0, false, true, NULL, "affinity to 1 of 4 processors (no cpu cgroup)" },
+		{ 250, 0, false, true, NULL, "affinity to 3 of 4 processors (no cpu cgroup), which is more than" },
+		{ 350, 0, false, true, NULL, "none: no cpu cgroup" },
+		{ 400, 0, false, true, NULL, "the host's 4 processors are no more" },
 		{ 50, AJ_CGROUP_PIDS, true, false, NULL, NULL },
 		{ 50, 0, true, false, NULL, NULL },
 		{ 0, 0, true, true, NULL, "(missing)" },
@@ -900,6 +903,7 @@ Test(plan, share_of_processors)
 		policy.enforce = rows[i].strict ? AJ_ENFORCE_STRICT : AJ_ENFORCE_BEST_EFFORT;
 		host.cgroup = rows[i].controllers ? "/cg" : NULL;
 		host.cgroup_controllers = rows[i].controllers;
+		host.processors = 4;
 		cr_expect_eq(build(), rows[i].ok ? 0 : -1, "row %zu: %s", i, err.cause);
 		cr_expect_eq(aj_plan_lacks_cgroup(&policy, &host), !rows[i].ok, "row %zu: systemd is asked", i);
 		if (!rows[i].ok) {
@@ -910,6 +914,33 @@ Test(plan, share_of_processors)
 		cr_expect((!row && !rows[i].row) || (row && rows[i].row && strcmp(row, rows[i].row) == 0), "row %zu: %s", i, row);
 		cr_expect(strncmp(enforced("cpu"), rows[i].says, strlen(rows[i].says)) == 0, "row %zu: %s", i, enforced("cpu"));
 	}
+}
+
+/* A command is told how many processors it has, and cannot take more of them. */
+Test(plan, processors_of_a_command)
+{
+	prepare(false);
+	host.processors = 4;
+	policy.cpu_percent = 150;
+	request.env = (__typeof__(request.env)){ .items = (const char *[]){ "GOMAXPROCS=9" }, .count = 1 };
+	must_build();
+	cr_expect_eq(plan.processors, 2);
+	cr_expect(plan.deny & AJ_DENY_AFFINITY);
+	cr_expect_str_eq(env("OMP_NUM_THREADS"), "2");
+	cr_expect_str_eq(env("GOMAXPROCS"), "9", "the caller's own wins");
+	host.cgroup = "/cg";
+	host.cgroup_controllers = AJ_CGROUP_CPU;
+	must_build();
+	cr_expect_eq(plan.processors, 0, "cpu.max is exact");
+	cr_expect_not(plan.deny & AJ_DENY_AFFINITY);
+	cr_expect_str_eq(env("OMP_NUM_THREADS"), "2");
+	policy.cpu_percent = 400;
+	must_build();
+	cr_expect_null(env("OMP_NUM_THREADS"));
+	policy.cpu_percent = 50;
+	host.processors = 0;
+	must_build();
+	cr_expect_null(env("OMP_NUM_THREADS"));
 }
 
 /* systemd is asked for a scope only where the policy would be refused without one. */

@@ -372,6 +372,36 @@ Test(verdict, memory_error_under_a_cgroup)
 
 /* The kernel counts no allocation that it refuses, so a limit that MemoryError names is claimed; it is not claimed where it is attested,
  * where there is none, or by another exception. */
+/* Without a memory cgroup nothing attests a refused allocation of a command: the status stays, and a hint says what points to one. */
+Test(verdict, memory_of_a_command_by_rlimit)
+{
+	static const struct {
+		long peak_kib;
+		const char *says;
+		bool by_rlimit;
+		int exit;
+		const char *hint;
+	} cases[] = {
+		{ 49 << 10, "", true, 1, "used 49 MiB" },
+		{ 9 << 10, "MemoryError\n", true, 1, "says `MemoryError`" },
+		{ 9 << 10, "x: Cannot allocate memory\n", true, 12, "says `Cannot allocate memory`" },
+		{ 9 << 10, "no such file\n", true, 1, NULL },
+		{ 49 << 10, "", true, 0, NULL },
+		{ 49 << 10, "MemoryError", false, 1, NULL },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct aj_plan plan = { .memory_by_rlimit = cases[i].by_rlimit, .memory_bytes = 64 << 20 };
+		struct aj_facts facts = { .exited = true, .wait_status = EXIT(cases[i].exit), .usage.ru_maxrss = cases[i].peak_kib };
+		struct aj_result result = { .err.cap_bytes = 1000 };
+		aj_output_buffer_add(&result.err, cases[i].says, strlen(cases[i].says));
+		aj_verdict(&facts, &plan, &result);
+		cr_expect_eq(result.status, cases[i].exit ? AJ_STATUS_ERROR : AJ_STATUS_OK, "row %zu", i);
+		cr_expect(cases[i].hint ? strstr(result.hint, cases[i].hint) != NULL : !result.hint[0], "row %zu: %s", i, result.hint);
+		cr_expect_eq(result.limits_hit_count, 0, "row %zu", i);
+		aj_output_buffer_free(&result.err);
+	}
+}
+
 Test(verdict, claimed_limit)
 {
 	static const struct {
