@@ -148,7 +148,7 @@ says "no operand is standard input" '^from file$'
 json "an empty source" 0 status=ok value=null -- exec -c ''
 : >"$T/empty.py"
 json "an empty file" 0 status=ok value=null -- exec "$T/empty.py"
-cold json "machine code that comes too late: with a hint" 1 error.type=ImportError 'error.hint~--allow-import' -- exec --layer off -c 'm = "_sqlite3"
+cold json "machine code that comes too late: with a hint" 1 error.type=ImportError 'error.hint~where an import statement of the code names it' -- exec --layer off -c 'm = "_sqlite3"
 __import__(m)'
 text "a coroutine of one's own that nobody awaits" 0 "line 2, column 1: RuntimeWarning: coroutine 'f' was never awaited" exec -c 'async def f(): pass
 f()'
@@ -215,7 +215,7 @@ printf 'extends = "snippet"\n[limits]\nfile_size = "1"\n' >"$T/byte.toml"
 json "within the limit of a file it is in memory" 0 value.data.0= 'value.data.1=3\n1 2\nlast' -- exec --policy-file "$T/byte.toml" --layer off --stdin "$T/in.txt" -c 'import sys
 open(0, closefd=False).read(), sys.stdin.read()'
 json "one that ends" 1 error.type=EOFError 'error.hint~Standard input ends here' -- exec --stdin "$T/in.txt" -c 'while True: input()'
-json "none" 1 error.type=EOFError 'error.hint~agentjail exec --stdin FILE' -- exec -c 'input()'
+json "none" 1 error.type=EOFError 'error.hint~Nobody answers input' -- exec -c 'input()'
 echo ours >"$T/ours.txt"
 json "our own" 0 'value=ours' -- exec --stdin - -c 'input()' <"$T/ours.txt"
 text "which holds the snippet" 2 'holds the snippet, so .--stdin -. has nothing to read' exec --stdin - - <"$T/ours.txt"
@@ -261,7 +261,7 @@ json "a file that is not there" 1 error.type=FileNotFoundError -- exec --file "$
 json "nor where a relative path leads" 1 error.type=FileNotFoundError "error.hint~'/input/data.txt' is there" -- exec --file "$T/data.txt" -c 'open("data.txt")'
 json "nor with its folder" 1 error.type=FileNotFoundError "error.hint~'/input/data.txt' is there" -- exec --file "$T/data.txt" -c 'import pathlib
 pathlib.Path("input/data.txt").read_text()'
-json "and one that is nowhere has no hint" 1 error.type=FileNotFoundError 'error.hint=(absent)' -- exec --file "$T/data.txt" -c 'open("other.txt")'
+json "and of one that is nowhere, which files there are" 1 error.type=FileNotFoundError "error.hint~The caller's files are: '/input/data.txt'" -- exec --file "$T/data.txt" -c 'open("other.txt")'
 json "a file of the tree is not" 1 error.type=PermissionError 'error.message~Only the files that the caller shows can be read here: /input/data.txt' -- \
 	exec --file "$T/data.txt" -c 'open("/usr/bin/python3", "rb")'
 json "nor by way of one" 1 error.type=PermissionError -- exec --file "$T/data.txt" -c 'open("/input/data.txt/../../../usr/bin/python3", "rb")'

@@ -13,6 +13,7 @@ import test_claims  # noqa: E402
 import test_escapes  # noqa: E402
 import test_examples  # noqa: E402
 import test_files  # noqa: E402
+import test_hints  # noqa: E402
 import test_imports  # noqa: E402
 import test_language  # noqa: E402
 import test_names  # noqa: E402
@@ -30,7 +31,7 @@ import test_warm  # noqa: E402
 # Parts that tests/run.sh runs beside each other. test_examples is the last of its group: other tests compare the modules that are loaded.
 GROUPS = {
     "rail": (test_escapes, test_files, test_names, test_plain, test_imports, test_twins, test_examples),
-    "values": (test_language, test_programs, test_claims, test_values, test_rich, test_strings),
+    "values": (test_language, test_programs, test_claims, test_hints, test_values, test_rich, test_strings),
     "session": (test_session, test_tools, test_warm),
 }
 

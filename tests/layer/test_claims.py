@@ -399,7 +399,7 @@ def sessions(score):
             request("sys.stdin = old = ['mine']", stdin="1", **keys), request("sys.stdin is old", **keys), request("input()", stdin="theirs", **keys),
             request("sys.stdin is not old, sys.stdin.read()", **keys)],
              lambda c: c[0]["value"] == [3, "a b\n", ["ü\n", "last"], ""] and c[1]["error"]["type"] == c[3]["error"]["type"] == "EOFError"
-             and "--stdin FILE" in c[1]["error"]["hint"] and c[3]["error"]["hint"].startswith("Standard input ends here")
+             and "Nobody answers input()" in c[1]["error"]["hint"] and c[3]["error"]["hint"].startswith("Standard input ends here")
              and c[2]["repr"] == "[False, False, '<stdin>', b'', False]" and c[4]["status"] == "ok" and c[5]["repr"] == "(False, '')"
              and c[6]["repr"] == "(%s, 'r', ['1\\n', '2'])" % ("'UnsupportedOperation'" if layer else 0) and c[8]["value"] is True and c[9]["value"] == "theirs"
              and c[10]["repr"] == "(True, '')")

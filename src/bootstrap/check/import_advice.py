@@ -59,7 +59,16 @@ def import_hint(imports, name):
     allowed = [m for m in others.split() if imports.allows(m)]
     if allowed:
         why += "%sUse %s." % (" " if why else "", " or ".join(allowed))
+    if not why:
+        from agentjail.check.near_names import nearest
+        near = nearest(name, [p for p in imports.exact if "." not in p or "." in name])
+        why = near and "Did you mean `%s`?" % near
     return why or DEFAULT
+
+
+# Modules that start processes, shown in part -> the hint after a name of theirs that is not shown.
+PARTS = {"os": PROCESSES, "posix": PROCESSES, "concurrent.futures": "Functions run beside each other in threads: use ThreadPoolExecutor.",
+         "asyncio": PROCESSES}
 
 
 def name_hint(imports, name):

@@ -52,18 +52,10 @@ class Places:
         head, tail = split(full.rstrip("/") or "/")
         found = realpath(full) if follows or tail in ("", ".", "..") else join(realpath(head), tail)
         if within(found, self.readable):
-            if not writes and text[0] != "/" and not lexists(found):
-                for other in (join("/input", text), "/" + text):
-                    if lexists(other) and within(realpath(other), self.readable):
-                        e = FileNotFoundError(ENOENT, "No such file or directory", path)
-                        e.agentjail_hint = "A relative path leads below the current folder, and the caller's files are in /input: %.300r is there." % other
-                        raise e
             if not writes or within(found, self.writable) and not within(found, self.inputs):
                 return found
         elif not lexists(found) and (not writes or not isdir(dirname(found))):
-            e = FileNotFoundError(ENOENT, "No such file or directory", path)
-            e.agentjail_hint = "Files of this code's own are below /tmp, where relative paths lead."
-            raise e
+            raise FileNotFoundError(ENOENT, "No such file or directory", path)
         if writes:
             where = "write below " + " or ".join(self.own)
             raise PermissionError(EROFS, ("Input files can only be read; " if within(found, self.readable) else "Writing here is not allowed: ") + where, path)

@@ -23,6 +23,10 @@ OF_OS = ("posix", "os")
 GUARDED_BUILTINS = BY_NAME + ("__import__",)
 
 
+def hidden_text(name, key, why):
+    return "`%s.%s` is not allowed: %s" % (name, key, why)
+
+
 class ModuleProxies:
     """The proxies of one session, one for each module name."""
 
@@ -90,7 +94,7 @@ class ModuleProxies:
         real = REAL_IMPORT(name, None, None, ("__name__",))
         for n in names:
             full = name + "." + n
-            if full not in sys.modules and n[:1] != "_" and n != "*" and (
+            if full not in sys.modules and n[:1] != "_" and n != "*" and self.hidden_row(name, n) is None and (
                     not hasattr(real, n) and hasattr(real, "__path__") and self.imports.allows(full)):
                 try:
                     REAL_IMPORT(full)
@@ -111,7 +115,9 @@ class ModuleProxies:
         except AttributeError as e:
             if self.is_submodule(name, n) and not self.imports.allows(full):
                 raise self.import_refusal(full) from None
-            raise ImportError("cannot import name %r from %r (%s)" % (n, name, e)) from None
+            absent = ImportError("cannot import name %r from %r (%s)" % (n, name, e))
+            absent.agentjail_hint = e.__dict__.get("agentjail_hint")
+            raise absent from None
         if type(value) is ModuleType:
             self.record_import(full)
         if n not in proxy.__dict__ and n not in CHANGING.get(name, ()):
@@ -192,9 +198,13 @@ class ModuleProxies:
                 raise AttributeError("`%s` is not allowed, only modules below it are" % name)
             if name == "sys" and key in PASSED_ON:
                 return REAL_GETATTR(real, key)
-            ok, value = self.filter_member(real, name, key, REAL_GETATTR(real, key))
+            why = self.hidden_row(name, key)    # before the module makes the value: that may need what a jail has not
+            ok, value = (False, hidden_text(name, key, why)) if why is not None else self.filter_member(real, name, key, REAL_GETATTR(real, key))
             if not ok:
-                raise AttributeError(value)
+                from agentjail.check.import_advice import PARTS
+                e = AttributeError(value)
+                e.agentjail_hint = PARTS.get(name)
+                raise e
             if type(value) is ModuleType:
                 self.proxies[name].__dict__[key] = value
             return value
@@ -210,7 +220,7 @@ class ModuleProxies:
             own = getattr(value, "__name__", None)
             why = self.hidden_row(origin, own) or hidden_reason(origin, own) if type(own) is str else None
         if why is not None:
-            return False, "`%s.%s` is not allowed: %s" % (name, key, why)
+            return False, hidden_text(name, key, why)
         if isinstance(value, ModuleType):
             if self.guards.held is not None:
                 value = self.guards.held.real_modules.get(value, value)

@@ -65,9 +65,11 @@ def reject(session, claim, errors):
 
 
 def list_allowed(item, patterns):
-    """Add the modules of the policy to the error of a refused import, as data and for a reader."""
+    """Add the modules of the policy to the error of a refused import, as data and for a reader: of a package and modules below it the package."""
     item["allowed"] = patterns
-    item["message"] += ". Allowed: " + (", ".join(patterns[:MAX_LISTED]) or "nothing") + (", …" if len(patterns) > MAX_LISTED else "")
+    tops = [p for p in patterns if "." not in p or p.partition(".")[0] not in patterns]
+    more = max(len(tops) - MAX_LISTED, 0)
+    item["message"] += ". Allowed: " + (", ".join(tops[:MAX_LISTED]) or "nothing") + (" and %d more" % more if more else "")
 
 
 def report_uncompilable(session, claim, e):
@@ -235,8 +237,8 @@ def add_hints(session, e, out):
         out["hint"] = attributes["agentjail_hint"]
     if isinstance(e, EOFError) and "input(" in out["source"]:
         out["hint"] = ("Standard input ends here: all that the caller gave this run was read." if session.stdin is not None else
-                       "This code has no standard input: its caller gives one for a run by the option `stdin` (agentjail exec --stdin FILE). "
-                       "Data also comes in as input variables; after `sys.stdin = io.StringIO(text)` input() reads the lines of that text.")
+                       "Nobody answers input() here: use the input variables, or write the value into the code. "
+                       "After `sys.stdin = io.StringIO(text)` input() reads the lines of that text.")
     if isinstance(e, LookupError) and out["message"].startswith("unknown encoding"):
         out["hint"] = ("The codecs of Chinese, Japanese and Korean character sets are machine code, which a jail of one snippet loads ahead where "
                        "the code names the encoding, and no session does. UTF-8, UTF-16 and the 8-bit character sets are always there.")
@@ -248,8 +250,8 @@ def add_hints(session, e, out):
     if isinstance(e, (TypeError, AttributeError)) and "coroutine" in out["message"]:
         out["hint"] = "A coroutine has no value before it is awaited: write `await` before the call of an async function or tool."
     if isinstance(e, ImportError) and "failed to map segment" in out["message"]:
-        out["hint"] = ("No machine code can be loaded once the code runs. An extension module is loaded before where the code names it in an "
-                       "import statement, or the policy allows it (--allow-import, python.imports).")
+        out["hint"] = ("No machine code can be loaded once the code runs. An extension module is loaded before, in a jail of one snippet where an "
+                       "import statement of the code names it, in a session where the policy allows it.")
     if "agentjail.runtime.early_imports" in sys.modules:
         hint = sys.modules["agentjail.runtime.early_imports"].hint_for(e, out["source"])
         if hint is not None:
@@ -266,8 +268,53 @@ def add_hints(session, e, out):
             hint = name_hint(session.guards.imports, e.name)
             if hint is not None:
                 out["hint"] = hint
+    if "hint" not in out:
+        try:
+            hint = hint_of(session, e, out)
+        except Exception:   # the text of the error itself is worth more
+            hint = None
+        if hint:
+            out["hint"] = hint
     if "hint" in out:
         out["hint"] = truncate(out["hint"], MESSAGE_BYTES)[0]
+
+
+def hint_of(session, e, out):
+    """A hint of error_hints.py for this exception, or None."""
+    from agentjail.runtime import error_hints
+    frame, text = innermost(session, e)
+    if isinstance(e, KeyError):
+        return error_hints.hint_of_key(e, frame, text)
+    if isinstance(e, FileNotFoundError) and session.policy is not None:
+        return error_hints.hint_of_file(e.filename, session.policy[7], session.guards is not None and not session.guards.opens_files)
+    if isinstance(e, NameError):
+        return error_hints.hint_of_name(e.name, frame, session.guards.builtins if session.guards is not None else ())
+    if isinstance(e, AttributeError):
+        return error_hints.hint_of_attribute(e)
+    if isinstance(e, ModuleNotFoundError) and session.guards is not None and type(e.name) is str:
+        from agentjail.check.import_advice import DEFAULT, import_hint
+        hint = import_hint(session.guards.imports, e.name)
+        if session.guards.imports.allows(e.name):
+            hint = "This Python does not have %s, although the policy allows it.%s" % (e.name, " " + hint if hint != DEFAULT else "")
+        return hint
+    return None
+
+
+def innermost(session, e):
+    """(the innermost frame of the agent's, the text of the expression that ran there), or (None, "")."""
+    tb, found = BaseException.__dict__["__traceback__"].__get__(e), None
+    while tb is not None:
+        found = tb if tb.tb_frame.f_code.co_filename in session.sources else found
+        tb = tb.tb_next
+    if found is None:
+        return None, ""
+    code = found.tb_frame.f_code
+    for i, (line, end, col, end_col) in enumerate(code.co_positions()):
+        if i == found.tb_lasti // 2:
+            if line is None or line != end or col is None:
+                return found.tb_frame, ""
+            return found.tb_frame, line_at(session.sources[code.co_filename], line).encode("utf-8", "replace")[col:end_col].decode("utf-8", "replace")
+    return found.tb_frame, ""
 
 
 def format_frame(session, frame):
