@@ -5,6 +5,10 @@ CXX        ?= c++
 PREFIX     ?= /usr/local
 LIBDIR     ?= $(PREFIX)/lib
 VERSION    := 0.1.0
+# With the commit's time, in UTC: for pip the build of a later commit is newer, and every clone at that commit, also a shallow one, builds
+# the same. Sources that are not in git have VERSION alone.
+COMMITTED  := $(shell git ls-files --error-unmatch Makefile >/dev/null 2>&1 && TZ=UTC0 git log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S)
+BUILD_VERSION := $(VERSION)$(addprefix .post,$(COMMITTED))
 comma      := ,
 B          := build$(if $(SAN),-san)
 AJ         := $B/agentjail
@@ -18,7 +22,7 @@ LIBNL      := -isystem /usr/include/libnl3
 WARN       := $(WARN_BOTH) -Wstrict-prototypes -Wmissing-prototypes
 SANITIZE   := -fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 HARDEN     := $(if $(SAN),$(SANITIZE),-D_FORTIFY_SOURCE=2 -fstack-protector-strong)
-CPPFLAGS   += -D_GNU_SOURCE -Isrc -MMD -MP -DAJ_VERSION='"$(VERSION)"'
+CPPFLAGS   += -D_GNU_SOURCE -Isrc -MMD -MP -DAJ_VERSION='"$(VERSION)"' -DAJ_BUILD_VERSION='"$(BUILD_VERSION)"'
 CFLAGS     ?= -O2 -g
 CXXFLAGS   ?= $(CFLAGS)
 # One set of objects for the program, the shared library and guest.so: for hidden symbols position-independent code is the same in all.
@@ -98,6 +102,11 @@ $(ROOTFS)/manifest: build/guest.so $(sort $(wildcard src/bootstrap/*.py src/boot
 	$(call say,ROOTFS,$(@D))rootfs/build.sh --out $(@D) --guest build/guest.so --layer src/bootstrap
 
 # --- objects ---
+
+# They hold BUILD_VERSION; written when it changes.
+$B/src/cli/main.o $B/src/serve/admit.o: $B/version
+$B/version: always
+	$Q mkdir -p $(@D) && echo '$(BUILD_VERSION)' | cmp -s - $@ || echo '$(BUILD_VERSION)' > $@
 
 $B/%.o: %.c
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(AJ_CFLAGS) $(CFLAGS) -c -o $@ $<

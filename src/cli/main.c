@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 			if (strcmp(argv[1], c->name) == 0)
 				return flush_and_exit_code(c->run(argc - 1, argv + 1));
 	if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-		puts("agentjail " AJ_VERSION);
+		puts("agentjail " AJ_BUILD_VERSION);
 		return flush_and_exit_code(0);
 	}
 	bool help_wanted = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0);

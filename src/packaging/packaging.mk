@@ -17,8 +17,9 @@ wheel-file: all $(WHEEL)/bin/agentjail $(HATCH)/fetched
 	$Q cp $(WHEEL)/bin/agentjail $(STAGE)/bin && cp -R --preserve=mode $(ROOTFS) $(STAGE)/rootfs/default
 	$Q for file in $(SHARED); do install -D -m 0644 docs/$${file%%:*} $(STAGE)/share/$${file#*:} || exit 1; done
 	$Q src/packaging/licences.sh $(WHEEL)/bin/agentjail.inputs $(ROOTFS) build/cache/rootfs/debs $(STAGE)/licenses
+	$Q sed -i 's/^__version__ = .*/__version__ = "$(BUILD_VERSION)"/' $(STAGE)/agentjail/__init__.py
 	$Q chmod -R u=rwX,go=rX $(STAGE)
-	$Q cd $(STAGE) && AGENTJAIL_VERSION=$(VERSION) PYTHONPATH=$(CURDIR)/$(HATCH) python3 -m hatchling build -t wheel -d $(abspath $(WHEEL))
+	$Q cd $(STAGE) && AGENTJAIL_VERSION=$(BUILD_VERSION) PYTHONPATH=$(CURDIR)/$(HATCH) python3 -m hatchling build -t wheel -d $(abspath $(WHEEL))
 	$Q rm -rf $(STAGE)
 
 # Without symbols: they are most of the file, and hold paths of the machine that builds.

@@ -14,7 +14,7 @@ static void send_hello(struct aj_client *c)
 		return;
 	aj_buffer_text(&c->out, "{\"hello\":{\"protocol\":");
 	aj_buffer_number(&c->out, AJ_PROTOCOL);
-	aj_buffer_text(&c->out, ",\"version\":\"" AJ_VERSION "\",\"policies\":[");
+	aj_buffer_text(&c->out, ",\"version\":\"" AJ_BUILD_VERSION "\",\"policies\":[");
 	for (size_t i = 0; i < aj_manager_policies(s->manager); i++) {
 		const char *name = aj_manager_policy_name(s->manager, i);
 		aj_buffer_text(&c->out, i ? "," : "");

@@ -38,6 +38,8 @@ venv=$T/venv
 check "pip installs the wheel" "$PY" -m pip --python "$venv/bin/python" install -q "$WHEEL"
 runs "in a virtual environment"
 is "the version" "agentjail $(basename "$WHEEL" | cut -d- -f2)" "$("$venv/bin/agentjail" --version)"
+commit=$(cd "$tests/.." && git ls-files --error-unmatch Makefile >/dev/null 2>&1 && TZ=UTC0 git log -1 --format=.post%cd --date=format-local:%Y%m%d%H%M%S)
+[ -z "$commit" ] || check "a later commit has a later version" expr "$WHEEL" : ".*/libagentjail-[0-9.]*$commit-"
 py 'import agentjail, importlib.metadata as m; print(m.version("libagentjail"), agentjail.__version__)'
 is "the version for Python" "$(basename "$WHEEL" | cut -d- -f2 | sed 's/.*/& &/')" "$(cat "$T/out")"
 py 'from agentjail._program import find_program; print(find_program())'
