@@ -64,11 +64,11 @@ bool aj_first_bytes(struct aj_flow *flow, const uint8_t *data, size_t bytes, siz
 		return feed_http(c, data, bytes, ret_pass);
 	if (c->port == HTTP)
 		return begin_http(c, data, bytes, ret_pass);
-	if (c->port == HTTPS || data[0] == TLS_HANDSHAKE) {
+	if (c->port == HTTPS || aj_hello_may_begin(data[0])) {
 		if (!judge_hello(c, data, bytes))
 			return false;
 	} else {
-		switch (aj_http_looks(data, bytes)) {
+		switch (aj_http_looks(data, bytes, false)) {
 		case AJ_HTTP_YES:
 			return begin_http(c, data, bytes, ret_pass);
 		case AJ_HTTP_NO:
@@ -86,5 +86,7 @@ bool aj_first_bytes(struct aj_flow *flow, const uint8_t *data, size_t bytes, siz
 bool aj_first_bytes_ended(const struct aj_connection *c)
 {
 	const struct aj_flow *out = &c->out;
-	return c->first == AJ_FIRST_UNKNOWN && !aj_first_bytes_awaited(c->port) && out->held[out->held_at + out->passed] != TLS_HANDSHAKE;
+	const uint8_t *held = out->held + out->held_at + out->passed;
+	return c->first == AJ_FIRST_UNKNOWN && !aj_first_bytes_awaited(c->port) && held[0] != TLS_HANDSHAKE &&
+	       aj_http_looks(held, out->held_bytes - out->passed, true) == AJ_HTTP_NO;
 }

@@ -9,7 +9,10 @@
 enum {
 	RECORD_HEADER = 5,
 	RECORD_MAX = 1 << 14,
+	FIRST_KIND = 20, /* of records: change of cipher, alert, handshake, data, heartbeat */
 	HANDSHAKE = 22,
+	LAST_KIND = 24,
+	OLD_HELLO = 0x80, /* of SSL 2, with the upper bits of its length */
 	CLIENT_HELLO = 1,
 	SERVER_NAME = 0,
 	HOST_NAME = 0,
@@ -23,6 +26,12 @@ struct cursor {
 	enum aj_hello fault; /* AJ_HELLO_MORE: none but too few bytes */
 	bool stopped;
 };
+
+bool aj_hello_may_begin(uint8_t first)
+{
+	/* Records of up to 16 KiB. Negotiations of telnet begin with 255. */
+	return (first >= FIRST_KIND && first <= LAST_KIND) || (first & ~0x3f) == OLD_HELLO;
+}
 
 static bool stop_reading(struct cursor *c, enum aj_hello fault)
 {
@@ -44,12 +53,41 @@ static enum aj_hello odd_version(const uint8_t *at, size_t there)
 	return empty || at[RECORD_HEADER] == CLIENT_HELLO ? AJ_HELLO_MALFORMED : AJ_HELLO_NOT_TLS;
 }
 
+/* The first record is of another kind than a handshake: an alert, say, or an empty one, which some servers pass over. */
+static enum aj_hello other_record(const uint8_t *at, size_t there)
+{
+	if (there > 1 && at[1] >= 16)
+		return AJ_HELLO_NOT_TLS;
+	if (there > 2 && at[1] == 3 && at[2] <= 4)
+		return AJ_HELLO_MALFORMED;
+	if (there < RECORD_HEADER)
+		return AJ_HELLO_MORE;
+	return at[3] == 0 && at[4] <= 2 ? AJ_HELLO_MALFORMED : AJ_HELLO_NOT_TLS;
+}
+
+/* A ClientHello as SSL 2 has it, which has room for no server's name: two bytes of length, its kind, a version. */
+static enum aj_hello old_hello(const uint8_t *at, size_t there)
+{
+	if (there > 2 && at[2] != CLIENT_HELLO)
+		return AJ_HELLO_NOT_TLS;
+	if (there < RECORD_HEADER)
+		return AJ_HELLO_MORE;
+	return at[3] == 3 || (at[3] == 0 && at[4] == 2) ? AJ_HELLO_MALFORMED : AJ_HELLO_NOT_TLS;
+}
+
+static enum aj_hello no_handshake(const uint8_t *at, size_t there)
+{
+	if (!aj_hello_may_begin(at[0]))
+		return AJ_HELLO_NOT_TLS;
+	return at[0] & OLD_HELLO ? old_hello(at, there) : other_record(at, there);
+}
+
 /* At the start of a record: false where it is not there yet, or no record of a handshake. */
 static bool open_record(struct cursor *c, bool first)
 {
 	size_t there = (size_t)(c->end - c->at);
 	if (there > 0 && c->at[0] != HANDSHAKE)
-		return stop_reading(c, first ? AJ_HELLO_NOT_TLS : AJ_HELLO_MALFORMED);
+		return stop_reading(c, first ? no_handshake(c->at, there) : AJ_HELLO_MALFORMED);
 	if ((there > 1 && c->at[1] != 3) || (there > 2 && c->at[2] > 4))
 		return stop_reading(c, first ? odd_version(c->at, there) : AJ_HELLO_MALFORMED);
 	if (there < RECORD_HEADER)

@@ -1,6 +1,7 @@
 /* The first message of a TLS client: the name of the server that it asks for (RFC 8446, RFC 6066).
  * The bytes are only read, in place: nothing is decrypted, copied together or kept between calls. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,7 +12,7 @@ enum aj_hello {
 	AJ_HELLO_NAME,      /* `ret_name`: one host name in lower case, without a final dot */
 	AJ_HELLO_NO_NAME,   /* no server_name extension */
 	AJ_HELLO_ECH,       /* encrypted_client_hello, be it GREASE: the name in the clear may not be the one that counts */
-	AJ_HELLO_MALFORMED, /* a TLS handshake, but no ClientHello as the standards have it */
+	AJ_HELLO_MALFORMED, /* TLS, or SSL 2, but no ClientHello in a record of a handshake as the standards have it */
 	AJ_HELLO_TOO_LONG,
 	AJ_HELLO_NOT_TLS,
 };
@@ -19,6 +20,9 @@ enum aj_hello {
 /* Judges the bytes of a connection so far. With AJ_HELLO_NAME, and with AJ_HELLO_ECH where there is one, `ret_name` is the name in the
  * clear; else it is empty. */
 enum aj_hello aj_client_hello(const uint8_t *data, size_t bytes, char ret_name[256]);
+
+/* Can a connection whose first byte is this one be for a server of TLS? */
+bool aj_hello_may_begin(uint8_t first);
 
 /* Why a connection with this ClientHello is refused, for a sentence's end; NULL: MORE or NAME. */
 const char *aj_hello_why(enum aj_hello hello);

@@ -13,13 +13,14 @@
 #include "inspect/http_looks.h"
 #include "inspect/span.h"
 
-enum { HEAD, BODY, CHUNK_SIZE, CHUNK, CHUNK_END, TRAILERS, REFUSED };
+enum { HEAD, BODY_BEGIN, BODY, CHUNK_SIZE, CHUNK, CHUNK_END, TRAILERS, REFUSED };
 enum { METHOD_MAX = 32, LENGTH_DIGITS_MAX = 18, HEX_DIGITS_MAX = 15 };
 
 struct head {
 	size_t hosts, lengths, encodings;
 	uint64_t body_bytes;
 	bool chunked, old; /* old: HTTP/1.0 */
+	bool bare;         /* a method for whose body some servers do not look, and take it for the next request */
 };
 
 void aj_http_begin(struct aj_http *h, const char *host, uint16_t port)
@@ -121,6 +122,7 @@ static bool check_request_line(struct aj_http *h, struct aj_span line, struct he
 		return refuse(h, "HTTP/2 in plain text, whose requests are not checked: HTTP/1.1 or https works");
 	if (aj_span_is_word(method, "CONNECT"))
 		return refuse(h, "CONNECT asks the server for a connection to another host");
+	head->bare = !aj_span_is_word(method, "POST") && !aj_span_is_word(method, "PUT") && !aj_span_is_word(method, "PATCH");
 	if (!aj_span_split(&line, ' ', &target))
 		return refuse(h, "a request without a version of HTTP");
 	if (line.bytes != 8 || (memcmp(line.at, "HTTP/1.1", 8) != 0 && memcmp(line.at, "HTTP/1.0", 8) != 0))
@@ -189,7 +191,7 @@ static bool check_head(struct aj_http *h, struct aj_span rest)
 	if (head.chunked && (head.lengths || head.old))
 		return refuse(h, "a Transfer-Encoding beside a Content-Length, or in HTTP/1.0");
 	h->body_left = head.body_bytes;
-	h->state = head.chunked ? CHUNK_SIZE : head.body_bytes ? BODY : HEAD;
+	h->state = head.chunked ? CHUNK_SIZE : !head.body_bytes ? HEAD : head.bare ? BODY_BEGIN : BODY;
 	return true;
 }
 
@@ -275,6 +277,23 @@ static size_t take_body(struct aj_http *h, struct aj_span s, uint8_t next)
 	return bytes;
 }
 
+/* Its first line is complete, or no line of a request. */
+static size_t take_body_begin(struct aj_http *h, struct aj_span s)
+{
+	const bool whole = h->body_left <= s.bytes;
+	switch (aj_http_looks((const uint8_t *)s.at, whole ? (size_t)h->body_left : s.bytes, whole)) {
+	case AJ_HTTP_MORE:
+		break;
+	case AJ_HTTP_YES:
+		refuse(h, "a body that begins as another request does, for a method whose requests have none");
+		break;
+	case AJ_HTTP_NO:
+		h->state = BODY;
+		return take_body(h, s, HEAD);
+	}
+	return 0;
+}
+
 static size_t take_head(struct aj_http *h, struct aj_span s, bool request)
 {
 	/* Empty lines before a request, which servers skip. */
@@ -296,6 +315,8 @@ static size_t step(struct aj_http *h, struct aj_span s)
 		return take_head(h, s, true);
 	case TRAILERS:
 		return take_head(h, s, false);
+	case BODY_BEGIN:
+		return take_body_begin(h, s);
 	case BODY:
 		return take_body(h, s, HEAD);
 	case CHUNK:

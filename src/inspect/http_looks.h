@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of the bytes so far. MORE: call again with more, from the first on. */
+/* Of the bytes so far. MORE: call again with more, from the first on; not where they have `ended`, which ends a line, too. */
 enum aj_http_looks { AJ_HTTP_NO, AJ_HTTP_MORE, AJ_HTTP_YES };
-enum aj_http_looks aj_http_looks(const uint8_t *data, size_t bytes);
+enum aj_http_looks aj_http_looks(const uint8_t *data, size_t bytes, bool ended);
 
 /* A character of a method or of a header's name (RFC 9110, section 5.6.2). */
 bool aj_http_token_char(char c);

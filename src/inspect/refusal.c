@@ -77,7 +77,7 @@ enum aj_refusal aj_refusal_answer(const uint8_t *data, size_t bytes, bool whole,
 	else if (!whole && memcmp(data, ssh, known) == 0)
 		return AJ_REFUSAL_MORE;
 	else {
-		enum aj_http_looks looks = aj_http_looks(data, bytes);
+		enum aj_http_looks looks = aj_http_looks(data, bytes, false);
 		if (looks == AJ_HTTP_MORE && !whole)
 			return AJ_REFUSAL_MORE;
 		if (looks != AJ_HTTP_YES && port != HTTP)

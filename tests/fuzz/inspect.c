@@ -79,7 +79,8 @@ static void http(const uint8_t *data, size_t bytes)
 	size_t piece = bytes ? data[bytes - 1] % 32 + 1 : 1;
 	must(feed(&one, data, bytes, bytes + 1) == feed(&two, data, bytes, piece), "a verdict stands however the bytes are cut");
 	must(one.state == two.state && one.body_left == two.body_left && strcmp(one.why, two.why) == 0, "and so does the state");
-	aj_http_looks(data, bytes);
+	must(aj_http_looks(data, bytes, true) != AJ_HTTP_MORE, "what has ended is decided");
+	aj_http_looks(data, bytes, false);
 }
 
 /* The bytes are a connection's first ones, and the sentence as well. */

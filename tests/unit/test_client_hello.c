@@ -312,14 +312,44 @@ Test(client_hello, too_long)
 
 Test(client_hello, other_protocols)
 {
-	static const char *const texts[] = { "GET / HTTP/1.1\r\n", "SSH-2.0-x\r\n", "\x80\x2e\1\3\1", "\x16\2\1\1\7\7",
-		                             "\x15\3\1\0\2",       "\x17\3\3\0\1",  "\x16\3\5\1\1\2", "\x16\x10" };
+	static const char *const texts[] = { "GET / HTTP/1.1\r\n", "SSH-2.0-x\r\n",  "\x80\x2e\2",     "\x80\x2e\1\4\1",
+		                             "\xff\xfd\1",         "\x16\2\1\1\7\7", "\x16\3\5\1\1\2", "\x16\x10",
+		                             "\x15\x10",           "\x15\1\1\1\1",   "\x19\3\1" };
 	char name[256];
 	cr_expect_eq(aj_client_hello(NULL, 0, name), AJ_HELLO_MORE);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		cr_expect_eq(aj_client_hello((const uint8_t *)texts[i], strlen(texts[i]), name), AJ_HELLO_NOT_TLS, "%zu", i);
 		cr_expect(aj_hello_why(AJ_HELLO_NOT_TLS));
 	}
+}
+
+/* Some servers pass over such records, or take a ClientHello of SSL 2, which names no server. */
+Test(client_hello, other_begins_of_tls)
+{
+	static const struct {
+		const char *bytes;
+		size_t count;
+		enum aj_hello want;
+	} rows[] = {
+		{ "\x15\3\1\0\2\1\0", 7, AJ_HELLO_MALFORMED }, /* an alert */
+		{ "\x15\3\5\0\2", 5, AJ_HELLO_MALFORMED },
+		{ "\x15\2\0\0\2", 5, AJ_HELLO_MALFORMED },
+		{ "\x14\3\3", 3, AJ_HELLO_MALFORMED }, /* a change of the cipher */
+		{ "\x17\3\3\0\0", 5, AJ_HELLO_MALFORMED },
+		{ "\x18\3\3", 3, AJ_HELLO_MALFORMED },
+		{ "\x15\3", 2, AJ_HELLO_MORE },
+		{ "\x15\2\0\0", 4, AJ_HELLO_MORE },
+		{ "\x80\x2e\1\3\1", 5, AJ_HELLO_MALFORMED }, /* SSL 2's form */
+		{ "\x80\x2e\1\0\2", 5, AJ_HELLO_MALFORMED },
+		{ "\xbf\xff\1\3\3", 5, AJ_HELLO_MALFORMED },
+		{ "\x80\x2e\1\3", 4, AJ_HELLO_MORE },
+	};
+	char name[256];
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		cr_expect_eq(aj_client_hello((const uint8_t *)rows[i].bytes, rows[i].count, name), rows[i].want, "row %zu", i);
+		cr_expect(aj_hello_may_begin((uint8_t)rows[i].bytes[0]));
+	}
+	cr_expect(!aj_hello_may_begin('G') && !aj_hello_may_begin(0xff) && !aj_hello_may_begin(25) && !aj_hello_may_begin(19));
 }
 
 /* Servers may ignore a record's version, so one that no client sends makes no other protocol of a ClientHello. */

@@ -239,6 +239,35 @@ Test(http_head, bounds)
 		cr_expect(*c >= ' ' && *c < 0x7f);
 }
 
+/* A server that looks for no body of a GET takes it for the next request. */
+Test(http_head, bodies_of_methods_without_one)
+{
+	static const struct {
+		const char *method, *body;
+		bool passes;
+	} rows[] = {
+		{ "GET", "GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n", false },
+		{ "HEAD", "\r\nGET / HTTP/1.1\r\nHost: evil.test\r\n\r\n", false },
+		{ "DELETE", "GET http://evil.test/", false },
+		{ "FOO", "G1 / HTTP/1.0\r\n\r\n", false },
+		{ "GET", "{\"query\": \"GET / HTTP/1.1\"}", true },
+		{ "REPORT", "<?xml version=\"1.0\"?>\n<x/>", true },
+		{ "DELETE", "id=7&x=GET / HTTP/1.1", true },
+		{ "GET", "hello", true },
+		{ "GET", "h", true },
+		{ "PUT", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", true },
+	};
+	static const char next[] = "GET / HTTP/1.1\r\n" HOST "\r\n";
+	char text[400];
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		for (size_t piece = 1; piece < 400; piece = piece * 3 + 1) {
+			snprintf(text, sizeof text, "%s / HTTP/1.1\r\n" HOST "Content-Length: %zu\r\n\r\n%s%s", rows[i].method,
+			         strlen(rows[i].body), rows[i].body, next);
+			size_t want = rows[i].passes ? strlen(text) : SIZE_MAX;
+			cr_expect_eq(begin_and_feed("api.test", 80, text, piece), want, "row %zu, by %zu", i, piece);
+		}
+}
+
 Test(http_head, looks)
 {
 	static const struct {
@@ -282,13 +311,33 @@ Test(http_head, looks)
 		{ "GET\v/\fHTTP/1.1\r\n", AJ_HTTP_YES },
 		{ "GET\r/\rHTTP/1.1\r\n", AJ_HTTP_YES },
 		{ " \t\r\nG1 / HTTP/1.1\r\n", AJ_HTTP_YES },
+		/* HTTP/0.9, for another host, and words of other protocols. */
+		{ "GET http://evil.test/\r\n", AJ_HTTP_YES },
+		{ "get \tHTTPS://evil.test/\n", AJ_HTTP_YES },
+		{ "GET  /\n", AJ_HTTP_YES },
+		{ "CONNECT evil.test:443\r\n", AJ_HTTP_YES },
+		{ "connect\tevil.test:443\n", AJ_HTTP_YES },
+		{ "DESCRIBE rtsp://x/ RTSP/1.0\r\n", AJ_HTTP_NO },
+		{ "get a/b\r\n", AJ_HTTP_NO },
+	}, ended[] = {
+		/* which ends a line, too */
+		{ "GET http://evil.test/", AJ_HTTP_YES },
+		{ "GET http://evil.test/ HTTP/1.1", AJ_HTTP_YES },
+		{ "CONNECT evil.test:443", AJ_HTTP_YES },
+		{ "GET key", AJ_HTTP_NO },
+		{ "GET", AJ_HTTP_NO },
+		{ "", AJ_HTTP_NO },
 	};
 	static const char git[] = "0032git-upload-pack /p HTTP/\0host=x\0";
 	static char method[AJ_HTTP_HEAD_MAX_BYTES];
 	memset(method, 'A', sizeof method);
-	cr_expect_eq(aj_http_looks((const uint8_t *)method, sizeof method - 1), AJ_HTTP_MORE);
-	cr_expect_eq(aj_http_looks((const uint8_t *)method, sizeof method), AJ_HTTP_YES);
-	cr_expect_eq(aj_http_looks((const uint8_t *)git, sizeof git), AJ_HTTP_NO);
+	cr_expect_eq(aj_http_looks((const uint8_t *)method, sizeof method - 1, false), AJ_HTTP_MORE);
+	cr_expect_eq(aj_http_looks((const uint8_t *)method, sizeof method, false), AJ_HTTP_YES);
+	cr_expect_eq(aj_http_looks((const uint8_t *)git, sizeof git, false), AJ_HTTP_NO);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		cr_expect_eq(aj_http_looks((const uint8_t *)rows[i].text, strlen(rows[i].text)), rows[i].want, "%s", rows[i].text);
+		cr_expect_eq(aj_http_looks((const uint8_t *)rows[i].text, strlen(rows[i].text), false), rows[i].want, "%s",
+		             rows[i].text);
+	for (size_t i = 0; i < sizeof ended / sizeof *ended; i++)
+		cr_expect_eq(aj_http_looks((const uint8_t *)ended[i].text, strlen(ended[i].text), true), ended[i].want, "%s",
+		             ended[i].text);
 }
