@@ -1,5 +1,5 @@
 # Completions of bash for `agentjail`. The tables below are generated from those of the program; this part reads them.
-# It asks `agentjail` for the names of policies, and starts nothing else.
+# It asks `agentjail` for the names of policies and the IDs of changes, and starts nothing else.
 
 _agentjail_complete() # KIND CURRENT [WORD...]
 {
@@ -15,6 +15,10 @@ _agentjail_complete() # KIND CURRENT [WORD...]
 	words) mapfile -t COMPREPLY < <(compgen -W "$*" -- "$current") ;;
 	policies)
 		set -- "$(agentjail policy list 2>/dev/null | sed -n '2,$s/^[* ] \([A-Za-z0-9_-]*\).*/\1/p')"
+		mapfile -t COMPREPLY < <(compgen -W "$*" -- "$current")
+		;;
+	changes)
+		set -- "$(agentjail changes list 2>/dev/null | sed -n 's/^\([0-9a-f]\{1,\}\)  .*/\1/p')"
 		mapfile -t COMPREPLY < <(compgen -W "$*" -- "$current")
 		;;
 	esac
@@ -208,6 +212,10 @@ _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 	--head) echo text ;;
 	'exec') echo files ;;
 	'run') echo programs ;;
+	'changes show') echo changes ;;
+	'changes diff') echo changes ;;
+	'changes apply') echo changes ;;
+	'changes discard') echo changes ;;
 	'policy show') echo policies ;;
 	'policy explain') echo policies ;;
 	'policy check') echo policies ;;

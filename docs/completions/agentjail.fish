@@ -1,5 +1,5 @@
 # Completions of fish for `agentjail`. The tables below are generated from those of the program; this part reads them.
-# It asks `agentjail` for the names of policies, and starts nothing else.
+# It asks `agentjail` for the names of policies and the IDs of changes, and starts nothing else.
 
 # Is the line so far `agentjail WORD...`, and nothing behind that?
 function __agentjail_after
@@ -17,6 +17,10 @@ end
 
 function __agentjail_policies
     agentjail policy list 2>/dev/null | sed -n '2,$s/^[* ] \([A-Za-z0-9_-]*\).*/\1/p'
+end
+
+function __agentjail_changes
+    agentjail changes list 2>/dev/null | sed -n 's/^\([0-9a-f]\{1,\}\)  .*/\1/p'
 end
 
 complete -c agentjail -f
@@ -195,18 +199,22 @@ complete -c agentjail -n '__agentjail_in changes show' -l json -d ''
 complete -c agentjail -n '__agentjail_in changes show' -l force -d ''
 complete -c agentjail -n '__agentjail_in changes show' -l abort -d ''
 complete -c agentjail -n '__agentjail_in changes show' -l all -d ''
+complete -c agentjail -n '__agentjail_in changes show' -xa '(__agentjail_changes)'
 complete -c agentjail -n '__agentjail_in changes diff' -l json -d ''
 complete -c agentjail -n '__agentjail_in changes diff' -l force -d ''
 complete -c agentjail -n '__agentjail_in changes diff' -l abort -d ''
 complete -c agentjail -n '__agentjail_in changes diff' -l all -d ''
+complete -c agentjail -n '__agentjail_in changes diff' -xa '(__agentjail_changes)'
 complete -c agentjail -n '__agentjail_in changes apply' -l json -d ''
 complete -c agentjail -n '__agentjail_in changes apply' -l force -d ''
 complete -c agentjail -n '__agentjail_in changes apply' -l abort -d ''
 complete -c agentjail -n '__agentjail_in changes apply' -l all -d ''
+complete -c agentjail -n '__agentjail_in changes apply' -xa '(__agentjail_changes)'
 complete -c agentjail -n '__agentjail_in changes discard' -l json -d ''
 complete -c agentjail -n '__agentjail_in changes discard' -l force -d ''
 complete -c agentjail -n '__agentjail_in changes discard' -l abort -d ''
 complete -c agentjail -n '__agentjail_in changes discard' -l all -d ''
+complete -c agentjail -n '__agentjail_in changes discard' -xa '(__agentjail_changes)'
 complete -c agentjail -n '__agentjail_in policy list' -l config -rF -d 'a site'\''s configuration, where there is no /etc/agentjail/agentjail.toml'
 complete -c agentjail -n '__agentjail_in policy list' -l json -d 'print the whole result as one JSON object on one line; run: with the output in it'
 complete -c agentjail -n '__agentjail_in policy list' -l help -d 'the options'

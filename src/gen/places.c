@@ -31,6 +31,8 @@ enum aj_kind aj_kind_of(const struct aj_option_row *row)
 		return AJ_KIND_WORDS;
 	if (row->name && strcmp(row->name, "--policy") == 0)
 		return AJ_KIND_POLICIES;
+	if (!row->name && strcmp(row->value, "ID") == 0) /* as an option's value it is the caller's own */
+		return AJ_KIND_CHANGES;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (strncmp(row->value, kinds[i].value, strlen(kinds[i].value)) == 0)
 			return kinds[i].kind;
@@ -134,8 +136,12 @@ void aj_places_gather(void)
 		if (command->run == aj_cmd_policy) {
 			gather_policy(command);
 		} else if (islower((unsigned char)subs[0])) {
-			for (char *sub; (sub = strsep(&subs, "|"));)
-				read_synopsis(add_place(command->name, sub, command->help), command->synopsis, true);
+			for (char *sub; (sub = strsep(&subs, "|"));) {
+				struct aj_place *place = add_place(command->name, sub, command->help);
+				read_synopsis(place, command->synopsis, true);
+				if (strcmp(sub, "list") == 0) /* the operands of the synopsis are those of the others */
+					place->operand = AJ_KIND_TEXT;
+			}
 		} else {
 			struct aj_place *place = add_place(command->name, NULL, command->help);
 			struct aj_option_row row;

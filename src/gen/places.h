@@ -10,7 +10,8 @@ enum aj_kind {
 	AJ_KIND_FILES,
 	AJ_KIND_FOLDERS,
 	AJ_KIND_POLICIES,
-	AJ_KIND_PROGRAM /* a command line of this host */
+	AJ_KIND_CHANGES, /* IDs of `agentjail changes list` */
+	AJ_KIND_PROGRAM  /* a command line of this host */
 };
 
 enum { AJ_PLACE_ROWS_MAX = 64, AJ_PLACES_MAX = 32 };

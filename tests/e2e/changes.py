@@ -1,7 +1,7 @@
 """Changes of runs over overlays: shown, as a patch, applied and discarded; changes.sh runs it and counts."""
 import base64, contextlib, fcntl, hashlib, json, os, shutil, stat, struct, subprocess, sys
 
-from client import AJ, FOLDER, ROOT, main, same, skip, test
+from client import AJ, EXAMPLES, FOLDER, ROOT, main, same, skip, test
 from overlays import CHANGES, ENV, Run, can_overlay, put, settle, tree
 
 EVERY = {"keep": "same\n", "mod": "old\n", "gone": "x\n", "mode": "m\n", "d/a": "1\n", "d/s/b": "2\n", "to-link": "f\n", "to-folder": "f\n",
@@ -180,6 +180,12 @@ def list_and_states():
         run.ask("diff")
     text = subprocess.run([AJ, "changes", "list"], env=ENV, stdout=subprocess.PIPE, check=True).stdout.decode()
     assert "%s  " % run.id in text and "2 changes" in text, text
+    complete = '. "$0"; COMP_WORDS=(agentjail changes show "$1"); COMP_CWORD=3; _agentjail; printf "%s " "${COMPREPLY[@]}"'
+    path = os.path.dirname(AJ) + ":" + ENV.get("PATH", os.environ["PATH"])
+    completions = os.path.join(os.path.dirname(EXAMPLES), "completions", "agentjail.bash")
+    if shutil.which("bash"):
+        found = subprocess.run(["bash", "--norc", "-c", complete, completions, run.id[:8]], env={**ENV, "PATH": path}, stdout=subprocess.PIPE, check=True)
+        same(found.stdout.decode(), run.id + " ", "the shell completes IDs")
     whole, run.id = run.id, run.id[:-1]
     run.id = whole[:8]  # the beginning is enough
     same(len(run.kinds()), 2)
