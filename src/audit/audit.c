@@ -92,14 +92,26 @@ static int check_file(int fd, const char *path, struct aj_error *err)
 	return 0;
 }
 
-/* Open the file, which is created if needed, and in `ret_folder_fd` its folder. */
-static int open_file(const char *path, int *ret_folder_fd, struct aj_error *err)
+/* One user owns a file, and its mode keeps others away. */
+static int fail_to_open(struct aj_error *err, const char *what, const char *path)
+{
+	aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "%s `%s`", what, path);
+	if (errno == EACCES || errno == EPERM)
+		aj_advise(err, "a file records the runs of its owner alone: audit.destination = \"journal\" or \"syslog\" records those of every user");
+	return -1;
+}
+
+/* Open the file, which O_CREAT as `create` makes, and in `ret_folder_fd` its folder. Without: -1 without err where it is yet to be made. */
+static int open_file(const char *path, int create, int *ret_folder_fd, struct aj_error *err)
 {
 	char folder[PATH_MAX], real[PATH_MAX];
 	const char *base = strrchr(path, '/') + 1;
 	memcpy(folder, path, strlen(path) + 1);
 	folder[base - path] = '\0';
-	if (!realpath(folder, real)) {
+	const char *there = realpath(folder, real);
+	if (!there && (errno == EACCES || errno == EPERM))
+		return fail_to_open(err, "search the folder", folder);
+	if (!there) {
 		aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "folder `%s`", folder);
 		aj_advise(err, "create the folder first, for example: install -d -m 0700 %.400s", folder);
 		return -1;
@@ -108,14 +120,16 @@ static int open_file(const char *path, int *ret_folder_fd, struct aj_error *err)
 		return -1;
 	cleanup_fd int folder_fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder_fd < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "folder `%s`", real);
+		return fail_to_open(err, "open the folder", real);
 	/* O_NONBLOCK: opening a FIFO would block; check_file() refuses it. */
-	int flags = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	int flags = O_RDWR | O_APPEND | create | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	cleanup_fd int fd = openat(folder_fd, base, flags, 0600);
 	if (fd < 0 && errno == ELOOP)
 		return refuse_path(err, path, "is a symlink", "name the file itself: the target of a symlink can change");
+	if (fd < 0 && errno == ENOENT && !create)
+		return faccessat(folder_fd, ".", W_OK | X_OK, AT_EACCESS) < 0 ? fail_to_open(err, "make a file in", real) : -1;
 	if (fd < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "open `%s` for reading and appending", path);
+		return fail_to_open(err, create ? "make, or open for reading and appending," : "open for reading and appending", path);
 	if (check_file(fd, path, err) < 0)
 		return -1;
 	*ret_folder_fd = aj_steal(&folder_fd);
@@ -143,7 +157,7 @@ static int append_record(const char *path, const char *object, size_t object_byt
 	struct aj_chain_link last;
 	off_t before;
 	cleanup_fd int folder_fd = -1;
-	cleanup_fd int fd = open_file(path, &folder_fd, err); /* closing it unlocks it */
+	cleanup_fd int fd = open_file(path, O_CREAT, &folder_fd, err); /* closing it unlocks it */
 	if (fd < 0 || lock_and_read_tail(fd, path, &last, &before, err) < 0)
 		return -1;
 	size_t bytes = 0;
@@ -170,7 +184,7 @@ static int append_record(const char *path, const char *object, size_t object_byt
 	return 0;
 }
 
-int aj_audit_ready(const struct aj_audit *a, struct aj_error *err)
+static int ready(const struct aj_audit *a, int create, struct aj_error *err)
 {
 	if (a->kind == AJ_AUDIT_SYSLOG || a->kind == AJ_AUDIT_JOURNAL)
 		return aj_datagram_probe(a->path, err);
@@ -179,8 +193,21 @@ int aj_audit_ready(const struct aj_audit *a, struct aj_error *err)
 	struct aj_chain_link last;
 	off_t bytes;
 	cleanup_fd int folder_fd = -1;
-	cleanup_fd int fd = open_file(a->path, &folder_fd, err);
-	return fd < 0 ? -1 : lock_and_read_tail(fd, a->path, &last, &bytes, err);
+	cleanup_fd int fd = open_file(a->path, create, &folder_fd, err);
+	if (fd < 0)
+		return err->exit_code ? -1 : 0;
+	return lock_and_read_tail(fd, a->path, &last, &bytes, err);
+}
+
+int aj_audit_ready(const struct aj_audit *a, struct aj_error *err)
+{
+	return ready(a, O_CREAT, err);
+}
+
+int aj_audit_probe(const char *destination, struct aj_error *err)
+{
+	struct aj_audit a;
+	return strcmp(destination, "none") == 0 ? 0 : aj_audit_parse(&a, destination, err) < 0 ? -1 : ready(&a, 0, err);
 }
 
 int aj_audit_open(struct aj_audit *a, const char *destination, struct aj_error *err)

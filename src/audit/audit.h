@@ -29,6 +29,9 @@ int aj_audit_open(struct aj_audit *audit, const char *destination, struct aj_err
 /* The second half of aj_audit_open(), for a parsed destination. Tests set ->path to a socket of their own. */
 int aj_audit_ready(const struct aj_audit *audit, struct aj_error *err);
 
+/* Would a run of this user be recorded there ("none": yes)? Makes no file. */
+int aj_audit_probe(const char *destination, struct aj_error *err);
+
 /* `notable`: a log is told that the run did not end with AJ_STATUS_OK. Append `record` (an object without seq, prev and hash; the reference stays the caller's). Returns 0 when the record is on disk, or
  * sent to the log; -1 with err when it is not, and then the file is unchanged. (If fdatasync() fails after the append, the record
  * stays in the file, and the error says so: other writers may have appended after it.) */

@@ -10,16 +10,18 @@
 
 #include "audit/composer.h"
 #include "audit/denials.h"
+#include "audit/lines.h"
 #include "base/fd.h"
 #include "base/text.h"
 
-/* Each part's share of a line's 64 KiB, counted with escapes; denials.c has its own. */
+/* Each part's share, counted with escapes; denials.c has its own. The first four are always in the record's own line, and what the caller
+ * chooses of it is less than half a line; of the others each may fill further lines (audit/lines.h). */
 enum {
-	SHORT_BYTES = 1 << 10, /* each: id, host, login id, and the like */
-	ARGV_BYTES = 16 << 10,
-	CWD_BYTES = 4 << 10,
-	POLICY_BYTES = 8 << 10,
-	REASON_BYTES = 4 << 10,
+	SHORT_BYTES = 1 << 10, /* each: id, host, the policy's name where its object is left out */
+	ARGV_BYTES = 2 << 10,
+	CWD_BYTES = 1 << 10,
+	REASON_BYTES = 1 << 10,
+	POLICY_BYTES = 16 << 10,
 	IMPORTS_BYTES = 8 << 10,
 	ENFORCED_BYTES = 6 << 10,
 };
@@ -60,19 +62,21 @@ static json_t *policy_json(struct aj_composer *c, json_t *policy)
 {
 	if (!policy)
 		return json_null();
-	if (json_dumpb(policy, NULL, 0, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY) <= POLICY_BYTES)
+	bool short_name = json_dumpb(json_object_get(policy, "name"), NULL, 0, JSON_ENSURE_ASCII | JSON_ENCODE_ANY) <= SHORT_BYTES;
+	if (short_name && json_dumpb(policy, NULL, 0, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY) <= POLICY_BYTES)
 		return json_incref(policy);
 	c->truncated = true;
 	return json_pack("{s:o, s:o}", "name", aj_composer_short(c, json_string_value(json_object_get(policy, "name")), SHORT_BYTES),
-	                 "sha256", aj_composer_short(c, json_string_value(json_object_get(policy, "sha256")), SHORT_BYTES));
+	                 "sha256", aj_composer_short(c, json_string_value(json_object_get(policy, "sha256")), AJ_SHA256_HEX));
 }
 
 /* The SHA-256 of all arguments, each with its NUL: a truncated `argv` can still be compared. */
 static void argv_hash(struct aj_composer *c, char **argv)
 {
 	size_t bytes = 0, at = 0;
+	json_int_t count = 0;
 	char hash[AJ_SHA256_HEX];
-	for (char **a = argv; *a; a++)
+	for (char **a = argv; *a; a++, count++)
 		bytes += strlen(*a) + 1;
 	char *joined = malloc(bytes);
 	if (!joined)
@@ -81,6 +85,7 @@ static void argv_hash(struct aj_composer *c, char **argv)
 		memcpy(joined + at, *a, strlen(*a) + 1);
 	aj_sha256(joined, bytes, hash);
 	free(joined);
+	set_member(c, "argv_count", json_integer(count));
 	set_member(c, "argv_sha256", json_string(hash));
 }
 
@@ -98,10 +103,10 @@ static void argv_json(struct aj_composer *c, char **argv)
 	c->truncated |= truncated;
 }
 
-/* Begin a record with the members of both records, so that each by itself names code, user and policy. `sha`: the code's; "": compute it. */
-static void begin_record(struct aj_composer *c, const char *event, const struct aj_request *request, const char *sha, json_t *policy)
+/* The short members first: a log that cuts lines keeps the start of each. */
+static void begin_record(struct aj_composer *c, const char *event, const struct aj_request *request)
 {
-	char host[HOST_NAME_MAX + 1] = "", cwd[PATH_MAX], hash[AJ_SHA256_HEX];
+	char host[HOST_NAME_MAX + 1] = "";
 	gethostname(host, sizeof host - 1);
 	c->doc = json_object();
 	set_member(c, "v", json_integer(1));
@@ -112,6 +117,12 @@ static void begin_record(struct aj_composer *c, const char *event, const struct 
 	set_member(c, "pid", json_integer(getpid()));
 	set_member(c, "user", user_json());
 	set_member(c, "command", json_string(request->snippet ? "exec" : "run"));
+}
+
+/* What both records have, so that each by itself names code and policy. `sha`: the code's; "": compute it. */
+static void describe_run(struct aj_composer *c, const struct aj_request *request, const char *sha, json_t *policy)
+{
+	char cwd[PATH_MAX], hash[AJ_SHA256_HEX];
 	set_member(c, "policy", policy_json(c, policy));
 	if (request->snippet) {
 		/* Of a session's code only the hash is kept until the run ends; setting variables has no code. */
@@ -134,7 +145,8 @@ static json_t *end_record(struct aj_composer *c)
 json_t *aj_record_start(const struct aj_request *request, json_t *policy)
 {
 	struct aj_composer c = { 0 };
-	begin_record(&c, "start", request, "", policy);
+	begin_record(&c, "start", request);
+	describe_run(&c, request, "", policy);
 	return end_record(&c);
 }
 
@@ -215,7 +227,6 @@ static void begin_network_record(struct aj_composer *c, const char *event, const
 
 json_t *aj_record_network(const struct aj_request *request, const struct aj_network_use *network, size_t *at)
 {
-	enum { MOST = 100 }; /* each takes 600 bytes at most */
 	const struct {
 		const char *event;
 		size_t count;
@@ -232,10 +243,18 @@ json_t *aj_record_network(const struct aj_request *request, const struct aj_netw
 		return NULL;
 	struct aj_composer c = { .doc = json_object() };
 	json_t *list = json_array();
-	for (size_t end = before + kinds[kind].count; *at < end && json_array_size(list) < MOST; ++*at)
-		json_array_append_new(list, kinds[kind].one(network, *at - before));
 	begin_network_record(&c, kinds[kind].event, request);
 	set_member(&c, kinds[kind].event, list);
+	size_t used = json_dumpb(c.doc, NULL, 0, JSON_COMPACT | JSON_ENSURE_ASCII);
+	for (size_t end = before + kinds[kind].count; *at < end; ++*at) {
+		json_t *one = kinds[kind].one(network, *at - before);
+		used += json_dumpb(one, NULL, 0, JSON_COMPACT | JSON_ENSURE_ASCII) + 1;
+		if (used > AJ_RECORD_BYTES && json_array_size(list)) {
+			json_decref(one);
+			break;
+		}
+		json_array_append_new(list, one);
+	}
 	return c.doc;
 }
 
@@ -260,7 +279,7 @@ json_t *aj_record_end(const struct aj_request *request, json_t *policy, const st
 {
 	struct aj_composer c = { 0 };
 	bool ran = r->status != AJ_STATUS_SETUP_ERROR;
-	begin_record(&c, "end", request, r->code_sha256, policy);
+	begin_record(&c, "end", request);
 	set_member(&c, "status", json_string(aj_status_name(r->status)));
 	set_member(&c, "reason", aj_composer_short(&c, r->reason, REASON_BYTES));
 	set_member(&c, "exit_code", r->exit_code >= 0 && ran ? json_integer(r->exit_code) : json_null());
@@ -276,11 +295,12 @@ json_t *aj_record_end(const struct aj_request *request, json_t *policy, const st
 	for (size_t i = 0; i < r->limits_hit_count; i++)
 		json_array_append_new(limits, json_string(r->limits_hit[i]));
 	set_member(&c, "limits_hit", limits);
-	set_member(&c, "enforced", ran ? enforced_json(&c, plan, r) : json_object());
-	set_member(&c, "denials", aj_record_denials(&c, r));
 	json_t *network = sums_json(&r->network);
 	if (network)
 		set_member(&c, "network", network);
+	describe_run(&c, request, r->code_sha256, policy);
+	set_member(&c, "enforced", ran ? enforced_json(&c, plan, r) : json_object());
+	set_member(&c, "denials", aj_record_denials(&c, r));
 	if (plan->snippet)
 		set_member(&c, "claimed", json_pack("{s:o}", "imports", imports_json(&c, r)));
 	return end_record(&c);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "audit/lines.h"
 #include "audit/record.h"
 
 const char *aj_trail_new_id(struct aj_arena *arena)
@@ -38,7 +39,11 @@ static int check_visible(const struct aj_audit *audit, const struct aj_plan *pla
 
 static int append_record(const struct aj_audit *audit, bool notable, json_t *record, struct aj_error *err)
 {
-	int r = record ? aj_audit_write(audit, notable, record, err) : aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "out of memory");
+	json_t *lines = record ? aj_record_lines(record) : NULL;
+	int r = lines ? 0 : aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "out of memory");
+	for (size_t i = 0; r == 0 && i < json_array_size(lines); i++)
+		r = aj_audit_write(audit, notable, json_array_get(lines, i), err);
+	json_decref(lines);
 	json_decref(record);
 	return r;
 }

@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "audit/audit.h"
 #include "base/fd.h"
 #include "cli/command.h"
 #include "host/paths.h"
@@ -27,6 +28,7 @@ struct doctor {
 	struct aj_host host;
 	struct aj_site site;
 	bool site_fits;
+	bool recorded; /* the runs of this user can be */
 	AJ_LIST(struct line) lines;
 };
 
@@ -203,6 +205,20 @@ static void check_site(struct doctor *d, const char *config)
 		          "agentjail policy check");
 }
 
+/* A run whose policy refuses to go unrecorded does not begin where this fails. */
+static void check_audit(struct doctor *d)
+{
+	struct aj_error err = { 0 };
+	char text[600];
+	d->recorded = aj_audit_probe(d->site.audit, &err) == 0;
+	bool none = strcmp(d->site.audit, "none") == 0;
+	add_check(d, d->recorded ? OK : PART, "audit trail",
+	          none          ? "none: no run is recorded"
+	          : d->recorded ? aj_printf(&d->arena, "`%s`, which this user's runs can be written to", d->site.audit)
+	                        : aj_error_text(&err, text, sizeof text),
+	          err.fix);
+}
+
 /* Does this host enforce the default policy in full, or some limits by rlimits only? */
 static void check_default_policy(struct doctor *d, bool snippet)
 {
@@ -222,6 +238,11 @@ static void check_default_policy(struct doctor *d, bool snippet)
 	}
 	if (loaded.policy.workspace == AJ_WORKSPACE_NONE)
 		request.workspace = NULL;
+	if (!d->recorded && loaded.policy.audit_failure == AJ_AUDIT_REFUSE) {
+		add_check(d, FAIL, check,
+		          aj_printf(&d->arena, "`%s` refuses to run unrecorded, and the audit trail cannot be written", ask.name), NULL);
+		return;
+	}
 	if (strcmp(loaded.policy.rootfs, "host") != 0 &&
 	    aj_find_rootfs(&request.rootfs, loaded.policy.rootfs, d->site.rootfs, &d->arena, &err) < 0) {
 		add_check(d, FAIL, check, aj_error_text(&err, text, sizeof text), err.fix);
@@ -319,6 +340,7 @@ int aj_cmd_doctor(int argc, char **argv)
 	check_cgroup(&d);
 	check_identity(&d);
 	if (d.site_fits) {
+		check_audit(&d);
 		check_default_policy(&d, true);
 		check_default_policy(&d, false);
 	}

@@ -48,6 +48,28 @@ text "and leaves no record" 0 'records 14' audit verify "$LOG"
 text "without a destination nothing is said" 0 "" exec --json -c 1
 silent "nor claimed" '"audit"'
 
+# No caller's words make a line that a log would cut.
+LOG=$T/log/long.jsonl
+site "file:$LOG"
+long=$(head -c 9000 /dev/zero | tr '\0' x)
+text "a command with a long argument" 3 "" run --config "$T/site.toml" -- sh -c 'exit 3' "$long"
+line 2
+check "its end has all but the argument's end" expect event=end status=error exit_code=3 argv_count=4 'argv_sha256~^[0-9a-f]{64}$' truncated=true
+set -- # long paths of binds, which are options
+for i in $(seq 40); do
+	mkdir -p "$T/binds/$i-$(echo "$long" | cut -c1-200)"
+	set -- "$@" --bind "$T/binds/$i-$(echo "$long" | cut -c1-200):/opt/$i"
+done
+text "a command with long options" 0 "" run --config "$T/site.toml" --id options "$@" -- true
+line 3
+check "its start has further lines" expect event=start 'policy.name=command' 'parts~^[1-9]$'
+line 4
+check "of its id, with the options" expect event=more of=start part=1 id=options 'policy.options.0~^--bind=.*/binds/1-x'
+is "all options are in them" 40 "$(grep -c '"event":"more","id":"options","of":"start"' "$LOG" >/dev/null && grep '"of":"start"' "$LOG" | grep -o -- '--bind=' | wc -l)"
+is "no line is longer than 8 KiB" 0 "$(awk 'length > 8191' "$LOG" | wc -l)"
+text "the trail is whole" 0 'runs begun 2' audit verify "$LOG"
+says "and no run is open" '^ +open +0$'
+
 # Snippets of a session are runs like others.
 LOG=$T/log/session.jsonl
 site "file:$LOG"
