@@ -18,7 +18,7 @@ _agentjail_complete() # KIND CURRENT [WORD...]
 		mapfile -t COMPREPLY < <(compgen -W "$*" -- "$current")
 		;;
 	changes)
-		set -- "$(agentjail changes list 2>/dev/null | sed -n 's/^\([0-9a-f]\{1,\}\)  .*/\1/p')"
+		set -- "$(agentjail changes list 2>/dev/null | sed -n 's/^\([^ ]\{1,\}\)  .*/\1/p')"
 		mapfile -t COMPREPLY < <(compgen -W "$*" -- "$current")
 		;;
 	esac

@@ -20,7 +20,7 @@ function __agentjail_policies
 end
 
 function __agentjail_changes
-    agentjail changes list 2>/dev/null | sed -n 's/^\([0-9a-f]\{1,\}\)  .*/\1/p'
+    agentjail changes list 2>/dev/null | sed -n 's/^\([^ ]\{1,\}\)  .*/\1/p'
 end
 
 complete -c agentjail -f
