@@ -66,7 +66,7 @@ const struct aj_field aj_fields[] = {
 	{ "error.fix", S, .when = OF_SETUP, .help = "The remedy; empty: the message says it all" },
 	{ "errors", A, CLAIMED, ANSWERED, "All errors of a rejected snippet", .most = 100 },
 	{ "errors[]", O, CLAIMED, NULL, "As `error`", .like = "error" },
-	{ "warnings", A, CLAIMED, "there are some", "Coroutines that were never awaited, names of tools that got another value, and parts of `results` that were dropped", .most = 200 },
+	{ "warnings", A, CLAIMED, "there are some", "Coroutines that were never awaited, names of tools that got another value, values over the cap, files that were written beside /output, and parts of `results` that were dropped", .most = 200 },
 	{ "warnings[]", O, CLAIMED, NULL, "As `error`", .like = "error" },
 	{ "final_answer", AJ_FIELD_ANY, CLAIMED, ANSWERED, "The argument of final_answer(), as `value`; null without a call" },
 	{ "is_final", B, CLAIMED, ANSWERED, "Was final_answer() called?" },

@@ -297,7 +297,16 @@ f.close()'
 is "and their copies" "1,2 hello world" "$(cat "$T/out1/a.csv") $(cat "$T/out1/sub/b.bin")"
 json "without --output there is no list" 0 'truncated!files' 'files=(absent)' 'files_skipped=(absent)' -- exec -c 1
 cold json "and no folder" 0 'value=false' -- exec --layer off -c 'import os; os.path.lexists("/output")'
-json "nothing came" 0 'files=[]' -- exec --output "$T/out2" -c 1
+json "nothing came" 0 'files=[]' 'warnings=(absent)' -- exec --output "$T/out2" -c 1
+json "what was written elsewhere" 0 'files=[]' "warnings.0.message~the code wrote '/tmp/report.csv', '/tmp/sub/b.txt'" 'warnings.0.hint=Write to /output/NAME what the caller shall have.' \
+	-- exec --output "$T/out20" -c 'import os
+os.mkdir("sub")
+for name in ("/tmp/report.csv", "sub/b.txt"):
+    with open(name, "w") as f: f.write("x")'
+json "as the hint says" 0 files.0.name=report.csv 'warnings=(absent)' -- exec --output "$T/out21" -c 'with open("/output/report.csv", "w") as f: f.write("x")'
+json "and beside it" 0 files.0.name=a 'warnings=(absent)' -- exec --output "$T/out22" -c 'for name in ("/tmp/scratch", "/output/a"):
+    with open(name, "w") as f: f.write("x")'
+text "text: a value over the cap" 0 'the value did not come back whole, but as text of at most 65536 bytes' exec -c '"x" * 3000000'
 json "files of a run that fails" 1 files.0.name=half -- exec --output "$T/out3" -c 'open("/output/half", "x").write("1")
 1/0'
 json "of one that is killed" 124 files.0.name=half files.0.size=1 -- exec --timeout 300ms --output "$T/out4" -c 'with open("/output/half", "w") as f: f.write("1")

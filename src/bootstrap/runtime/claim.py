@@ -44,6 +44,9 @@ def report_value(session, value, key, claim):
     claim[key] = RawJson(text)
     if cut:
         claim["truncated"][key] = True
+        if handles is None:
+            from agentjail.runtime.warn_of_loss import warn_of_value
+            warn_of_value(session, key, claim)
 
 
 def report_texts(session, value, claim):
@@ -139,6 +142,16 @@ def report_answer(session, answer, claim):
             session.rich_results().add(answer)
 
 
+def report_files(session, claim):
+    """Where the caller takes the files of /output and the code wrote none there."""
+    if session.keeps_files and claim["error"] is None:
+        from agentjail.runtime.warn_of_loss import warn_of_files
+        try:
+            warn_of_files(session, claim)
+        except OSError:
+            pass    # the code has removed the folder
+
+
 def report_results(session, claim):
     """The bundles of display(), and of the figures that pyplot has open."""
     pyplot = sys.modules.get("matplotlib._pylab_helpers")
@@ -153,7 +166,7 @@ def report_unawaited(session, claim):
     if session.last:
         look_at_variables(session)
     if session.unawaited:
-        claim["warnings"] = session.unawaited
+        claim["warnings"] = claim.get("warnings", []) + session.unawaited
         session.unawaited = []
 
 

@@ -8,8 +8,8 @@ import sys
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 from agentjail.runtime import CONTROL_FD, CoroutineType
 from agentjail.runtime.claim import (OUT_OF_MEMORY, claim_bytes, new_claim, report_answer, report_changed_tools, report_error,
-                                     report_imports, report_last_value, report_results, report_texts, report_unawaited,
-                                     report_variables)
+                                     report_files, report_imports, report_last_value, report_results, report_texts,
+                                     report_unawaited, report_variables)
 from agentjail.check.plain_code import VALUE_NAME, new_bindings
 from agentjail.runtime.compiler import compile_source, name_source
 from agentjail.runtime.request import DEFAULT_LIMITS, PLAIN, RequestError, check_policy, read_request
@@ -59,6 +59,7 @@ class Session:
         self.display = None         # the agent's function; absent from `minimal`
         self.results = None         # rich.Results of the snippet under way, from the first one on
         self.keeps_files = False    # the caller takes the files of /output
+        self.files_before = None    # the files of /tmp when such a snippet began
         self.reserve = None         # freed when memory is short, for the claim
 
     # --- one snippet ---
@@ -194,6 +195,9 @@ class Session:
         namespace = self.open()
         self.answers = []
         self.results, self.keeps_files = None, req["output"]
+        if req["output"]:
+            from agentjail.runtime.warn_of_loss import files_of_tmp
+            self.files_before = files_of_tmp()
         self.handles = self.open_handles() if req["handles"] else None
         if STDOUT is not None and STDOUT.line_buffering is not req["lines"]:
             STDOUT.reconfigure(line_buffering=req["lines"])
@@ -298,6 +302,7 @@ class Session:
             if answers:
                 report_answer(self, answers[0], claim)
             report_results(self, claim)
+            report_files(self, claim)
 
     def wants_event_loop(self, code):
         if "asyncio" in sys.modules:
