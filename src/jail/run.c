@@ -146,6 +146,7 @@ void aj_run_end_by(struct aj_run *run, enum aj_cause cause)
 {
 	if (run->facts.cause == AJ_CAUSE_NONE && !run->facts.exited) {
 		run->facts.cause = cause;
+		run->facts.unarmed = run->plan->snippet && !run->channel.armed;
 		aj_run_end(run);
 	}
 }

@@ -12,8 +12,11 @@ static const char *lock_wall(const struct aj_plan *plan)
 	bool writable = false;
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		writable = writable || aj_mount_is_shared(&plan->mounts.items[i]);
-	return plan->deny & AJ_DENY_LOCKS   ? "denied by the policy"
-	     : plan->deny & AJ_LOCKS_INSIDE ? "no lock is taken, and each call returns 0: no other process has the snippet's files"
+	return plan->deny & AJ_DENY_LOCKS ? "denied by the policy"
+	     : plan->deny & AJ_LOCKS_INSIDE
+	         ? "no lock is taken, and each call of fcntl for one returns 0: no other process has the snippet's files; flock fails with ENOSYS"
+	     : plan->profile == AJ_PROFILE_SNIPPET
+	         ? "mediated: fcntl's on files of the jail's own and of folders bound writable; EINVAL elsewhere; flock fails with ENOSYS"
 	     : writable ? "mediated: on files of the jail's own and of folders bound writable; EINVAL elsewhere"
 	                : "mediated: on files of the jail's own; EINVAL elsewhere";
 }

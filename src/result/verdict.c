@@ -68,8 +68,9 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 		return;
 	case AJ_CAUSE_TIMEOUT:
 		set_status(r, AJ_STATUS_TIMEOUT, "wall_clock",
-		           f->told ? "wall clock limit of %lu ms reached; the snippet got a signal to stop and did not stop, so every process of the jail was killed"
-		                   : "wall clock limit of %lu ms reached; every process of the jail was killed",
+		           f->unarmed ? "wall clock limit of %lu ms reached before Python had installed the filter; no code was handed over, and every process of the jail was killed"
+		           : f->told ? "wall clock limit of %lu ms reached; the snippet got a signal to stop and did not stop, so every process of the jail was killed"
+		                     : "wall clock limit of %lu ms reached; every process of the jail was killed",
 		           limit_ms(f, plan));
 		return;
 	case AJ_CAUSE_OUTPUT:

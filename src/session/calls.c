@@ -148,8 +148,10 @@ unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan
 	kind = aj_tool_check_args(&call, body, scan, &type, why, sizeof why);
 	if (kind != AJ_CALL_OK) {
 		aj_tool_call_free(&call);
-		return kind == AJ_CALL_REFUSED ? refuse_call(c, number, logged, type, why, COST_OF_MISFIT, bytes, ret_why)
-		                               : broken_call(ret_why, "a call of a tool that is none");
+		if (kind == AJ_CALL_REFUSED)
+			return refuse_call(c, number, logged, type, why, COST_OF_MISFIT, bytes, ret_why);
+		aj_call_log_end(&c->log, logged, AJ_CALL_TURNED_DOWN);
+		return broken_call(ret_why, "a call of a tool that is none");
 	}
 	slot->calls = c;
 	slot->call = (struct aj_tool_call){ .number = number, .tool = call.tool };

@@ -67,6 +67,24 @@ static void call(unsigned number, size_t bytes)
 	free(text);
 }
 
+/* Arguments of valid form that JSON has no value for: no tool got the call, and the run ends by it. */
+Test(calls, arguments_that_cannot_be_read_are_refused)
+{
+	static const char *const bodies[] = { "{\"call\":1,\"tool\":\"t\",\"args\":{\"x\":\"\\ud800\"}}",
+		                              "{\"call\":2,\"tool\":\"t\",\"args\":{\"x\":1e999}}" };
+	size_t broken = 0;
+	for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+		const char *why = NULL;
+		unsigned r = take(bodies[i], &why);
+		broken += r == AJ_CHANNEL_BROKEN;
+		for (size_t j = 0; r == AJ_CHANNEL_BROKEN && j < calls.log.count; j++)
+			cr_expect_eq(calls.log.calls[j].outcome, AJ_CALL_TURNED_DOWN, "%s: %d", bodies[i], (int)calls.log.calls[j].outcome);
+	}
+	cr_expect_gt(broken, 0, "none of them is refused for its arguments");
+	cr_expect_gt(calls.log.count, 0);
+	cr_expect_eq(told, 0);
+}
+
 Test(calls, arguments_are_handed_on_and_not_kept)
 {
 	long before = blocks;
