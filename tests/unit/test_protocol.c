@@ -265,13 +265,14 @@ Test(protocol, codes_of_reasons)
 		enum aj_reason reason;
 		enum aj_fault_code code;
 	} rows[] = {
-		{ AJ_REASON_NONE, AJ_CODE_SETUP_ERROR },      { AJ_REASON_INPUT, AJ_CODE_BAD_REQUEST },
-		{ AJ_REASON_SETUP, AJ_CODE_SETUP_ERROR },     { AJ_REASON_BUSY, AJ_CODE_BUSY },
-		{ AJ_REASON_CLOSED, AJ_CODE_CLOSED },         { AJ_REASON_FILE, AJ_CODE_NO_SUCH_FILE },
-		{ AJ_REASON_POLICY, AJ_CODE_SETUP_ERROR },    { AJ_REASON_CGROUP, AJ_CODE_SETUP_ERROR },
-		{ AJ_REASON_DENIED, AJ_CODE_DENIED },         { AJ_REASON_PROCESS, AJ_CODE_SETUP_ERROR },
-		{ AJ_REASON_NAMESPACE, AJ_CODE_SETUP_ERROR }, { AJ_REASON_PROC, AJ_CODE_SETUP_ERROR },
-		{ AJ_REASON_SOURCE, AJ_CODE_SETUP_ERROR },    { AJ_REASON_OVERLAY, AJ_CODE_SETUP_ERROR },
+		{ AJ_REASON_NONE, AJ_CODE_SETUP_ERROR },    { AJ_REASON_INPUT, AJ_CODE_BAD_REQUEST },
+		{ AJ_REASON_SETUP, AJ_CODE_SETUP_ERROR },   { AJ_REASON_BUSY, AJ_CODE_BUSY },
+		{ AJ_REASON_CLOSED, AJ_CODE_CLOSED },       { AJ_REASON_FILE, AJ_CODE_NO_SUCH_FILE },
+		{ AJ_REASON_POLICY, AJ_CODE_SETUP_ERROR },  { AJ_REASON_CGROUP, AJ_CODE_SETUP_ERROR },
+		{ AJ_REASON_DENIED, AJ_CODE_DENIED },       { AJ_REASON_CODE, AJ_CODE_BAD_REQUEST },
+		{ AJ_REASON_PROCESS, AJ_CODE_SETUP_ERROR }, { AJ_REASON_NAMESPACE, AJ_CODE_SETUP_ERROR },
+		{ AJ_REASON_PROC, AJ_CODE_SETUP_ERROR },    { AJ_REASON_SOURCE, AJ_CODE_SETUP_ERROR },
+		{ AJ_REASON_OVERLAY, AJ_CODE_SETUP_ERROR },
 	};
 	cr_assert_eq(sizeof rows / sizeof *rows, AJ_REASONS);
 	for (size_t i = 0; i < AJ_REASONS; i++) {
@@ -283,5 +284,6 @@ Test(protocol, codes_of_reasons)
 		cr_expect_eq(fault.code, rows[i].code, "reason %zu: %s", i, aj_fault_name(fault.code));
 		cr_expect(strstr(fault.message, "busy: session policy: "), "%s", fault.message);
 		cr_expect(strcmp(fault.fix, "do this") == 0 && fault.retry_ms == 0);
+		cr_expect_eq(fault.source.exit_code != 0, i == AJ_REASON_CODE, "a result in place of an error");
 	}
 }
