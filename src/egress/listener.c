@@ -93,7 +93,7 @@ static void judge(struct aj_relay *relay, int fd, int family)
 	         : !aj_rules_address(&relay->rules, target.family, target.address, port)) {
 		const char *waits_not = NULL;
 		aj_sockaddr_text(target.family, target.address, address);
-		if (name && port && relay->policy->ask && !aj_host_is_loopback_name(name->text) && !over_cap(relay, now_us) &&
+		if (name && port && relay->policy->ask && aj_host_can_be_named(name->text) && !over_cap(relay, now_us) &&
 		    aj_question_wait(relay, fd, name, port, &waits_not))
 			return;
 		event = waits_not     ? aj_unlisted(name->text, "", port, waits_not)

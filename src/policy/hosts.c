@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -40,7 +41,7 @@ static bool name_valid(const char *host, size_t bytes)
 			label = 0;
 			continue;
 		}
-		if (!(isalnum(c) || (c == '-' && label > 0)) || ++label > LABEL_MAX)
+		if (!(isalnum(c) || c == '_' || (c == '-' && label > 0)) || ++label > LABEL_MAX)
 			return false;
 	}
 	return label > 0 && host[bytes - 1] != '-';
@@ -143,7 +144,7 @@ static const char *parse_host(const char *host, size_t bytes, struct aj_host_rul
 	ret->kind = strncmp(host, "*.", 2) == 0 ? AJ_HOST_BELOW : AJ_HOST_NAME;
 	size_t star = ret->kind == AJ_HOST_BELOW ? 2 : 0;
 	if (bytes < star || !name_valid(host + star, bytes - star))
-		return "not host:port, *.host:port (letters, digits and - between dots), address:port or network/bits:port";
+		return "not host:port, *.host:port (letters, digits, - and _ between dots), address:port or network/bits:port";
 	for (size_t i = star; i < bytes; i++)
 		ret->name[i - star] = (char)tolower((unsigned char)host[i]);
 	ret->name[bytes - star] = '\0';
@@ -204,6 +205,14 @@ const char *aj_host_rule_parse(const char *text, struct aj_host_rule *ret)
 const char *aj_host_server_parse(const char *text, struct aj_host_rule *ret)
 {
 	return parse(text, ret, SERVER);
+}
+
+bool aj_host_can_be_named(const char *name)
+{
+	char text[NAME_MAX_BYTES + sizeof ":1"];
+	struct aj_host_rule rule;
+	int bytes = snprintf(text, sizeof text, "%s:1", name);
+	return bytes > 0 && (size_t)bytes < sizeof text && !parse(text, &rule, RULE) && rule.kind == AJ_HOST_NAME;
 }
 
 bool aj_host_rule_has_name(const struct aj_host_rule *rule, const char *name, uint16_t port)

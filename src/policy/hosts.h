@@ -21,6 +21,8 @@ const char *aj_host_rule_parse(const char *text, struct aj_host_rule *ret);
 const char *aj_host_server_parse(const char *text, struct aj_host_rule *ret);
 /* Is that name (lower case, no final dot) reserved for the host's loopback? No rule but one of LOOPBACK has it. */
 bool aj_host_is_loopback_name(const char *name);
+/* Can an item of network.allow name it, as a name? Not one that programs read as an address, such as 127.1, which a DNS question may hold. */
+bool aj_host_can_be_named(const char *name);
 
 /* Does the rule allow this name (lower case, no final dot) at this port; at a port of its own? */
 bool aj_host_rule_has_name(const struct aj_host_rule *rule, const char *name, uint16_t port);

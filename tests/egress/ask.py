@@ -96,6 +96,22 @@ def by_descriptor():
     asked = Asked(say("run"))
     run = asked.run("print(get('203.0.113.7'), get('169.254.169.254'))")
     check("addresses are not asked for", run.stdout == "False False\n" and not asked.questions and len(refusals(run)) == 2, (asked.questions, run))
+    no_names = ["10.0.0.7", "203.0.113.7", "2130706433", "127.1", "0x7f.1", "a.0x7f", "a.1", "a-.test", "-a.test", "localhost", "a.localhost", "host"]
+    asked = Asked(say("run"))
+    run = asked.run("""
+import struct, sys, socket
+def address_for(name):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.settimeout(20)
+        s.connect(("198.18.0.1", 53))
+        s.send(struct.pack(">6H", 7, 256, 1, 0, 0, 0) + b"".join(bytes([len(l)]) + l.encode() for l in name.split(".")) + b"\\0\\0\\1\\0\\1")
+        answer = s.recv(600)
+    return socket.inet_ntoa(answer[-4:]) if answer[7] else None
+for name in sys.argv[1:]:
+    if address := address_for(name): print(name, get(address))
+""", *no_names)
+    check("nor are addresses and their like, asked for as names", "10.0.0.7 False\n" in run.stdout and "True" not in run.stdout and not asked.questions and
+          all(any(v[0] == name for v in refusals(run)) for name in no_names), (asked.questions, run))
 
 
 @test
@@ -478,6 +494,13 @@ def what_is_kept():
     check("a new policy has what was allowed for the run, alone", run.stdout == "True True\n" and '"%s:80"' % NEW in text and OTHER not in text, (text, run))
     done = W.agent("run", "--policy-file", kept, "--", world.PYTHON, "-I", "-S", "-c", GET + "print(get('api.allowed.test'))")
     check("and is used as it is", done.stdout == "True\n", done)
+    W.name("a_b.allowed.test", "203.0.113.7")
+    under = folder + "/under.toml"
+    asked = Asked(say("run"))
+    run = asked.run("print(get('a_b.allowed.test'))", options=("--network-ask-save", under))
+    done = W.agent("policy", "check", "--policy-file", under)
+    check("a name with `_` is one of a policy, too", run.stdout == "True\n" and done.returncode == 0, (done, run))
+    os.unlink(under)
     own = folder + "/own.toml"
     with open(own, "w", encoding="utf-8") as f:
         f.write('# mine\nextends = "command"\n[network]\nmode = "allow"\nallow = ["listed.test:80"] # ours\n')
