@@ -3,7 +3,9 @@ Each is given a prompt: its model has it write a file, then fetch a host that is
 
 import os
 import re
+import subprocess
 import sys
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "egress"))
@@ -68,6 +70,33 @@ def codex():
     done, made = prompt("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
                         env={"CODEX_API_KEY": "sk-test", "SSL_CERT_FILE": CA})
     judge(done, made, "api.openai.com")
+
+
+@test
+def codex_signs_in_by_a_browser():
+    """The browser runs outside, and comes back to the port that is published; then a jail over another project is signed in as well."""
+    words = ("--env", "SSL_CERT_FILE=" + CA, "--bind", AGENTS + ":/opt/agents", "--home-scope", "policy")
+    program = "/opt/agents/node_modules/.bin/codex"
+    first, second = (os.path.join(FOLDER, "signs-in-%d" % n) for n in (1, 2))
+    for folder in (first, second):
+        os.makedirs(folder)
+        os.chmod(folder, 0o777)
+    run = subprocess.Popen(W.words("run", "--policy", "codex", "--workspace", first, "--publish", "1455", *words, "--", program, "login"),
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    said = ""
+    for line in run.stdout:
+        said += line
+        state = re.search(r"[?&]state=([^&\s]+)", line)
+        if state:
+            break
+    else:
+        return check("it names its page", False, said)
+    with urllib.request.urlopen("http://127.0.0.1:1455/auth/callback?code=c&state=" + state[1], timeout=60) as answer:
+        check("the browser is answered", answer.status == 200 and b"Error" not in (page := answer.read()), page)
+    rest = run.communicate(timeout=60)[0]
+    check("it is signed in", run.returncode == 0 and "Successfully logged in" in rest, "%d %s%s" % (run.returncode, said, rest))
+    done = W.agent("run", "--policy", "codex", "--workspace", second, *words, "--", program, "login", "status")
+    check("so is the next project", done.returncode == 0 and "Logged in" in done.stdout + done.stderr, "%r %r" % (done.stdout, done.stderr))
 
 
 @test

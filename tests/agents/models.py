@@ -1,6 +1,7 @@
 """Stand-ins for the APIs of model vendors, as far as the coding agents of this folder use them: a model that follows a script.
 It writes the file that the prompt names by the agent's own tool, fetches a host that is not allowed, and ends with what that fetch said. Asked to greet, it greets."""
 
+import base64
 import json
 import re
 
@@ -9,7 +10,7 @@ GREET, GREETING = "please greet", "Hello from the **stand-in**:\n\n- one\n- two\
 TEXT = "written by the agent\n"
 FORBIDDEN = "https://forbidden.example.org/"
 PROMPT = "please make the file %s now"
-HOSTS = ("api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com")
+HOSTS = ("api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com", "auth.openai.com")
 FETCH = "curl -sS --max-time 20 %s; echo \"curl ended with $?\"; curl -sS --max-time 20 %s" % (FORBIDDEN, FORBIDDEN.replace("https", "http"))
 
 
@@ -23,7 +24,18 @@ def answer(host, path, body):
         return chat(json.loads(body or b"{}"))
     if host == "generativelanguage.googleapis.com" and "enerateContent" in path:
         return gemini(path, json.loads(body or b"{}"))
+    if host == "auth.openai.com" and path == "/oauth/token":
+        return sign_in()
     return ("404 Not Found", "application/json", b'{"error":{"type":"not_found_error","message":"no such page"}}') if host in HOSTS else None
+
+
+def sign_in():
+    """What a code is exchanged for."""
+    def part(value):
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+    claims = {"email": "ann@example.org", "exp": 4102444800, "https://api.openai.com/auth": {"chatgpt_account_id": "a", "chatgpt_user_id": "u", "chatgpt_plan_type": "plus"}}
+    token = ".".join((part({"alg": "none", "typ": "JWT"}), part(claims), "x"))
+    return "200 OK", "application/json", json.dumps({"id_token": token, "access_token": token, "refresh_token": "r", "expires_in": 3600, "token_type": "Bearer"}).encode()
 
 
 def place(asked):

@@ -18,7 +18,7 @@ UPLINK4, UPLINK6 = "192.0.2.1", "2001:db8:ffff::1"
 # Names of the certificate, so of every TLS server.
 TLS_NAMES = ["api.allowed.test", "other.allowed.test", "*.pkg.test", "*.example.org", "evil.test", "pypi.org", "files.pythonhosted.org",
              "registry.npmjs.org", "github.com", "proxy.golang.org", "sum.golang.org", "index.crates.io", "static.crates.io",
-             "api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com"]
+             "api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com", "auth.openai.com"]
 
 
 def enter():
