@@ -246,7 +246,7 @@ int aj_apply(struct aj_change_state *state, const struct aj_apply_how *how, stru
 int aj_changes_drop(struct aj_change_state *state, const struct aj_apply_how *how, struct aj_applied *ret, struct aj_error *err)
 {
 	*ret = (struct aj_applied){ 0 };
-	cleanup_fd int marks = aj_marks_open(state->dir);
+	cleanup_fd int marks = aj_marks_open(state->dir, AJ_MARKS_FILE);
 	struct plan *p = calloc(1, sizeof *p);
 	if (!p)
 		abort();

@@ -133,7 +133,7 @@ int aj_steps_mark(struct aj_applying *a, bool settled)
 {
 	struct aj_mark marks[MARKS_AT_ONCE + 2];
 	size_t count = 0;
-	cleanup_fd int fd = aj_marks_open(a->s->dir);
+	cleanup_fd int fd = aj_marks_open(a->s->dir, AJ_MARKS_FILE);
 	bool failed = fd < 0;
 	for (size_t i = 0; i < a->j.count && !failed; i++) {
 		int missing = aj_step_load(a, i);

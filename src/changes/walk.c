@@ -1,5 +1,5 @@
 /* Walks the view and the workspace beside each other and reports the changes. Memory is bounded by the largest folders on one path.
- * It changes nothing, follows no link, and opens of files only those whose type and size are the same in both trees. */
+ * It changes nothing, follows no link, and opens only files whose type and size are the same in both trees, or whose time of change is new. */
 #include "changes/walk.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 
 #include "base/beneath.h"
 #include "base/fd.h"
+#include "base/sha256.h"
 #include "changes/inner.h"
 #include "changes/upper_layer.h"
 #include "held/held.h"
@@ -24,6 +25,34 @@ enum { TICK_NS = 10000000 };
 static const char gone_since[] = "the host has removed it since", changed[] = "the host has changed it since the run began",
 		  unreadable[] = "it cannot be read", elsewhere[] = "another file system is mounted there";
 
+/* The sum of the host's file as `st` describes it; false where it is another one by now. */
+static bool sum_of(const struct aj_change_state *s, const char *path, const struct stat *st, char ret_hex[AJ_SHA256_HEX])
+{
+	struct stat now;
+	struct aj_change_side side = aj_change_side(s, path);
+	if (!S_ISREG(st->st_mode) || st->st_size > AJ_ORIGINAL_MAX)
+		return false;
+	cleanup_fd int place = aj_node_place(side.host, side.path, false);
+	cleanup_fd int fd = place < 0 ? -1 : aj_node_open_place(place, false, &now);
+	return fd >= 0 && aj_sha256_fd(fd, ret_hex) == 0 && fstat(fd, &now) == 0 && now.st_ino == st->st_ino &&
+	       now.st_dev == st->st_dev && aj_node_ctime_ns(&now) == aj_node_ctime_ns(st);
+}
+
+bool aj_change_original(const struct aj_change_state *s, const struct aj_change *c, struct aj_mark *ret)
+{
+	char content[AJ_SHA256_HEX];
+	if (c->conflict || aj_changed_since(s, c->path, &c->was) || !sum_of(s, c->path, &c->was, content))
+		return false;
+	aj_marks_set_original(ret, c->path, c->was.st_mode & 0777, content);
+	return true;
+}
+
+static bool is_original(const struct aj_change_state *s, const char *path, const struct stat *st)
+{
+	char content[AJ_SHA256_HEX];
+	return s->originals.count && sum_of(s, path, st, content) && aj_marks_original(&s->originals, path, st->st_mode & 0777, content);
+}
+
 bool aj_changed_since(const struct aj_change_state *s, const char *path, const struct stat *st)
 {
 	struct aj_base_entry copied;
@@ -31,7 +60,7 @@ bool aj_changed_since(const struct aj_change_state *s, const char *path, const s
 	struct aj_change_side side = aj_change_side(s, path);
 	bool other = s->record.copy ? !aj_base_find(side.base, side.path, &copied) || copied.ctime_ns != ns || copied.ino != st->st_ino
 	                            : ns > s->record.started_ns - TICK_NS;
-	return other && !aj_marks_ours(&s->marks, path, ns);
+	return other && !aj_marks_ours(&s->marks, path, ns) && !is_original(s, path, st);
 }
 
 /* The entry at w->path in the list of what was copied. */

@@ -109,6 +109,7 @@ int aj_changes_list(const struct aj_changes_args *args, struct aj_error *err)
 			aj_close(&runs[found].state.lock);
 			aj_base_free(&runs[found].state.base);
 			aj_marks_free(&runs[found].state.marks);
+			aj_marks_free(&runs[found].state.originals);
 			found++;
 		}
 	if (found)

@@ -15,8 +15,6 @@
 #include "base/sha256.h"
 #include "tree/node.h"
 
-#define FILE_NAME "marks"
-
 static int by_sum(const void *a, const void *b)
 {
 	const struct aj_mark *x = a, *y = b;
@@ -24,11 +22,11 @@ static int by_sum(const void *a, const void *b)
 	return order ? order : (x->stamp_ns > y->stamp_ns) - (x->stamp_ns < y->stamp_ns);
 }
 
-int aj_marks_read(struct aj_marks *marks, int dir)
+int aj_marks_read(struct aj_marks *marks, int dir, const char *file)
 {
 	struct stat st;
 	*marks = (struct aj_marks){ 0 };
-	cleanup_fd int fd = aj_node_open_file(dir, FILE_NAME, false, &st);
+	cleanup_fd int fd = aj_node_open_file(dir, file, false, &st);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -1;
 	marks->count = (size_t)st.st_size / sizeof *marks->items;
@@ -71,6 +69,18 @@ void aj_marks_set_conflict(struct aj_mark *mark, const char *path)
 	set(mark, path, 0);
 }
 
+void aj_marks_set_original(struct aj_mark *mark, const char *path, unsigned mode, const char *content)
+{
+	struct aj_sha256 sum;
+	char head[AJ_SHA256_HEX + 16], hex[AJ_SHA256_HEX];
+	aj_sha256_begin(&sum);
+	aj_sha256_add(&sum, head, (size_t)snprintf(head, sizeof head, "%o %s ", mode, content));
+	aj_sha256_add(&sum, path, strlen(path));
+	aj_sha256_end(&sum, hex);
+	memcpy(mark->sum, hex, sizeof mark->sum);
+	mark->stamp_ns = 0;
+}
+
 static bool has(const struct aj_marks *marks, const struct aj_mark *wanted)
 {
 	return bsearch(wanted, marks->items, marks->count, sizeof *wanted, by_sum) != NULL;
@@ -103,10 +113,17 @@ bool aj_marks_conflict(const struct aj_marks *marks, const char *path)
 	return has(marks, &wanted);
 }
 
-int aj_marks_open(int dir)
+bool aj_marks_original(const struct aj_marks *marks, const char *path, unsigned mode, const char *content)
+{
+	struct aj_mark wanted;
+	aj_marks_set_original(&wanted, path, mode, content);
+	return has(marks, &wanted);
+}
+
+int aj_marks_open(int dir, const char *file)
 {
 	struct stat st;
-	cleanup_fd int fd = aj_beneath_open_here(dir, FILE_NAME, O_WRONLY | O_CREAT | O_APPEND);
+	cleanup_fd int fd = aj_beneath_open_here(dir, file, O_WRONLY | O_CREAT | O_APPEND);
 	/* A torn record of an append that was killed. */
 	if (fd < 0 || fstat(fd, &st) < 0 || ftruncate(fd, st.st_size - st.st_size % (off_t)sizeof(struct aj_mark)) < 0)
 		return -1;
@@ -120,8 +137,8 @@ int aj_marks_append(int fd, const struct aj_mark *marks, size_t count)
 
 int aj_marks_replace(int dir, const struct aj_mark *marks, size_t count)
 {
-	cleanup_fd int fd = aj_beneath_open_here(dir, FILE_NAME ".new", O_WRONLY | O_CREAT | O_TRUNC);
+	cleanup_fd int fd = aj_beneath_open_here(dir, AJ_MARKS_FILE ".new", O_WRONLY | O_CREAT | O_TRUNC);
 	if (fd < 0 || fchmod(fd, 0600) < 0 || aj_marks_append(fd, marks, count) < 0)
 		return -1;
-	return renameat(dir, FILE_NAME ".new", dir, FILE_NAME);
+	return renameat(dir, AJ_MARKS_FILE ".new", dir, AJ_MARKS_FILE);
 }

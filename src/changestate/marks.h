@@ -1,12 +1,13 @@
 /* Marks of paths of a run's changes: a path that was applied or discarded is settled, and is no change any more; a path that an apply took
- * back is known to have a time of change that is our doing, and not the host's. */
+ * back is known to have a time of change that is our doing, and not the host's; and the content that the workspace's file had at the end of
+ * the run is no change of the host's either, at whatever time it was written again. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
 struct aj_mark {
-	char sum[64]; /* SHA-256 of the path, in hex */
-	long long stamp_ns; /* a time of change in the workspace that is ours; negative: of the settled change in the view; 0: a conflict */
+	char sum[64]; /* SHA-256 of the path, in hex; of an original: of permissions, content and path */
+	long long stamp_ns; /* a time of change in the workspace that is ours; negative: of the settled change in the view; 0: a conflict, or an original */
 };
 
 struct aj_marks {
@@ -14,7 +15,10 @@ struct aj_marks {
 	size_t count;
 };
 
-int aj_marks_read(struct aj_marks *marks, int dir); /* -1 with errno */
+/* Their files in the state folder. */
+#define AJ_MARKS_FILE "marks"
+#define AJ_ORIGINALS_FILE "originals"
+int aj_marks_read(struct aj_marks *marks, int dir, const char *file); /* -1 with errno */
 void aj_marks_free(struct aj_marks *marks);
 /* `view_ns`: the time of change in the view, 0 where it has nothing there: a later run that goes on in the same view unsettles what it
  * changes. */
@@ -22,11 +26,14 @@ bool aj_marks_settled(const struct aj_marks *marks, const char *path, long long 
 bool aj_marks_ours(const struct aj_marks *marks, const char *path, long long ctime_ns);
 /* The host had changed the path before a later run went on with the changes, whose time of beginning does not tell it. */
 bool aj_marks_conflict(const struct aj_marks *marks, const char *path);
+/* Had the file these permissions and this content, by its SHA-256, at the end of the run? */
+bool aj_marks_original(const struct aj_marks *marks, const char *path, unsigned mode, const char *content);
 
 /* New marks, appended to the file by aj_marks_save(). */
 void aj_marks_set_settled(struct aj_mark *mark, const char *path, long long view_ns);
 void aj_marks_set_ours(struct aj_mark *mark, const char *path, long long ctime_ns);
 void aj_marks_set_conflict(struct aj_mark *mark, const char *path);
+void aj_marks_set_original(struct aj_mark *mark, const char *path, unsigned mode, const char *content);
 int aj_marks_append(int fd, const struct aj_mark *marks, size_t count);   /* -1 with errno */
-int aj_marks_open(int dir);                                               /* for aj_marks_append(); -1 with errno */
+int aj_marks_open(int dir, const char *file);                             /* for aj_marks_append(); -1 with errno */
 int aj_marks_replace(int dir, const struct aj_mark *marks, size_t count); /* these and no others, at once; -1 with errno */

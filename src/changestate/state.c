@@ -109,7 +109,7 @@ int aj_change_state_open(int all, const char *id, struct aj_change_state *ret, s
 	if (open_lock(ret, err) < 0 || read_record(ret, err) < 0)
 		return -1;
 	ret->interrupted = aj_change_state_interrupted(ret->dir);
-	if (aj_marks_read(&ret->marks, ret->dir) < 0)
+	if (aj_marks_read(&ret->marks, ret->dir, AJ_MARKS_FILE) < 0 || aj_marks_read(&ret->originals, ret->dir, AJ_ORIGINALS_FILE) < 0)
 		return fail(err, errno, "read the marks of", ret->id);
 	return 0;
 }
@@ -197,6 +197,7 @@ void aj_change_state_close(struct aj_change_state *s)
 	aj_close(&s->repository_view);
 	aj_close(&s->repository);
 	aj_marks_free(&s->marks);
+	aj_marks_free(&s->originals);
 	aj_base_free(&s->base);
 	aj_base_free(&s->repository_base);
 	aj_arena_free(&s->arena);

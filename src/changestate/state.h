@@ -15,7 +15,7 @@ struct aj_change_state {
 	bool interrupted;                /* an apply was begun and not ended */
 	struct aj_arena arena;
 	struct aj_change_record record;
-	struct aj_marks marks;
+	struct aj_marks marks, originals;
 	struct aj_base base, repository_base; /* of copies */
 	const struct aj_git_named *reached;   /* NULL: not searched, see held/reached.h */
 };

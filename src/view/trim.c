@@ -196,7 +196,7 @@ int aj_view_trim(struct aj_change_state *state, const struct aj_pending *pending
 	for (size_t i = 0; i < pending->conflicts.count; i++)
 		mark_conflict(t, pending->conflicts.items[i]);
 	/* Marks of conflicts are there before anything changes by which a conflict is told; those of what was settled go last. */
-	cleanup_fd int marks = aj_marks_open(state->dir);
+	cleanup_fd int marks = aj_marks_open(state->dir, AJ_MARKS_FILE);
 	if (marks < 0 || aj_marks_append(marks, t->marks.items, t->marks.count) < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "write the marks of conflicts");
 	if (!err->exit_code && trim_names(t, state->view, state->workspace, false) == 0 && trim_repository(t, state) == 0 &&

@@ -23,7 +23,7 @@
 #include "view/waiting.h"
 
 /* The look at the changes of a run that has ended; there may be more. */
-enum { COUNT_MAX = 1000000, COUNT_US = 2000000 };
+enum { COUNT_MAX = 1000000, COUNT_US = 2000000, ORIGINALS_MAX = 16 << 20 };
 
 /* The plan's row of a folder whose changes are kept apart; NULL: there is none. */
 static struct aj_mount *find_row(struct aj_view *a, const char *source)
@@ -227,13 +227,28 @@ struct count {
 	bool any;
 	int64_t until_us;
 	bool more;
+	struct aj_change_state *state;
+	int marks;            /* for the originals; -1: none are kept */
+	off_t original_bytes; /* read so far */
 };
+
+/* What the host writes again as it was is no conflict later. The end of a run does not wait for much. */
+static void keep_original(struct count *count, const struct aj_change *change)
+{
+	struct aj_mark mark;
+	if (count->marks < 0 || !S_ISREG(change->was.st_mode) || count->original_bytes + change->was.st_size > ORIGINALS_MAX)
+		return;
+	count->original_bytes += change->was.st_size;
+	if (aj_change_original(count->state, change, &mark) && aj_marks_append(count->marks, &mark, 1) < 0)
+		aj_close(&count->marks);
+}
 
 static int count_change(void *arg, const struct aj_change *change)
 {
 	struct count *count = arg;
 	count->any = true;
 	count->files += !S_ISDIR(change->is.st_mode ? change->is.st_mode : change->was.st_mode);
+	keep_original(count, change);
 	count->more = count->more || count->files >= COUNT_MAX || aj_now_us() > count->until_us;
 	return count->more ? -1 : 0;
 }
@@ -250,12 +265,15 @@ static bool count_changes(struct aj_view *a, struct count *count)
 		count->more = true;
 	} else {
 		s.running = false;
+		count->state = &s;
+		count->marks = aj_marks_open(s.dir, AJ_ORIGINALS_FILE);
 		bool whole = aj_change_state_trees(&s, &err) == 0 && aj_changes_walk(&s, count_change, count, &err) == 0;
 		count->more = !whole;
 		any = count->any || !whole;
 		/* A folder that cannot be removed is one that `changes list` shows. */
 		any = any || aj_change_state_remove(a->all, &s, &err) < 0;
 	}
+	aj_close(&count->marks);
 	aj_change_state_close(&s);
 	return any;
 }
@@ -263,7 +281,7 @@ static bool count_changes(struct aj_view *a, struct count *count)
 json_t *aj_view_report(struct aj_view *a)
 {
 	struct aj_error err = { 0 };
-	struct count count = { .until_us = aj_now_us() + COUNT_US };
+	struct count count = { .until_us = aj_now_us() + COUNT_US, .marks = -1 };
 	if (!a)
 		return NULL;
 	a->reported = true;

@@ -104,6 +104,34 @@ for mode in overlay copy; do
 	discard
 done
 
+# --- what the host writes again as it was is no conflict; anything else is ---
+for mode in overlay copy; do
+	rm -f "$ws/one"
+	for name in one two three; do echo same >"$ws/$name"; done
+	run "changes of files that the host writes later" 0 '' $mode --id "again-$mode" -- sh -c 'echo more >>one; echo more >>two; rm three'
+	rm "$ws/one" "$ws/three"
+	for name in one two three; do echo same >"$ws/$name"; done
+	text "$mode: with the same bytes" 0 '' changes apply "again-$mode"
+	is "$mode: they are applied" "same more same more" "$(echo $(cat "$ws/one" "$ws/two"))"
+	check "$mode: and removed" test ! -e "$ws/three"
+	echo same >"$ws/one"
+	echo same >"$ws/two"
+	run "and once more" 0 '' $mode --id "other-$mode" -- sh -c 'echo more >>one; echo more >>two'
+	echo Same >"$ws/one"
+	chmod 600 "$ws/two"
+	text "$mode: with others, or another mode" 1 '2 changes are in conflict' changes apply "other-$mode"
+	rm -f "$ws/two"
+	discard
+	echo same >"$ws/one"
+	run "changes that are applied" 0 '' $mode --id "first-$mode" -- sh -c 'echo more >>one; echo >new'
+	aj changes apply "first-$mode" one
+	run "and made once more" 0 '' $mode --changes "first-$mode" -- sh -c 'echo more >>one'
+	echo same >"$ws/one"
+	text "$mode: what the host takes back meanwhile is its change" 1 '1 change is in conflict' changes apply "first-$mode"
+	discard
+done
+fresh
+
 # --- a run that does not see what the last one left says so ---
 for mode in overlay copy; do
 	run "changes that are left" 0 '' $mode --id "left-$mode" -- sh -c 'echo more >>one; echo new >new'
