@@ -18,7 +18,6 @@ import pyc
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DIST = "/usr/lib/python3/dist-packages"
-DATA_LIMIT = 4 << 20  # a larger file that is neither code nor a library deserves a look first
 
 
 def die(text):
@@ -157,7 +156,7 @@ def in_jail(path):
 
 
 def take_modules(tree, args, source, jail, excludes, jobs, lenient=False):
-    """Copies one folder of modules: .py become compile jobs, shared objects and small data are copied."""
+    """Copies one folder of modules: .py become compile jobs, shared objects and data are copied."""
     for folder, folders, names in os.walk(source):
         rel = os.path.relpath(folder, source)
         rel = "" if rel == "." else rel + "/"
@@ -173,8 +172,6 @@ def take_modules(tree, args, source, jail, excludes, jobs, lenient=False):
                 jobs.append((real, target, lenient))
             elif elf.is_elf(real):
                 tree.copy_elf(real, target, whole=lenient)
-            elif os.path.getsize(real) > DATA_LIMIT:
-                note("left out: %s (%d bytes of data)" % (target, os.path.getsize(real)))
             else:
                 tree.copy(real, target)
 
@@ -346,4 +343,5 @@ def main():
         die("no space left on the device" if e.errno == errno.ENOSPC else str(e))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -120,6 +120,19 @@ check_python() {
 	esac
 }
 
+# The data of a package is what the package is for: none is left out for its size.
+check_data() {
+	mkdir -p "$work/package/words" && head -c 6000000 /dev/zero >"$work/package/words/dictionary.txt" && echo >"$work/package/words/__init__.py"
+	if said=$(python3 -I -B -c 'import sys, types; sys.path.insert(0, sys.argv[1]); import pack
+tree = pack.Tree(sys.argv[2] + "/packed", None)
+pack.take_modules(tree, types.SimpleNamespace(root="/"), sys.argv[2] + "/package", pack.DIST, pack.Excludes("pkg"), [], lenient=True)' "$rootfs" "$work" 2>&1) &&
+		cmp -s "$work/package/words/dictionary.txt" "$work/packed/usr/lib/python3/dist-packages/words/dictionary.txt"; then
+		ok "6 MB of a package's data"
+	else
+		bad "6 MB of a package's data" "${said:-they are not in the tree}"
+	fi
+}
+
 check_build() {
 	from=$(sed -n 's/^source //p;/^$/q' "$dir/manifest")
 	mkdir -p "$work/layer/check" "$work/layer/files" "$work/layer/rail" "$work/layer/values" "$work/layer/runtime"
@@ -165,6 +178,7 @@ check_content
 check_size
 check_manifest
 check_python
+check_data
 check_build
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -2,15 +2,19 @@
  * It looks, and gives advice; it shows nothing to the jail by itself. */
 #include "cli/host_program.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/program.h"
 #include "base/text.h"
 #include "home/toolchains.h"
+#include "host/home.h"
 #include "plan/answer.h"
 #include "policy/toolchains.h"
 
@@ -21,20 +25,47 @@ static const char *find_on_host(const char *program, struct aj_arena *arena)
 	return aj_program_find(program, file, sizeof file) && realpath(file, real) ? aj_strdup(arena, real) : NULL;
 }
 
-/* Would the toolchains that PATH betrays show it? */
-static bool in_toolchain(const char *program, struct aj_arena *arena)
+/* Would the toolchains that PATH betrays show it, and what it leads to? */
+static bool in_toolchain(const char *program, const char *real, struct aj_arena *arena)
 {
 	struct aj_policy policy = { 0 };
 	struct aj_request found = { 0 };
 	struct aj_error err = { 0 };
 	char file[PATH_MAX];
+	bool named = false, led = aj_path_within(real, "/usr");
 	*AJ_PUSH(arena, &policy.toolchains) = AJ_TOOLCHAINS_AUTO;
 	if (!aj_program_find(program, file, sizeof file) || aj_toolchains_find(&found, &policy, arena, &err) < 0)
 		return false;
-	for (size_t i = 0; i < found.tools.count; i++)
-		if (aj_path_within(file, found.tools.items[i].target))
-			return true;
-	return false;
+	for (size_t i = 0; i < found.tools.count; i++) {
+		named |= aj_path_within(file, found.tools.items[i].target);
+		led |= aj_path_within(real, found.tools.items[i].target) || aj_path_within(real, found.tools.items[i].source);
+	}
+	return named && led;
+}
+
+/* The folder to show for a file: of an installation's `bin` the installation, which the program may need, but no home and nothing above one. */
+static const char *folder_to_bind(const char *file, struct aj_arena *arena)
+{
+	const char *folder = aj_path_folder(file, arena), *above = aj_path_folder(folder, arena), *home = aj_home_of_caller(arena);
+	const char *name = strrchr(folder, '/');
+	if (!name || strcmp(name, "/bin") != 0 || strcmp(above, "/") == 0 || strchr(above + 1, '/') == NULL ||
+	    (home && aj_path_within(home, above)))
+		return folder;
+	return above;
+}
+
+/* The interpreter in a script's first line, without links; NULL: it is no script, or its interpreter is the jail's. */
+static const char *interpreter_of(const char *file, struct aj_arena *arena)
+{
+	char line[256], real[PATH_MAX];
+	cleanup_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
+	if (n < 3 || memcmp(line, "#!", 2) != 0)
+		return NULL;
+	line[n] = '\0';
+	char *path = line + 2 + strspn(line + 2, " \t");
+	path[strcspn(path, " \t\r\n")] = '\0';
+	return *path == '/' && realpath(path, real) && !aj_path_within(real, "/usr") ? aj_strdup(arena, real) : NULL;
 }
 
 void aj_host_program_advise(struct aj_error *err, const char *program, struct aj_arena *arena)
@@ -42,15 +73,17 @@ void aj_host_program_advise(struct aj_error *err, const char *program, struct aj
 	const char *file = err->exit_code == AJ_EXIT_NOT_FOUND && !err->fix[0] ? find_on_host(program, arena) : NULL;
 	if (!file)
 		return;
-	if (in_toolchain(program, arena)) {
+	if (in_toolchain(program, file, arena)) {
 		aj_advise(err, "the host has it at `%s`: --toolchain auto shows it, and the toolchains on PATH with it", file);
 		return;
 	}
-	const char *folder = aj_strndup(arena, file, (size_t)(strrchr(file, '/') - file));
+	const char *folder = folder_to_bind(file, arena), *interpreter = interpreter_of(file, arena), *more = "";
+	if (interpreter && !aj_path_within(interpreter, folder))
+		more = aj_printf(arena, " --bind '%s'", folder_to_bind(interpreter, arena));
 	if (aj_path_within(file, "/usr"))
 		aj_advise(err, "the jail has it at `%s`, which is not on its PATH: name it by that path", file);
-	else if (*folder)
-		aj_advise(err, "the host has it at `%s`, which the jail does not show: --bind '%s' -- '%s'", file, folder, file);
+	else if (strcmp(folder, "/") != 0)
+		aj_advise(err, "the host has it at `%s`, which the jail does not show: --bind '%s'%s -- '%s'", file, folder, more, file);
 }
 
 static const char *name_of(const char *program)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/path.h"
@@ -173,9 +174,23 @@ static void each_entry(struct search *s, const char *path)
 	}
 }
 
+static const char *const standard[] = { "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin" };
+
+/* Does the jail have this toolchain anyhow, in a folder of /usr that is on its PATH? */
+static bool in_system(struct search *s, const char *name)
+{
+	const char *program = aj_toolchain_program(name);
+	size_t own = s->path.count, all = own + sizeof standard / sizeof *standard;
+	for (size_t i = 0; program && i < all; i++) {
+		const char *entry = i < own ? s->path.items[i] : standard[i - own];
+		if (is_shown(s, entry) && access(aj_printf(s->arena, "%s/%s", entry, program), X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
 int aj_toolchains_find(struct aj_request *request, const struct aj_policy *policy, struct aj_arena *arena, struct aj_error *err)
 {
-	static const char *const standard[] = { "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin" };
 	const char *home = secure_getenv("HOME"), *real = aj_home_of_caller(arena), *path = getenv("PATH");
 	struct search s = { .request = request, .policy = policy, .arena = arena };
 	if (request->snippet || !policy->toolchains.count || has_word(policy, AJ_TOOLCHAINS_NONE))
@@ -193,7 +208,7 @@ int aj_toolchains_find(struct aj_request *request, const struct aj_policy *polic
 		bool there = false;
 		for (size_t j = 0; j < s.path.count && !there; j++)
 			there = betrays(&s, s.path.items[j], name);
-		if (there)
+		if (there || in_system(&s, name))
 			continue;
 		aj_fail(err, AJ_EXIT_USAGE, "toolchain", 0,
 		        "the toolchain `%s` is not there: no entry of PATH and no usual folder is its", name);

@@ -10,7 +10,7 @@ const struct aj_toolchain aj_toolchains[] = {
 	/* ~/.cargo holds credentials.toml and the registry's cache; the jail has a CARGO_HOME of its own. */
 	{ "rust", { "~/.cargo/bin", "$CARGO_HOME/bin" }, { { ".", NULL }, { "~/.rustup", "RUSTUP_HOME" } } },
 	{ "go", { "$GOROOT/bin", "~/sdk/go*/bin", "~/.local/go/bin", "~/.go/bin" }, { { "^", NULL } } },
-	{ "go", { "~/go/bin", "$GOPATH/bin", "$GOBIN" }, { { ".", NULL } } },
+	{ "go", { "~/go/bin", "$GOPATH/bin", "$GOBIN", "/usr/local/go/bin" }, { { ".", NULL } } },
 	{ "node", { "~/.nvm/versions/node/*/bin", "$NVM_DIR/versions/node/*/bin", "~/.local/share/fnm/node-versions/*/installation/bin", "~/n/bin", "~/.npm-global/bin",
 	            "~/.npm-packages/bin" }, { { "^", NULL } } },
 	{ "node", { "~/.volta/bin" }, { { ".", NULL }, { "~/.volta/tools", NULL } } },
@@ -67,6 +67,18 @@ const char *const aj_toolchain_secrets[] = {
 	NULL,
 };
 /* clang-format on */
+
+const char *aj_toolchain_program(const char *name)
+{
+	static const char *const programs[][2] = { { "rust", "rustc" },     { "go", "go" },     { "node", "node" },
+		                                   { "python", "python3" }, { "uv", "uv" },     { "ruby", "ruby" },
+		                                   { "java", "java" },      { "mise", "mise" }, { "asdf", "asdf" },
+		                                   { "brew", "brew" } };
+	for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+		if (strcmp(programs[i][0], name) == 0)
+			return programs[i][1];
+	return NULL;
+}
 
 bool aj_toolchain_word_valid(const char *word)
 {

@@ -205,8 +205,33 @@ text "the variable of one is set" 0 "^$H/.rustup\$" run --policy coding-agent --
 text "--toolchain none" 127 'toolchain auto shows it' run --policy coding-agent --toolchain none -- tool-of-cargo
 text "--toolchain rust" 0 '^tool-of-cargo runs$' run --toolchain rust -- tool-of-cargo
 text "no other is shown by it" 127 '' run --toolchain rust -- tool-of-node
-text "a toolchain that is not there" 2 'the toolchain `go` is not there' run --toolchain go -- true
+text "a toolchain that is not there" 2 'the toolchain `brew` is not there' run --toolchain brew -- true
+text "one that the system has" 0 '^runs$' run --toolchain python -- sh -c 'python3 -c "print(\"runs\")"'
+if [ -x /usr/local/go/bin/go ]; then
+	text "Go where its installer puts it" 0 '^go version' run --toolchain go -- go version
+fi
 text "what is in no table needs a bind" 127 "bind '$H/bin'" run --policy coding-agent -- tool-of-mine
+advised() { # NAME REGEX OPTIONS -- PROGRAM: what the error advises is run, and works
+	local name=$1 regex=$2 advice
+	shift 2
+	aj run "$@"
+	advice=$(sed -n 's/^  fix: .*does not show: //p' "$T/err")
+	case $advice in
+	--bind*) eval "text '$name: what is advised works' 0 '$regex' run $advice" ;;
+	*) fail "$name" "no such advice: $(shown)" ;;
+	esac
+}
+mkdir -p "$H/.local/bin" "$H/apps/tool/bin" "$H/apps/tool/lib" "$H/apps/shell/bin" "$H/plain"
+cp "$(realpath /bin/sh)" "$H/apps/shell/bin/mysh" && ln -s "$H/apps/shell/bin/mysh" "$H/apps/tool/bin/mysh"
+printf '#!%s\n. "$(dirname "$0")/../lib/part"\n' "$H/apps/tool/bin/mysh" >"$H/apps/tool/bin/linked"
+echo 'echo "linked runs"' >"$H/apps/tool/lib/part"
+printf '#!/bin/sh\necho "plain runs"\n' >"$H/plain/plain"
+chmod -R a+rX "$H/.local" "$H/apps" "$H/plain" && chmod 755 "$H/apps/tool/bin/linked" "$H/plain/plain"
+ln -s "$H/apps/tool/bin/linked" "$H/plain/plain" "$H/.local/bin/"
+PATH="$H/.local/bin:$PATH"
+advised "a link in ~/.local/bin" '^linked runs$' --policy coding-agent -- linked
+advised "a link to a file beside others" '^plain runs$' -- plain
+advised "a program of mine" '^tool-of-mine runs$' -- tool-of-mine
 mv "$H/.cargo" "$H/elsewhere/cargo" && ln -s elsewhere/cargo "$H/.cargo"
 text "the caller's own links lead there" 0 '^tool-of-cargo runs$' run --policy coding-agent -- tool-of-cargo
 rm "$H/.cargo" && ln -s . "$H/.cargo" && mv "$H/elsewhere/cargo/bin" "$H/elsewhere/bin"
