@@ -18,6 +18,7 @@ struct aj_connection {
 	enum aj_first first;
 	enum aj_upstream upstream;
 	bool to_loopback;          /* of the host: to it alone, through no proxy */
+	bool by_proxy;             /* the site's */
 	bool reached;              /* there was a connection to `address`, aj_connection_reached() says */
 	struct aj_egress_row *row; /* what the supervisor sees of it */
 	struct aj_resolved target; /* of a connection by address */

@@ -107,7 +107,7 @@ static int from_command(const char *command, char line[LINE_BYTES], ssize_t *ret
 int aj_credentials_read(const char *from, char ret[AJ_CREDENTIALS_TEXT], struct aj_error *err)
 {
 	static const char file[] = "file:", command[] = "command:", basic[] = "Basic ";
-	char line[LINE_BYTES];
+	char line[LINE_BYTES] = "";
 	ssize_t bytes = 0;
 	ret[0] = '\0';
 	if (!from || !*from)
@@ -118,7 +118,8 @@ int aj_credentials_read(const char *from, char ret[AJ_CREDENTIALS_TEXT], struct 
 		return -1;
 	const char *end = memchr(line, '\n', (size_t)bytes);
 	size_t length = end ? (size_t)(end - line) : (size_t)bytes;
-	length -= length && line[length - 1] == '\r';
+	if (length && line[length - 1] == '\r')
+		length--;
 	bool good = length <= AJ_CREDENTIALS_MAX && memchr(line, ':', length);
 	for (size_t i = 0; i < length; i++)
 		good = good && !aj_is_control(line[i]);

@@ -27,11 +27,6 @@ enum { ATTEMPTS = sizeof((struct aj_name *)0)->addresses / sizeof(struct aj_reso
 
 static void try_next(struct aj_connection *c, int error);
 
-static bool by_proxy(const struct aj_connection *c)
-{
-	return c->via == &c->relay->proxy.name;
-}
-
 /* The next address that may be connected to, from number `*at` on, which is moved behind it; NULL: none is left. */
 static const struct aj_resolved *next_address(const struct aj_connection *c, unsigned *at)
 {
@@ -40,7 +35,7 @@ static const struct aj_resolved *next_address(const struct aj_connection *c, uns
 		return (*at)++ ? NULL : &c->target;
 	while (*at < c->via->count) {
 		const struct aj_resolved *a = &c->via->addresses[(*at)++];
-		if (!a->refused || by_proxy(c) || aj_rules_address(&relay->rules, a->family, a->address, c->port))
+		if (!a->refused || c->by_proxy || aj_rules_address(&relay->rules, a->family, a->address, c->port))
 			return a;
 	}
 	return NULL;
@@ -56,7 +51,7 @@ static void give_up(struct aj_connection *c, int error)
 {
 	char why[200];
 	const struct aj_resolved *first = c->via && c->via->count ? c->via->addresses : NULL;
-	const char *proxy = by_proxy(c) ? "the site's proxy: " : "";
+	const char *proxy = c->by_proxy ? "the site's proxy: " : "";
 	if (c->via && c->via->failed) {
 		snprintf(why, sizeof why, "%s%s", proxy, c->via->failed);
 		aj_upstream_failed(c, why);
@@ -89,7 +84,7 @@ void aj_upstream_failed(struct aj_connection *c, const char *why)
 
 static void connected(struct aj_connection *c, int fd)
 {
-	if (by_proxy(c))
+	if (c->by_proxy)
 		aj_proxy_ask(c, fd);
 	else
 		aj_upstream_made(c, fd);
@@ -125,7 +120,7 @@ static bool is_pending(const struct aj_connection *c)
 /* These come after the host's answer, so there was a connection. */
 static bool was_made(const struct aj_connection *c, int error)
 {
-	return !by_proxy(c) && (error == ECONNRESET || error == EPIPE || error == ECONNABORTED);
+	return !c->by_proxy && (error == ECONNRESET || error == EPIPE || error == ECONNABORTED);
 }
 
 /* The host has ended the connection by a reset before we saw that it stood. Its last bytes are passed on. */
@@ -218,7 +213,7 @@ static void try_next(struct aj_connection *c, int error)
 {
 	union aj_sockaddr to;
 	const struct aj_resolved *a;
-	uint16_t proxy_port = by_proxy(c) ? c->relay->proxy.port : 0;
+	uint16_t proxy_port = c->by_proxy ? c->relay->proxy.port : 0;
 	while ((a = next_address(c, &c->tried))) {
 		socklen_t bytes = aj_sockaddr_make(&to, a->family, a->address, proxy_port ? proxy_port : c->port);
 		aj_sockaddr_text(a->family, a->address, c->address);
@@ -254,7 +249,8 @@ void aj_upstream_start(struct aj_connection *c)
 	c->upstream = AJ_UPSTREAM_RESOLVING;
 	aj_loop_unset(c->relay->loop, &c->timer); /* the resolver has a deadline of its own */
 	c->waiter = (struct aj_waiter){ .fn = on_resolved, .arg = c };
-	c->via = c->to_loopback ? &c->relay->loopback : c->relay->proxy.port ? &c->relay->proxy.name : c->name;
+	c->by_proxy = c->relay->proxy.port && !c->to_loopback;
+	c->via = c->to_loopback ? &c->relay->loopback : c->by_proxy ? &c->relay->proxy.name : c->name;
 	if (!c->via || aj_resolver_ask(c->relay->resolver, c->via, &c->waiter))
 		try_next(c, 0);
 }

@@ -124,6 +124,10 @@ X
 	text "an import of the ceiling" 0 '^RAN$' exec --config "$T/site.toml" --allow-import json -c "$SAY"
 	text "one beyond it is no longer there" 126 'not allowed' exec --config "$T/site.toml" -c 'import re'
 	refused "and cannot be added" '--allow-import: error AJ006' exec --config "$T/site.toml" --allow-import re -c "$SAY"
+	printf '[ceilings.network]\nallow = ["*.docker.internal:5432", "0.0.0.0/1:5432", "host:80"]\n' >"$T/hosts.toml"
+	refused "no wildcard and no network of a ceiling has the host's loopback" '--allow-host: error AJ006' run --config "$T/hosts.toml" --allow-host host:5432 -- echo RAN
+	refused "nor by its other name" '--allow-host: error AJ006' run --config "$T/hosts.toml" --allow-host host.docker.internal:5432 -- echo RAN
+	text "its own item has it" 0 '^RAN$' run --config "$T/hosts.toml" --allow-host host:80 -- echo RAN
 	printf '[limits]\nwall = "1h"\n' | policy long
 	refused "a file beyond a ceiling" 'long.toml:2:1: error AJ006' exec --config "$T/site.toml" --policy-file "$T/p/long.toml" -c "$SAY"
 	json "a command is lowered" 124 status=timeout 'reason~ 300 ms' -- run --config "$T/low.toml" -- sleep 20
