@@ -159,7 +159,7 @@ class TestCommands(unittest.TestCase):
 
     def test_version(self):
         done = subprocess.run([sys.executable, "-m", "agentjail", "version"], capture_output=True, text=True)
-        self.assertRegex(done.stdout, r"^libagentjail \d+\.\d+\.\d+\nagentjail \d+\.\d+\.\d+\n$")
+        self.assertRegex(done.stdout, r"^libagentjail \d+\.\d+\.\d+\nagentjail \d+\.\d+\.\d+(\.post\d{14})?\n$")
 
     def test_without_a_program(self):
         environment = {**os.environ, "AGENTJAIL": "/nonexistent"}
