@@ -172,7 +172,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	for (int i = 0; plan->pump && i < 2; i++)
 		aj_pump_close(&pumps[i]);
 	if (run.pty) {
-		aj_pty_close(run.pty);
+		aj_pty_close(run.pty, run.facts.cause != AJ_CAUSE_NONE);
 		memcpy(run.result.escapes, pty.filter.left_out, sizeof run.result.escapes);
 	}
 	aj_loop_free(run.loop);

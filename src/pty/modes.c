@@ -20,6 +20,8 @@ static const struct {
 	{ .key = 'i', .undo = "\033[4l" },
 	{ .key = 'q', .undo = "\033[0 q" },
 	{ .key = 'c', .undo = "\033]104\033\\\033]105\033\\\033]110\033\\\033]111\033\\\033]112\033\\\033]117\033\\\033]119\033\\" },
+	{ .key = 'p', .undo = "\033]9;4;0\033\\" }, /* progress, in the task bar */
+	{ .key = 't', .undo = "\033]0;\033\\" },
 	{ .number = 1 },
 	{ .number = 5 },
 	{ .number = 6 },
@@ -49,7 +51,7 @@ static const struct {
 	{ .key = '8', .undo = "\033]8;;\033\\" },
 	{ .key = 'm', .undo = "\033[m" },
 };
-enum { ROWS = sizeof table / sizeof *table, PUSHED_MOST = 16 };
+enum { ROWS = sizeof table / sizeof *table, PUSHED_MOST = 16, TITLES_MOST = 8 };
 
 bool aj_modes_knows(unsigned number)
 {
@@ -64,6 +66,14 @@ static void set_mode(struct aj_modes *modes, char key, unsigned number, bool on)
 	for (size_t i = 0; i < ROWS; i++)
 		if (table[i].key == key && table[i].number == number)
 			modes->set = on == table[i].on ? modes->set & ~(1ULL << i) : modes->set | 1ULL << i;
+}
+
+static bool has_mode(const struct aj_modes *modes, char key)
+{
+	bool found = false;
+	for (size_t i = 0; i < ROWS; i++)
+		found |= table[i].key == key && (modes->set & 1ULL << i);
+	return found;
 }
 
 /* Read a number, `fallback` where there is none. Returns the number of its digits. */
@@ -152,6 +162,15 @@ static void modify_keys(struct aj_modes *modes, const char *params, size_t bytes
 	set_mode(modes, '>', 0, modes->modified_keys);
 }
 
+/* The stack of titles: the title of before is on it where it was put there before the first one of the jail's. */
+static void push_or_pop_title(struct aj_modes *modes, unsigned what)
+{
+	if (what == 22 && (modes->titles || !has_mode(modes, 't')))
+		modes->titles++;
+	else if (what == 23 && modes->titles && --modes->titles == 0)
+		set_mode(modes, 't', 0, false);
+}
+
 void aj_modes_csi(struct aj_modes *modes, const char *sequence, size_t bytes)
 {
 	const char *params = sequence + 2;
@@ -176,6 +195,10 @@ void aj_modes_csi(struct aj_modes *modes, const char *sequence, size_t bytes)
 		set_mode(modes, 'r', 0, count > 0);
 	else if (final == 'q' && last == ' ')
 		set_mode(modes, 'q', 0, number_of(params, count, 0) != 0);
+	else if (final == 't' && count && plain && !memchr(params, ';', count))
+		push_or_pop_title(modes, number_of(params, count, 0));
+	else if (final == 't' && count > 3 && plain && (params[3] == '0' || params[3] == '2')) /* not the icon's alone */
+		push_or_pop_title(modes, number_of(params, count, 0));
 	else if (final == 'u' && count)
 		push_or_pop(modes, prefix, params + 1, count - 1);
 }
@@ -216,7 +239,11 @@ static bool has_value(const char *text, size_t bytes, bool paired)
 void aj_modes_osc(struct aj_modes *modes, unsigned number, const char *text, size_t bytes)
 {
 	const char *address = memchr(text, ';', bytes);
-	if (number == 8)
+	if (number <= 2)
+		set_mode(modes, 't', 0, true);
+	else if (number == 9) /* 4, then its state */
+		set_mode(modes, 'p', 0, address && number_of(address + 1, (size_t)(text + bytes - address - 1), 0) != 0);
+	else if (number == 8)
 		set_mode(modes, '8', 0, address && address + 1 < text + bytes);
 	else if ((number == 4 || number == 5 || (number >= 10 && number <= 19)) && has_value(text, bytes, number < 10))
 		set_mode(modes, 'c', 0, true);
@@ -249,10 +276,13 @@ static size_t push_keyboard(const struct aj_keyboard *keyboard, char *out, size_
 size_t aj_modes_undo(const struct aj_modes *modes, char out[AJ_MODES_TEXT])
 {
 	size_t n = undo_keyboard(&modes->keyboard[modes->alternate], out, AJ_MODES_TEXT);
+	unsigned titles = has_mode(modes, 't') && modes->titles <= TITLES_MOST ? modes->titles : 0;
 	uint64_t rows = modes->set | (modes->alternate ? modes->saved : 0); /* which come back with the main screen */
 	for (size_t i = 0; i < ROWS; i++)
-		if (rows & 1ULL << i)
+		if (rows & 1ULL << i && !(titles && table[i].key == 't'))
 			n += write_row(i, false, out + n, AJ_MODES_TEXT - n);
+	for (; titles; titles--)
+		n += (size_t)snprintf(out + n, AJ_MODES_TEXT - n, "\033[23;0t");
 	if (modes->alternate)
 		n += undo_keyboard(&modes->keyboard[0], out + n, AJ_MODES_TEXT - n);
 	return n;

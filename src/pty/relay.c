@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "base/fd.h"
 
 enum {
+	PATIENCE_MS = 3000,   /* for a terminal that takes nothing, once a limit has ended the run */
 	LOOK_US = 200000,     /* interval at which we look whether we have become the foreground */
 	DRAIN_BYTES = 1 << 20 /* more than a pseudoterminal can hold */
 };
@@ -331,7 +333,32 @@ void aj_pty_drain(struct aj_pty *pty)
 	watch(pty);
 }
 
-void aj_pty_close(struct aj_pty *pty)
+/* False: the terminal takes nothing. */
+static bool write_rest(struct aj_pty *pty, int patience_ms)
+{
+	while (!pty->hung_up && pty->out.bytes > pty->out.sent) {
+		if (poll(&(struct pollfd){ .fd = pty->caller.out, .events = POLLOUT }, 1, patience_ms) == 0)
+			return false;
+		write_screen(pty);
+	}
+	return true;
+}
+
+/* What waits in the terminal itself is dropped, and its output goes on where a person has stopped it: else our last words, and those of our
+ * caller, would wait as well. */
+static void give_up_rest(struct aj_pty *pty)
+{
+	char line[80];
+	snprintf(line, sizeof line, "\030\r\nagentjail: %zu bytes were not shown\r\n", pty->out.bytes - pty->out.sent);
+	pty->out.bytes = pty->out.sent = 0;
+	tcflush(pty->caller.out, TCOFLUSH);
+	tcflow(pty->caller.out, TCOON);
+	undo_modes(pty);
+	aj_buffer_text(&pty->out, line);
+	write_screen(pty);
+}
+
+void aj_pty_close(struct aj_pty *pty, bool overdue)
 {
 	pty->on_hang_up = NULL;
 	aj_close(&pty->master);
@@ -339,10 +366,8 @@ void aj_pty_close(struct aj_pty *pty)
 	if (pty->returned)
 		aj_buffer_add(&pty->out, "\r", 1);
 	undo_modes(pty);
-	while (!pty->hung_up && pty->out.bytes > pty->out.sent) {
-		poll(&(struct pollfd){ .fd = pty->caller.out, .events = POLLOUT }, 1, -1);
-		write_screen(pty);
-	}
+	if (!write_rest(pty, overdue ? PATIENCE_MS : -1))
+		give_up_rest(pty);
 	aj_buffer_free(&pty->out);
 	aj_caller_close(&pty->caller);
 }

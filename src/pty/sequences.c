@@ -22,6 +22,8 @@ static const struct csi_row {
 	{ 't', 0, 0, 20, 21, AJ_ESCAPE_ANSWER }, /* the title, which the jail may have set, as if it were typed */
 	{ 't', 0, 0, 22, 23, AJ_PASSES },        /* the stack of titles */
 	{ 't', '*', 0, 0, ~0U, AJ_ESCAPE_WINDOW },
+	{ 't', '*', ' ', 0, ~0U, AJ_ESCAPE_OTHER }, /* the bell's volume, which nothing brings back */
+	{ 'u', '*', ' ', 0, ~0U, AJ_ESCAPE_OTHER },
 	{ '|', '*', '*', 0, ~0U, AJ_ESCAPE_WINDOW }, /* columns and lines */
 	{ 'y', '*', '*', 0, ~0U, AJ_ESCAPE_ANSWER }, /* checksums of the screen, which shows what was there before; self-tests */
 	{ 'w', '*', '$', 0, ~0U, AJ_ESCAPE_ANSWER }, /* states whose report repeats what was designated */
@@ -34,6 +36,11 @@ static const struct csi_row {
 	{ 'm', '>', 0, 0, 3, AJ_ESCAPE_OTHER },      /* what cursor and function keys send */
 	{ 'm', '>', 0, 5, ~0U, AJ_ESCAPE_OTHER },    /* and other keys: modes.c knows 4 */
 	{ 'f', '>', 0, 0, ~0U, AJ_ESCAPE_OTHER },    /* and in which form */
+	{ 'n', '>', 0, 0, ~0U, AJ_ESCAPE_OTHER },    /* the same, switched off */
+	{ 's', '>', 0, 0, ~0U, AJ_ESCAPE_OTHER },    /* whether Shift selects text */
+	{ 'q', '*', '"', 0, ~0U, AJ_ESCAPE_OTHER },  /* characters that an erasure leaves */
+	{ 'g', '*', '*', 0, ~0U, AJ_ESCAPE_OTHER },  /* tab stops, which few terminals can bring back */
+	{ 'W', '*', '*', 0, ~0U, AJ_ESCAPE_OTHER },
 	{ 'z', '*', '\'', 0, ~0U, AJ_ESCAPE_OTHER }, /* reports of the mouse, in the way of DEC */
 	{ 'w', '*', '\'', 0, ~0U, AJ_ESCAPE_OTHER },
 	{ '{', '*', '\'', 0, ~0U, AJ_ESCAPE_OTHER },
@@ -166,10 +173,10 @@ int aj_osc_kind(const char *text, size_t bytes, bool whole, unsigned *ret_number
 
 /* --- ESC --- */
 
-/* The finals of ESC sequences that pass: they save and restore the cursor, switch the keypad, move a line, set a tab stop, shift one
- * character, reset the terminal, ring the visual bell. Left out are locking shifts, guarded areas, which an erasure leaves, and the memory
+/* The finals of ESC sequences that pass: they save and restore the cursor, switch the keypad, move a line, shift one character,
+ * reset the terminal, ring the visual bell. Left out are tab stops, locking shifts, guarded areas, which an erasure leaves, and the memory
  * lock. */
-static const char finals[] = "6789=>DEHMNOZcg";
+static const char finals[] = "6789=>DEMNOZcg";
 /* Of ESC between final: sets of characters; and of ESC # final the test pattern, not the lines of double width, half of which is hidden. */
 static const char charsets[] = "()*+-./";
 

@@ -202,6 +202,29 @@ def stops_by_itself():
     t.exits("unasked: end", 0)
 
 
+def nobody_reads():
+    """A terminal that takes nothing, as one in a window that hangs or that a person has stopped with Ctrl-S, when the time of a run is over."""
+    for stopped in False, True:
+        pid, master = pty.fork()
+        if pid == 0:
+            os.execv(AJ, [AJ, "run", "--timeout", "1s", "--", "sh", "-c", "echo up; yes"])
+        if stopped:
+            while b"up" not in os.read(master, 1000):
+                pass
+            termios.tcflow(master, termios.TCOOFF)
+        check("nobody reads: the run ends all the same", wait_for(lambda: os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)))
+        os.kill(pid, signal.SIGKILL)
+        check("nobody reads: by its time", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 124)
+        last = b""
+        try:
+            while piece := os.read(master, 65536):
+                last += piece
+        except OSError:
+            pass
+        check("nobody reads: what was lost is said", b" bytes were not shown" in last, last[-300:])
+        os.close(master)
+
+
 def hang_up():
     # The kernel's SIGHUP for the jail's terminal and the supervisor's may reach init as one: made likely by an init that waits for a processor.
     busy = "while :; do :; done & " * (2 * os.cpu_count())
@@ -221,5 +244,5 @@ def hang_up():
         os.waitpid(pid, 0)
 
 
-for part in (job_control, inner_shell, signals, sizes, pipelines, bulk, escapes, stops_by_itself, hang_up):
+for part in (job_control, inner_shell, signals, sizes, pipelines, bulk, escapes, stops_by_itself, nobody_reads, hang_up):
     part()

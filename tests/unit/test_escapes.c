@@ -98,6 +98,8 @@ static const struct {
 	{ "\033[4;12l", "", AJ_ESCAPE_OTHER },
 	{ "\033[20l\033[12h\033[?12h\033[?12l\033[s\033[u\033[2;9r\033[!p\033[?2026$p", NULL, -1 }, /* of the same letters */
 	{ "\033[61\"p", "", AJ_ESCAPE_OTHER },
+	{ "\033H\033[g\033[3g\033[0W\033[2W\033[5W\033[?5W", "", AJ_ESCAPE_OTHER }, /* tab stops */
+	{ "\033[>1n\033[>4n\033[>n\033[>1s\033[>s\033[1 t\033[8 t\033[1 u\033[1\"q\033[2\"q", "", AJ_ESCAPE_OTHER }, /* would stay */
 	{ "\033[1$}", "", AJ_ESCAPE_OTHER },
 	{ "\033[2$~", "", AJ_ESCAPE_OTHER },
 	{ "\033n\033o\033|\033}\033~", "", AJ_ESCAPE_OTHER }, /* locking shifts */
@@ -241,6 +243,16 @@ Test(escapes, modes_are_undone)
 		{ "\033[8m\033[?1049h\033[m\033[?1049l", "\033[m" },
 		{ "\033[8m\033[?1049h\033[m", "\033[?1049l\033[m" },
 		{ "\033]11;red\007", COLOURS },
+		{ "\033]9;4;1;50\007", "\033]9;4;0" ST },
+		{ "\033]9;4;1;50\007\033]9;4;0\007", "" },
+		/* a title: the one of before, where it is on the terminal's stack, else none */
+		{ "\033]2;x\007", "\033]0;" ST },
+		{ "\033[22t\033]2;x\007", "\033[23;0t" },
+		{ "\033[22;0t\033]2;x\007\033[22;2t\033]2;y\007", "\033[23;0t\033[23;0t" },
+		{ "\033[22;2t\033]2;x\007\033[23;2t", "" },
+		{ "\033]2;x\007\033[22;2t\033[23;2t", "\033]0;" ST },
+		{ "\033[22;1t\033]2;x\007", "\033]0;" ST }, /* the icon's alone */
+		{ "\033[23t\033[22t\033[23t\033]2;x\007", "\033]0;" ST },
 	};
 	char all[AJ_MODES_TEXT];
 	struct aj_modes most;
@@ -248,7 +260,7 @@ Test(escapes, modes_are_undone)
 		cr_expect_str_eq(undone(set[i].text), set[i].undo, "row %zu", i);
 	const struct aj_keyboard keyboard = { .depth = UINT_MAX, .flags = UINT_MAX, .set = true };
 	most = (struct aj_modes){
-		.set = (1ULL << 34) - 1, .saved = UINT64_MAX, .keyboard = { keyboard, keyboard }, .alternate = true, .modified_keys = UINT_MAX
+		.set = (1ULL << 36) - 1, .saved = UINT64_MAX, .keyboard = { keyboard, keyboard }, .alternate = true, .modified_keys = UINT_MAX, .titles = 8
 	};
 	cr_expect_lt(aj_modes_undo(&most, all), sizeof all, "everything fits");
 	cr_expect_lt(aj_modes_again(&most, all), sizeof all);

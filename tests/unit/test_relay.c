@@ -40,7 +40,7 @@ static void done(void)
 {
 	aj_close(&jail);
 	aj_close(&screen); /* the relay does not wait for it then */
-	aj_pty_close(&relay);
+	aj_pty_close(&relay, false);
 	aj_close(&terminal);
 	aj_loop_free(loop);
 }
