@@ -149,9 +149,10 @@ static const struct aj_syscall deny_ptrace[] = {
 };
 #undef INSTEAD
 
-/* The supervisor lets it pass when the branch has its descriptors (fork/fork.c). */
+/* The supervisor lets them pass when the branch has its descriptors (fork/fork.c). A snippet's list has neither. */
 static const struct aj_syscall branch_steps[] = {
 	{ .name = "capset", .errnum = EPERM, .why = "a step of a branch", .instead = "There is no privilege to gain or drop; leave this step out." },
+	{ .name = "fchdir", .errnum = EPERM, .arg = { { .index = 0, .mask = 0xffffffff, .value = 0 } }, .why = "a step of a branch", .instead = "Open the folder under another number than 0." },
 };
 
 #define INSTEAD "The jail has the processors that sched_getaffinity shows; start as many threads."

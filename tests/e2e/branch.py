@@ -22,11 +22,14 @@ imports = ["raw", "mmap", "threading", "os", "time", "random", "select", "asynci
 [limits]
 wall = "6s"
 """)
+PROGRAMS = FOLDER + "/programs.toml"  # whose filter has the list of commands
+with open(PROGRAMS, "w") as f:
+    f.write('extends = "snippet"\n[process]\nexec = true\nfork = true\n[python]\nlayer = false\n')
 WORDS = {"checkpoint": "checkpoint %(checkpoint)d", "rollback": "rolled back", "forget": "forgotten", "close": "closed"}
 
 
-def service():
-    return Sessions(POLICY, 1, "--rootfs", ROOTFS)
+def service(policy=POLICY):
+    return Sessions(policy, 1, "--rootfs", ROOTFS)
 
 
 def opened(event):
@@ -70,8 +73,8 @@ def end(name, s):
     check(name + ": nothing is left", until(lambda: not any(map(alive, pids))), [pid for pid in pids if alive(pid)])
 
 
-def script(name, table):
-    s = service()
+def script(name, table, policy=POLICY):
+    s = service(policy)
     for line in table.strip("\n").split("\n"):
         step, arrow, want = line.partition(" => ")
         got = take(s, step)
@@ -106,6 +109,16 @@ check("random numbers are seeded anew in the branch", "|0." in said[1] and "0.84
 end("random numbers", s)
 
 # --- back ---
+script("under the list of commands", r"""
+open A => opened
+run A import os; x = [1]; os.chdir('/tmp') => ok alive
+fork A B => opened
+run B x.append(2); print(x, os.getcwd()) => ok alive\|\[1, 2\] /tmp
+run A print(x) => ok alive\|\[1\]
+close B => closed
+close A => closed
+""", PROGRAMS)
+
 script("checkpoints", r"""
 open A => opened
 run A import os; x = 1; open('f', 'w').write('1') => ok
