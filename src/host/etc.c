@@ -44,6 +44,7 @@ const struct aj_etc_row aj_etc_rows[] = {
 	{ "fonts", "fontconfig: which fonts there are" },
 	{ "crypto-policies", CERTIFICATES },
 	{ "java*", JAVA },
+	{ "groovy", JAVA },
 	{ "python3.*", INTERPRETER },
 	{ "perl", INTERPRETER },
 	{ "R", INTERPRETER },
