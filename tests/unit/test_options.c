@@ -85,6 +85,7 @@ static const struct {
 	  { "", "0", "65536", "8000:0", "localhost:8000", "::1:8000", "[::1]", "1.2.3:8000", "8000:80:", "08000" } },
 	{ "--bind", RUN, { "/a", "/a:/b", "/a:/b:rw", "/a:/b:ro", "a:/b", "/a:rw" }, { "", "a", ":/b", "/a:b", "/a:/b:x", "/a:/b:rw:x" } },
 	{ "--home", RUN, { "empty", "kept" }, { "", "Kept", "/home/u" } },
+	{ "--home-scope", RUN, { "workspace", "policy" }, { "", "Policy", "both" } },
 	{ "--toolchain", RUN, { "auto", "none", "rust", "opt" }, { "", "cargo", "Auto", "/opt/x" } },
 	{ "--chdir", RUN, { "/", "/tmp" }, { "", "tmp", "." } },
 	{ "--proc", RUN, { "fresh", "none" }, { "", "host" } },
