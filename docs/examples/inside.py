@@ -1,6 +1,6 @@
 """A whole smolagents agent in a jail: model client, tools and code. One Unix socket of the host leads to its model, and to nothing else.
 
-    agentjail run --bind "$VIRTUAL_ENV" --bind "$PWD:/work" --connect /run/model.sock --bind /run/model.sock \\
+    agentjail run --bind "$VIRTUAL_ENV" --bind "$PWD:/work" --connect /run/model.sock \\
         --env MODEL_SOCKET=/run/model.sock -- "$VIRTUAL_ENV/bin/python" /work/inside.py
 """
 import os

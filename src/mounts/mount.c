@@ -89,7 +89,7 @@ static int open_target(int parent, const char *name, bool folder)
 		return step_into(parent, name, false);
 	cleanup_fd int fd = openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
-	if (fd >= 0 && (fstat(fd, &st) < 0 || !(S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)))) {
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !(S_ISREG(st.st_mode) || S_ISCHR(st.st_mode) || S_ISSOCK(st.st_mode)))) {
 		errno = ELOOP;
 		return -1;
 	}

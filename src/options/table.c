@@ -366,7 +366,7 @@ const struct aj_option aj_option_table[] = {
 	  "the Python tree to use, under a policy that shows one; see `agentjail rootfs`" },
 	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw; a folder before what lies in it (repeatable)" },
 	{ "--connect", "SOCKET", AJ_FOR_RUN, NULL, "filesystem.sockets",
-	  "a Unix socket of the host that the command may connect to where a bind shows it (repeatable)" },
+	  "show a Unix socket of the host, to which the command may connect (repeatable)" },
 	{ "--workspace", "DIR", AJ_FOR_JAIL | AJ_FOR_POLICY, set_workspace, NULL, "the folder that a policy with a workspace shows" },
 	{ "--workspace-mode", "ro|overlay|copy|rw", AJ_FOR_BOTH | AJ_FOR_POLICY, set_workspace_mode, NULL,
 	  "how the workspace is shown; changes of overlay and copy are kept apart, for `agentjail changes`" },

@@ -294,6 +294,31 @@ static int binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_p
 	return 0;
 }
 
+/* A socket that may be connected to is shown at its own path, or wherever an earlier row shows its folder: through an overlay that folder
+ * has a socket of the same name, which leads nowhere. */
+static int named_sockets(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                         const struct aj_request *request, struct aj_error *err)
+{
+	bool has_workspace = policy->workspace != AJ_WORKSPACE_NONE;
+	for (size_t i = 0; i < policy->sockets.count; i++) {
+		const char *path = policy->sockets.items[i];
+		size_t before = plan->mounts.count;
+		bool shown = false;
+		for (size_t j = plan->named_from; j < before; j++) {
+			struct aj_mount m = plan->mounts.items[j];
+			const char *rest = m.kind == AJ_MOUNT_BIND ? aj_path_rest(path, m.source) : NULL;
+			shown |= rest && (!(m.flags & AJ_COPIED) || aj_path_within(path, m.target)); /* a copy has no sockets */
+			if (rest && *rest && ((m.flags & AJ_LAYERED) || !aj_mount_is_shared(&m)))
+				add_row(plan, arena, AJ_MOUNT_BIND, aj_printf(arena, "%s%s", m.target, rest), path,
+				        folder_flags(plan, request, false), "a socket that may be connected to");
+		}
+		struct aj_bind itself = { .source = path, .target = path };
+		if (!shown && add_bind(plan, arena, request, &itself, has_workspace, "a socket that may be connected to", err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* The last rows: no other mount may cover a mask. */
 static int masks(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                  struct aj_error *err)
@@ -366,6 +391,8 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	if (home(plan, arena, policy, request, err) < 0 || (outer && main_repository(plan, arena, policy, request, err) < 0) ||
 	    workspace(plan, arena, policy, request, err) < 0 ||
 	    (!outer && main_repository(plan, arena, policy, request, err) < 0) || binds(plan, arena, policy, request, err) < 0)
+		return -1;
+	if (!plan->snippet && named_sockets(plan, arena, policy, request, err) < 0)
 		return -1;
 	if (plan->snippet && (request->lasting || request->zygote || request->output))
 		file_folders(plan, arena);

@@ -70,7 +70,7 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "paths, absolute in the jail or relative to the workspace, that are shown empty and read-only, even where a bind shows a file; a path that the jail could "
 	          "create must exist, unless :if-present follows" },
 	{ "filesystem.sockets", AJ_KEY_LIST, AT(sockets), .max = AJ_SOCKETS_MAX, .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR, .items = &aj_item_socket,
-	  .help = "host paths of Unix stream sockets that a command may connect to where a bind shows them; all other sockets of the host are out of reach" },
+	  .help = "host paths of Unix stream sockets that a command sees and may connect to; all other sockets of the host are out of reach" },
 	{ "filesystem.workspace", AJ_KEY_ENUM, AT(workspace), .names = workspace_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
 	  .help = "how the folder that the caller names with --workspace is shown: read-only; overlay, a layer over the folder takes what the jail writes; copy, the jail "
 	          "writes a copy of the folder; or read-write, changes in it are permanent. Changes of overlay and copy are kept apart until `agentjail changes apply`; sessions have neither" },

@@ -93,6 +93,22 @@ text "socket-bound: a bind of a socket itself" 2 'is a socket of the host, and f
 aj run --connect "$W/a.sock" --bind "$W/a.sock:/run/a.sock" --bind "$T/try.py:/opt/try.py" -- "$PY" -B /opt/try.py one /run/a.sock
 given "socket-bound: named, it is reached" 'a.sock OK'
 forget_visitor
+ours() { # NAME PATHS OPTION...: both sockets, of which the first is named
+	local name=$1 a=$2 b=$3
+	shift 3
+	aj run --connect "$W/a.sock" "$@" --bind "$T/try.py:/opt/try.py" -- "$PY" -B /opt/try.py one "$a" "$b"
+	given "socket-bound: $name" "a.sock OK;b.sock ${refused_so:-$refused}"
+	forget_visitor
+}
+refused_so=ENOENT ours "without a bind, at its own path" "$W/a.sock" "$W/b.sock"
+refused_so=ECONNREFUSED
+ours "in a folder that is shown read-only" "$W/a.sock" "$W/b.sock" --bind "$W"
+ours "in a folder that is shown elsewhere" /x/y/a.sock /x/y/b.sock --bind "$W:/x/y"
+ours "in a folder above, and one in it" /x/a.sock /x/b.sock --bind "$T" --bind "$W:/x"
+printf 'extends = "command"\n[filesystem]\nworkspace = "overlay"\nprotect = []\nworkspace_under = ["@anywhere"]\n' >"$T/overlay.toml"
+ours "in a workspace whose changes are kept apart" /workspace/a.sock /workspace/b.sock --policy-file "$T/overlay.toml" --workspace "$W"
+unset refused_so
+ours "in a folder that is writable" "$W/a.sock" "$W/b.sock" --bind "$W:rw"
 
 # --- the jail's own ---
 kinds='folder OK;relative OK;/tmp OK;/dev/shm OK;abstract OK'
