@@ -68,10 +68,31 @@ static const char *interpreter_of(const char *file, struct aj_arena *arena)
 	return *path == '/' && realpath(path, real) && !aj_path_within(real, "/usr") ? aj_strdup(arena, real) : NULL;
 }
 
+/* A program of a virtual environment runs by its own path only: behind the link it would have other modules. */
+static bool advise_environment(struct aj_error *err, const char *program, const char *real, struct aj_arena *arena)
+{
+	char file[PATH_MAX], cwd[PATH_MAX];
+	struct stat st;
+	if (!aj_program_find(program, file, sizeof file) || !getcwd(cwd, sizeof cwd))
+		return false;
+	const char *path = aj_path_simplify(file[0] == '/' ? file : aj_printf(arena, "%s/%s", cwd, file), arena);
+	const char *environment = aj_path_folder(aj_path_folder(path, arena), arena);
+	if (stat(aj_printf(arena, "%s/pyvenv.cfg", environment), &st) < 0)
+		return false;
+	const char *by_policy = !strcmp(cwd, "/") || !aj_path_below(environment, cwd)
+	                          ? ""
+	                          : "--policy python-dev shows the folder where you stand with it; or ";
+	aj_advise(err, "`%s` is of the virtual environment `%s`, which the jail does not show: %s--bind '%s'%s -- '%s'", program,
+	          environment, by_policy, environment, aj_path_within(real, "/usr") ? "" : " --toolchain auto", path);
+	return true;
+}
+
 void aj_host_program_advise(struct aj_error *err, const char *program, struct aj_arena *arena)
 {
 	const char *file = err->exit_code == AJ_EXIT_NOT_FOUND && !err->fix[0] ? find_on_host(program, arena) : NULL;
 	if (!file)
+		return;
+	if (advise_environment(err, program, file, arena))
 		return;
 	if (in_toolchain(program, file, arena)) {
 		aj_advise(err, "the host has it at `%s`: --toolchain auto shows it, and the toolchains on PATH with it", file);

@@ -179,6 +179,8 @@ int aj_jail_and_report(struct aj_options *o)
 	if (strcmp(o->loaded.policy.rootfs, "host") != 0 &&
 	    aj_find_rootfs(&o->request.rootfs, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0)
 		return aj_refuse_setup(o, &err);
+	o->request.notice = o->json ? NULL : tell;
+	o->request.may_hold = true;
 	if (aj_places_check(&o->request, &o->loaded, &o->site, o->arena, &err) < 0)
 		return aj_refuse_setup(o, &err);
 	aj_surroundings_start(o);
@@ -235,7 +237,6 @@ int aj_jail_and_report(struct aj_options *o)
 		warn_main_repository(&plan, &o->loaded.policy, &o->request, o->arena);
 		warn_repository(o, &plan);
 	}
-	o->request.notice = o->json ? NULL : tell;
 	struct aj_terminal saved;
 	if (!plan.snippet)
 		aj_terminal_save(&saved);

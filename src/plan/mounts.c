@@ -218,6 +218,10 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 		        "the workspace, by the name that it has under other policies");
 	add_row(plan, arena, AJ_MOUNT_BIND, plan->workspace_at, source ? source : "DIR",
 	        folder_flags(plan, request, writable || apart) | modes[policy->workspace].flags, modes[policy->workspace].why);
+	for (size_t i = 0; i < request->environments.count; i++)
+		add_row(plan, arena, AJ_MOUNT_BIND,
+		        aj_printf(arena, "%s%s", plan->workspace_at, aj_path_rest(request->environments.items[i], source)),
+		        request->environments.items[i], folder_flags(plan, request, false), "agentjail's own program is in it");
 	return 0;
 }
 

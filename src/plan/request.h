@@ -85,6 +85,8 @@ struct aj_request {
 	bool changes_newest; /* with no such id: go on with those of the newest run of the same policy, in the same mode, if any wait */
 	void (*notice)(const char *text); /* shows a person, before the jail begins, what the run will lack; NULL: nothing is shown */
 	bool workspace_around; /* the workspace is the repository around the working directory, which the policy has chosen */
+	bool may_hold;         /* the plan is made of this very request, so that what aj_places_check() adds to it is heeded */
+	AJ_LIST(const char *) environments; /* virtual environments in the workspace that hold agentjail's own program: shown read-only */
 	const char *main_repository; /* of a workspace that is a linked worktree, see workspace/worktree.h; NULL: not shown */
 	const char *worktree; /* the name of that worktree in it; NULL: one of the two folders lies in the other, so that no layer covers both */
 	const char *home_source, *home_at; /* the kept home, and its path in the jail; NULL: none, and the home is /tmp */

@@ -28,7 +28,7 @@ static int build_plan(struct aj_policy_args *args, struct aj_explained *e, struc
 	if (request->workspace && request->workspace[0] != '/' && getcwd(cwd, sizeof cwd)) /* a relative path would count as no workspace */
 		request->workspace = aj_printf(args->arena, "%s/%s", cwd, request->workspace);
 	request->snippet = !e->loaded.policy.exec;
-	request->inspect = true;
+	request->inspect = request->may_hold = true;
 	request->terminal_fd = -1;
 	if (strcmp(e->loaded.policy.rootfs, "host") == 0 ||
 	    aj_find_rootfs(&request->rootfs, e->loaded.policy.rootfs, args->options.site.rootfs, args->arena, &no_tree) < 0)

@@ -25,7 +25,7 @@ static const char *const systems[] = { "/etc",     "/usr", "/boot", "/proc", "/s
 struct asked {
 	const struct aj_loaded *loaded;
 	const struct aj_site *site;
-	const struct aj_request *request;
+	struct aj_request *request;
 	struct aj_arena *arena;
 	const char *path;   /* the workspace, without symlinks */
 	const char *home;   /* $HOME of the caller; NULL when it cannot be a home */
@@ -134,8 +134,8 @@ static void own_paths(const struct asked *a, path_list *ret)
 	add_path(ret, aj_state_path(a->arena), a->arena);
 }
 
-/* The first of agentjail's own paths at or below this folder, or its state folder around it; NULL for none. */
-static const char *own_within(const struct asked *a, const char *folder)
+/* The first of agentjail's own paths at or below this folder and none of `held`, or its state folder around it; NULL for none. */
+static const char *own_beside(const struct asked *a, const char *folder, const path_list *held)
 {
 	const char *state = aj_state_path(a->arena);
 	path_list own = { 0 };
@@ -146,9 +146,13 @@ static const char *own_within(const struct asked *a, const char *folder)
 	if (state && found && aj_path_within(state, found))
 		return state;
 	own_paths(a, &own);
-	for (size_t i = 0; i < own.count; i++)
-		if (aj_source_within(own.items[i], folder, a->arena))
+	for (size_t i = 0; i < own.count; i++) {
+		bool is_held = false;
+		for (size_t j = 0; j < held->count; j++)
+			is_held |= aj_path_within(own.items[i], held->items[j]);
+		if (!is_held && aj_source_within(own.items[i], folder, a->arena))
 			return own.items[i];
+	}
 	return NULL;
 }
 
@@ -205,6 +209,40 @@ static const char *plain_path(const char *given, struct aj_arena *arena, struct 
 	return NULL;
 }
 
+/* The virtual environment around one of agentjail's own files, below the workspace; NULL: there is none. */
+static const char *environment_around(const struct asked *a, const char *own)
+{
+	for (const char *folder = own; aj_path_below(folder, a->path); folder = aj_path_folder(folder, a->arena))
+		if (access(aj_printf(a->arena, "%s/pyvenv.cfg", folder), F_OK) == 0)
+			return folder;
+	return NULL;
+}
+
+/* A wheel in the project's own virtual environment: the whole environment stays as it is, since the host runs agentjail by the interpreter
+ * and the modules in it. */
+static const char *own_in_workspace(struct asked *a)
+{
+	struct aj_request *request = a->request;
+	path_list held = { 0 };
+	for (const char *own; (own = own_beside(a, a->path, &held));) {
+		const char *folder = !request->may_hold ? NULL
+		                   : aj_path_within(own, aj_own_path(a->arena)) ||
+		                             (a->request->rootfs && aj_path_within(own, a->request->rootfs))
+		                       ? environment_around(a, own)
+		                       : NULL;
+		if (!folder)
+			return own;
+		*AJ_PUSH(a->arena, &held) = folder;
+	}
+	for (size_t i = 0; i < held.count; i++) {
+		*AJ_PUSH(a->arena, &request->environments) = held.items[i];
+		if (request->notice)
+			request->notice(aj_printf(a->arena, "`%s` is shown read-only: agentjail's own program is in this virtual environment",
+			                          held.items[i]));
+	}
+	return NULL;
+}
+
 static int check_workspace(struct asked *a, struct aj_error *err)
 {
 	const struct aj_policy *p = &a->loaded->policy;
@@ -216,7 +254,7 @@ static int check_workspace(struct asked *a, struct aj_error *err)
 	const char *why = system_place(a);
 	if (!why)
 		why = private_place(a);
-	const char *own = why || p->workspace < AJ_WORKSPACE_OVERLAY || is_named(a) ? NULL : own_within(a, a->path);
+	const char *own = why || p->workspace < AJ_WORKSPACE_OVERLAY || is_named(a) ? NULL : own_in_workspace(a);
 	if (own)
 		why = aj_printf(a->arena, "contains agentjail's configuration or program (%s)", own);
 	if (why) {
@@ -234,7 +272,7 @@ static int check_workspace(struct asked *a, struct aj_error *err)
 
 static int check_bind(const struct asked *a, const struct aj_bind *bind, struct aj_error *err)
 {
-	const char *own = bind->writable ? own_within(a, bind->source) : NULL;
+	const char *own = bind->writable ? own_beside(a, bind->source, &(path_list){ 0 }) : NULL;
 	if (!own)
 		return 0;
 	aj_fail(err, AJ_EXIT_USAGE, "bind", 0,

@@ -240,6 +240,26 @@ rm -rf "$T/grown/"*
 timeout 60 "$AJ" session --json --timeout 25s --policy-file "$T/p/size-snippet.toml" --workspace "$T/grown" <"$T/cells" >"$T/out" 2>"$T/err"
 check "workspace-size: of a session" grep -q '"limits_hit":\["workspace"\]' "$T/out"
 
+# --- agentjail in the project's own virtual environment ---
+project=$T/project
+mkdir -p "$project/env/bin" "$project/src"
+cp "$AJ" "$project/env/bin/agentjail"
+by_project() { # NAME RC REGEX OPTION... -- COMMAND...: by the program in the environment
+	local AJ=$project/env/bin/agentjail
+	cd "$project" || exit 1
+	text "$@"
+	cd "$T" || exit 1
+}
+by_project "workspace-own: a program in the workspace, without a virtual environment" 2 'contains agentjail.s configuration or program' run --policy offline-build --workspace "$project" -- true
+: >"$project/env/pyvenv.cfg"
+for mode in rw overlay copy; do
+	by_project "workspace-own: $mode: a virtual environment that holds the program is read-only, and the rest is not" 1 '`.*/project/env` is shown read-only' \
+		run --policy offline-build --workspace "$project" --workspace-mode $mode -- sh -c 'touch src/made; echo x >>env/pyvenv.cfg; rm -f env/bin/agentjail; mv env src/; ls src; test ! -e env/bin/agentjail'
+	says "workspace-own: $mode: the folder stays in its place" 'cannot move .env. to|Device or resource busy'
+	says "workspace-own: $mode: the rest was written" '^made$'
+done
+check "workspace-own: what a run leaves of it" cmp "$AJ" "$project/env/bin/agentjail"
+
 # --- homes and toolchains; tests/e2e/home.sh has more ---
 mkdir -p "$HOME/.cargo/bin" && echo '#!/bin/sh' >"$HOME/.cargo/bin/tool" && echo SECRET >"$HOME/.cargo/credentials.toml" && chmod -R a+rX "$HOME/.cargo" && chmod a+x "$HOME/.cargo/bin/tool"
 printf 'extends = "./default.toml"\n[filesystem]\nhome = "kept"\nhome_import = [".imported", ".linked"]\ntoolchains = ["rust"]\n' >"$T/p/homely.toml"
