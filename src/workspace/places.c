@@ -223,10 +223,11 @@ static const char *environment_around(const struct asked *a, const char *own)
 static const char *own_in_workspace(struct asked *a)
 {
 	struct aj_request *request = a->request;
+	const char *program = aj_own_path(a->arena);
 	path_list held = { 0 };
 	for (const char *own; (own = own_beside(a, a->path, &held));) {
 		const char *folder = !request->may_hold ? NULL
-		                   : aj_path_within(own, aj_own_path(a->arena)) ||
+		                   : (program && aj_path_within(own, program)) ||
 		                             (a->request->rootfs && aj_path_within(own, a->request->rootfs))
 		                       ? environment_around(a, own)
 		                       : NULL;
