@@ -76,7 +76,7 @@ layer serve      base loop json policyload result session sockets metrics protoc
 layer front      base loop host cgroup helper sockets metrics serve
 layer terminal   base toml pty plan result
 # The options of the commands that make jails, and the policy that they name: this room makes no jail.
-layer options    base policy policyload plan jail serve terminal
+layer options    base policy policyload host plan jail serve terminal
 layer cli        base json policy policyload host plan files workspace home jail audit serve front terminal options
 layer policycmd  base policy policyload seccomp host plan result workspace home jail terminal options cli
 layer changescmd base tree json terminal changestate held changes apply cli

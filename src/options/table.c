@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/path.h"
 #include "base/text.h"
+#include "host/home.h"
 #include "policy/bind.h"
 #include "policy/hosts.h"
 #include "policy/publish.h"
@@ -200,8 +203,29 @@ static const char *set_seed(struct aj_options *o, const char *v)
 	return NULL;
 }
 
+/* The text of an option that begins with a path of the host: `~/` stands for the home, where no shell has expanded it, and a relative path is
+ * from the working directory. */
+static const char *host_path(struct aj_options *o, const char *v)
+{
+	size_t bytes = strcspn(v, ":");
+	bool home = v[0] == '~' && v[1] == '/';
+	char *cwd = home || v[0] == '/' || !bytes ? NULL : getcwd(NULL, 0);
+	const char *from = home ? aj_home_of_caller(o->arena) : cwd;
+	const char *whole = from ? aj_printf(o->arena, "%s/%.*s", from, (int)bytes - home, v + home) : NULL;
+	if (whole)
+		v = aj_printf(o->arena, "%s%s", aj_path_simplify(whole, o->arena), v + bytes);
+	free(cwd);
+	return v;
+}
+
+static const char *add_socket(struct aj_options *o, const char *v)
+{
+	return push_setting(o, "--connect", "filesystem.sockets", host_path(o, v), false);
+}
+
 static const char *add_bind(struct aj_options *o, const char *v)
 {
+	v = host_path(o, v);
 	struct aj_bind bind;
 	const char *wrong = aj_bind_parse(o->arena, v, &bind);
 	if (!wrong)
@@ -365,7 +389,7 @@ const struct aj_option aj_option_table[] = {
 	{ "--rootfs", "DIR", AJ_FOR_ALL | AJ_FOR_POLICY, set_rootfs, NULL,
 	  "the Python tree to use, under a policy that shows one; see `agentjail rootfs`" },
 	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw; a folder before what lies in it (repeatable)" },
-	{ "--connect", "SOCKET", AJ_FOR_RUN, NULL, "filesystem.sockets",
+	{ "--connect", "SOCKET", AJ_FOR_RUN | AJ_FOR_POLICY, add_socket, NULL,
 	  "show a Unix socket of the host, to which the command may connect (repeatable)" },
 	{ "--workspace", "DIR", AJ_FOR_JAIL | AJ_FOR_POLICY, set_workspace, NULL, "the folder that a policy with a workspace shows" },
 	{ "--workspace-mode", "ro|overlay|copy|rw", AJ_FOR_BOTH | AJ_FOR_POLICY, set_workspace_mode, NULL,

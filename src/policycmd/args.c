@@ -254,5 +254,7 @@ int aj_policy_effective(struct aj_policy_args *args, const struct aj_policy_word
 
 int aj_policy_alone(struct aj_policy_args *args, const struct aj_policy_word *word, struct aj_loaded *ret, struct aj_diags *diags)
 {
-	return aj_policy_load(ret, &args->options.site, &(struct aj_ask){ .name = word->name, .file = word->file }, diags);
+	struct aj_ask ask = { .name = word->name, .file = word->file };
+	aj_find_own_policy(&ask, &args->options.site, diags->arena);
+	return aj_policy_load(ret, &args->options.site, &ask, diags);
 }

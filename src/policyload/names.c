@@ -21,21 +21,25 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+void aj_policy_names_in(const char *folder, struct aj_arena *arena, aj_policy_names *ret)
+{
+	DIR *dir = opendir(folder);
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		size_t bytes = strlen(e->d_name);
+		if (bytes <= 5 || strcmp(e->d_name + bytes - 5, ".toml") != 0)
+			continue;
+		const char *name = aj_strndup(arena, e->d_name, bytes - 5);
+		if (aj_policy_name_valid(name)) /* else no option could name it */
+			add_name(arena, ret, name);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 void aj_policy_names_find(const struct aj_site *site, struct aj_arena *arena, aj_policy_names *ret)
 {
-	for (size_t i = 0; i < site->path.count; i++) {
-		DIR *dir = opendir(site->path.items[i]);
-		for (struct dirent *e; dir && (e = readdir(dir));) {
-			size_t bytes = strlen(e->d_name);
-			if (bytes <= 5 || strcmp(e->d_name + bytes - 5, ".toml") != 0)
-				continue;
-			const char *name = aj_strndup(arena, e->d_name, bytes - 5);
-			if (aj_policy_name_valid(name)) /* else no option could name it */
-				add_name(arena, ret, name);
-		}
-		if (dir)
-			closedir(dir);
-	}
+	for (size_t i = 0; i < site->path.count; i++)
+		aj_policy_names_in(site->path.items[i], arena, ret);
 	for (const struct aj_builtin *b = aj_builtins; b->name; b++)
 		if (strcmp(b->name, AJ_BUILTIN_SITE) != 0)
 			add_name(arena, ret, b->name);

@@ -29,6 +29,17 @@ else
 	printf 'extends = "command"\n[filesystem]\nworkspace = "read-write"\nprotect = []\n' >"$T/p/bare.toml"
 	text "a workspace without a write bit: the cause and the remedy" 1 'hint: the workspace belongs to user id .*chmod u.w' run --policy-file "$T/p/bare.toml" --workspace "$T/closed" -- touch x
 fi
+own=$T/me/.config/agentjail/policies
+mkdir -p "$own"
+printf 'extends = "command"\nprocess.env = ["WHOSE=mine"]\n' | tee "$own/mine.toml" >"$own/command.toml"
+SHOW='echo "whose ${WHOSE:-not mine}"'
+# shellcheck disable=SC2016
+HOME=$T/me text "a policy of one's own by its name" 0 '^whose mine$' run --policy mine -- sh -c "$SHOW"
+HOME=$T/me text "which hides no built-in one" 0 '^whose not mine$' run --policy command -- sh -c "$SHOW"
+HOME=$T/me text "policy list has it" 0 '^  mine .*/me/.config/agentjail/policies/mine.toml' policy list
+printf 'policies.files = false\n' >"$T/no-files.toml"
+HOME=$T/me refused "a site without files has none" 'policies.files = false' run --config "$T/no-files.toml" --policy mine -- echo RAN
+HOME=$T/me refused "a name is no path" 'not a policy.s name' run --policy ../policies/mine -- echo RAN
 check "and the workspace is the folder" test -e "$T/ws/made"
 refused "offline-build needs a workspace" '--workspace' run --policy offline-build -- echo RAN
 text "coding-agent" 0 '^RAN$' run --policy coding-agent --workspace "$T/ws" -- echo RAN

@@ -115,6 +115,12 @@ text "a bind is read-only" 1 'Read-only' run --bind "$T/open:/mnt" -- touch /mnt
 mkdir -p "$T/venv/bin" && : >"$T/venv/pyvenv.cfg" && cp "$(readlink -f /bin/true)" "$T/venv/bin/only-there"
 PATH=$T/venv/bin:$PATH text "a program of a virtual environment: the folder and the path to use" 127 "fix: .only-there. is of the virtual environment .$T/venv., .*--bind '$T/venv' .*-- '$T/venv/bin/only-there'" run -- only-there
 text "and that works" 0 '' run --bind "$T/venv" -- "$T/venv/bin/only-there"
+mkdir -p "$T/dir/sub"
+cd "$T/dir/sub" || exit 1
+text "a bind by a relative path, at its own" 0 '^inside$' run --bind ../file -- cat "$T/dir/file"
+text "and elsewhere" 0 '^inside$' run --bind ../../dir:/mnt -- cat /mnt/file
+HOME=$T/dir text "a bind below the home, where the shell has not expanded it" 0 '^inside$' run --bind '~/file:/mnt/f' -- cat /mnt/f
+cd / || exit 1
 text "a bind that hides an earlier one: both are named" 2 'bind of `.*/open` at `/mnt` hides `.*/dir` at `/mnt/a/b`' run --bind "$T/dir:/mnt/a/b" --bind "$T/open:/mnt" -- cat /mnt/a/b/file
 text "a bind of a file" 0 '^inside$' run --bind "$T/dir/file:/mnt/f" -- cat /mnt/f
 text "a writable bind" 0 '' run --bind "$T/open:/mnt:rw" -- sh -c 'echo made >/mnt/made'
