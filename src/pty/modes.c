@@ -162,6 +162,13 @@ static void modify_keys(struct aj_modes *modes, const char *params, size_t bytes
 	set_mode(modes, '>', 0, modes->modified_keys);
 }
 
+/* A second number 1 is for the icon's alone. */
+static bool is_for_title(const char *params, size_t bytes)
+{
+	const char *second = memchr(params, ';', bytes);
+	return !second || second + 1 == params + bytes || second[1] != '1';
+}
+
 /* The stack of titles: the title of before is on it where it was put there before the first one of the jail's. */
 static void push_or_pop_title(struct aj_modes *modes, unsigned what)
 {
@@ -195,9 +202,7 @@ void aj_modes_csi(struct aj_modes *modes, const char *sequence, size_t bytes)
 		set_mode(modes, 'r', 0, count > 0);
 	else if (final == 'q' && last == ' ')
 		set_mode(modes, 'q', 0, number_of(params, count, 0) != 0);
-	else if (final == 't' && count && plain && !memchr(params, ';', count))
-		push_or_pop_title(modes, number_of(params, count, 0));
-	else if (final == 't' && count > 3 && plain && (params[3] == '0' || params[3] == '2')) /* not the icon's alone */
+	else if (final == 't' && plain && is_for_title(params, count))
 		push_or_pop_title(modes, number_of(params, count, 0));
 	else if (final == 'u' && count)
 		push_or_pop(modes, prefix, params + 1, count - 1);
