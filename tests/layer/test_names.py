@@ -42,7 +42,7 @@ REASONS = {
     "unittest.mock": "patch_mock() guards what is read and set",
     "unittest.suite:_call_if_exists": FIXED, "dataclasses": "BY_NAME and run_text(), set by patch_dataclasses()", "timeit": "replaced by patch_timer()",
     "ast:parse": "makes a tree, which exec() takes as text", "email._policybase": "patch_policy() gives it an `object` of its own",
-    "codecs": "patch_codecs() sets the defaults that hold getattr()", "doctest:DocTestRunner.__run": "checked by patch_doctest()",
+    "tempfile:_TemporaryFileWrapper": "patch_tempfile() guards what is passed on", "codecs": "patch_codecs() sets the defaults that hold getattr()", "doctest:DocTestRunner.__run": "checked by patch_doctest()",
     "doctest:debug_script": "no proxy shows it",
     "xml.sax:_create_parser": "__import__() is reader_import()",
     "collections:UserDict.__copy__": "as logging.makeLogRecord()", "collections:UserList.__copy__": "as logging.makeLogRecord()",

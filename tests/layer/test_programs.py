@@ -24,6 +24,29 @@ import contextlib, io, sys
 with contextlib.redirect_stdout(io.StringIO()) as out:
     sys.stdout.write('a'); print('b')
 out.getvalue()"""),
+    ("unittest-warnings", """
+import unittest, warnings
+class T(unittest.TestCase):
+    def test(self):
+        with self.assertWarns(DeprecationWarning): warnings.warn('old', DeprecationWarning)
+        with self.assertWarnsRegex(UserWarning, 'x+'): warnings.warn('xx')
+result = unittest.TestResult()
+unittest.defaultTestLoader.loadTestsFromTestCase(T).run(result)
+(result.testsRun, result.errors, result.failures)"""),
+    ("tempfile-without-name", """
+import tempfile
+with tempfile.TemporaryFile('w+') as f:
+    f.write('x'); f.seek(0)
+    text = f.read()
+with tempfile.NamedTemporaryFile('w') as f: named = f.name[:5]
+(text, named)"""),
+    ("main-module", """
+import sys, __main__
+x = 1
+__main__.y = 2
+def f(): return 3
+from __main__ import f as g
+(__main__.x, y, hasattr(__main__, 'nope'), g(), sys.modules[__name__] is __main__, 'x' in dir(__main__), __main__.__name__)"""),
     ("sys-recursion", "import sys\nsys.setrecursionlimit(5000)\ndef f(n): return 0 if n == 0 else 1 + f(n - 1)\n(f(3000), sys.getrecursionlimit())"),
     ("sys-modules", "import sys, json\ndef f(): return 7\n(sys.modules['json'] is json, getattr(sys.modules[__name__], 'f')(), 'nothing' in sys.modules)"),
     ("sys-exc-info", "import sys\ntry: 1 / 0\nexcept ZeroDivisionError: kind, e, _ = sys.exc_info()\n(kind, str(e))"),

@@ -203,15 +203,21 @@ def patch_codecs(codecs, guards):
         cls.__getattr__.__defaults__ = (library_getattr,)
 
 
-def patch_typing(typing, guards):
-    """C[int].x is C.x for each name without two underscores."""
+def guard_passing(cls, below):
+    """The class passes attributes that it lacks on to below(self)."""
     from agentjail.rail.patches import library_getattr
-    cls = typing._BaseGenericAlias
     real = cls.__getattr__
 
     def __getattr__(self, attr):
         if (attr in GUARDED or forbidden_by(attr) is not None) and attr[:2] != "__":
-            return library_getattr(self.__origin__, attr)
+            return library_getattr(below(self), attr)
         return real(self, attr)
-    if real.__module__ == "typing":
-        cls.__getattr__ = __getattr__
+    cls.__getattr__ = __getattr__
+
+
+def patch_typing(typing, guards):
+    guard_passing(typing._BaseGenericAlias, lambda alias: alias.__origin__)
+
+
+def patch_tempfile(tempfile, guards):
+    guard_passing(tempfile._TemporaryFileWrapper, lambda wrapper: wrapper.file)

@@ -49,6 +49,8 @@ def names_to_copy(o):
 def library_getattr(o, name, *default):
     """The same for library code that has no business with modules."""
     if isinstance(o, ModuleType) and exact_name(name) not in STREAMS:
+        if default:
+            return default[0]
         raise attribute_error(exact_name(name))
     return checked_getattr(o, name, *default)
 
@@ -113,7 +115,7 @@ PATCHED_GLOBALS = {
     **{"pandas.core." + name: {"getattr": checked_getattr} for name in (
         "accessor apply computation.expr computation.pytables groupby.generic groupby.groupby resample window.rolling").split()},
     **{name: BY_NAME for name in (
-        "argparse ast configparser contextlib functools pprint tempfile unittest.case unittest.runner xml.dom.minicompat "
+        "argparse ast configparser contextlib functools pprint unittest.case unittest.runner xml.dom.minicompat "
         "xml.dom.xmlbuilder xml.sax.saxutils").split()},
     "mimetypes": {"knownfiles": []},    # of the host
     "platform": {"open": refused_open},
@@ -155,6 +157,7 @@ PATCHES = {
     "xml.sax.saxutils": ("agentjail.rail.xml_guards", "patch_saxutils"),
     "linecache": ("agentjail.rail.source_text", "patch_lines"),
     "doctest": ("agentjail.rail.testing_guards", "patch_doctest"),
+    "tempfile": ("agentjail.rail.format_guards", "patch_tempfile"),
     "timeit": ("agentjail.rail.testing_guards", "patch_timer"),
     "pandas.core.computation.scope": ("agentjail.rail.array_guards", "patch_scope"),
     "pickle": ("agentjail.rail.pickle_guards", "patch_pickle"),
