@@ -59,12 +59,13 @@ struct aj_repository aj_repository_around(const char *folder, struct aj_arena *a
 		return found;
 	for (const char *at = folder; stat(at, &st) == 0 && st.st_dev == start.st_dev; at = aj_path_folder(at, arena)) {
 		const char *git = git_of(at, &start, arena);
+		/* A file `.git` may be an earlier jail's: it leads out of a repository only if that one has it as a submodule. */
+		if (git && found.root && !aj_path_below(found.git, aj_printf(arena, "%s/modules", git)))
+			return found;
 		if (git && !found.root)
 			found = (struct aj_repository){ .root = at, .git = git };
-		if (git && aj_path_below(found.git, at))
-			return (struct aj_repository){ .root = at };
 		/* A linked worktree is whole without the main repository, which has its own key. */
-		if (git && found.root == at && access(aj_printf(arena, "%s/commondir", git), F_OK) == 0)
+		if (git && (aj_path_below(found.git, at) || access(aj_printf(arena, "%s/commondir", git), F_OK) == 0))
 			return (struct aj_repository){ .root = at };
 		if (at[0] != '/' || !at[1])
 			break;

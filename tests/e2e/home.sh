@@ -32,6 +32,7 @@ if command -v git >/dev/null; then
 	hgit init -q --separate-git-dir "$H/apart.git" "$H/apart" && mkdir "$H/apart/sub" && hgit -C "$H/apart" commit -q --allow-empty -m three
 	hgit -C "$R" worktree add -q "$H/linked" && mkdir "$H/linked/sub"
 	mkdir -p "$H/plain/sub/.git"
+	hgit init -q "$R/nested" && mkdir "$R/nested/part" && echo "gitdir: $R/.git" >"$R/nested/part/.git"
 	[ "$(id -u)" != 0 ] || chown -R 65534:65534 "$R" "$H/apart" "$H/apart.git" "$H/linked"
 	stands() { # NAME FOLDER RC REGEX ARGS...
 		local name=$1 folder=$2 rc=$3 regex=$4
@@ -56,6 +57,8 @@ if command -v git >/dev/null; then
 	stands "a linked worktree" "$H/linked/sub" 128 "the workspace is .$H/linked., the root" --policy coding-agent
 	says "has its own line" 'whose main repository .*/repo/.git. is not in the jail'
 	stands "a folder .git that is no repository" "$H/plain/sub" 128 "^$H/plain/sub\$" --policy coding-agent
+	stands "a file .git that an earlier jail has made in its workspace" "$R/nested/part" 128 "^$R/nested/part\$" --policy coding-agent
+	silent "leads to no other workspace" 'agentjail: the workspace'
 	hgit init -q "$H"
 	stands "a home that is a repository" "$H/plain/sub" 128 "^$H/plain/sub\$" --policy coding-agent
 	silent "is no workspace, and not named" 'agentjail: the workspace'
