@@ -145,7 +145,7 @@ def numbers_are_those_of_all():
 
 @test
 def limits_are_shared_out():
-    with Server(*SHARDS, "--parked", "0", "--sessions-max", "4", "--jails-max", "6") as s:
+    with Server(*SHARDS, "--parked", "0", "--sessions-max", "4", "--tenant-sessions", "2", "--jails-max", "6") as s:
         c, session, tenant = open_in(s, 0)
         s2 = c.ask("open", tenant=tenant)["session"]
         fails("busy", lambda: c.ask("open", tenant=tenant))

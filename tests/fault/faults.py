@@ -77,6 +77,8 @@ ALLOWED = [
     ("init", "personality", "", "same", "where it cannot be set the kernel is asked, and any other answer than the default ends the start"),
     ("supervisor", "getsockopt", "", "same", "whether tproxy or NAT leads the connections of a network by allow-list is not known then, and doctor says NAT"),
     ("supervisor", "uname", "", "same", "the version of the kernel is for `doctor`"),
+    ("supervisor", "sysinfo", "", "same", "qsort in libc asks how much memory there is"),
+    ("supervisor", "sched_getaffinity", "", "same", "how many processors there are is not known: a limit in whole processors is not enforced, and `enforced` says so"),
     ("supervisor", "landlock_create_ruleset", "", "told", "taken for a kernel without Landlock; `enforced` says so, and a policy can require it"),
     ("supervisor", "readlink", "^/(bin|sbin|lib|lib32|lib64)$", "walls", "taken for a host without that link, which the jail then lacks"),
     ("supervisor", "openat|access", "cgroup", "same told", "no cgroup then: rlimits stand in, `enforced` says so, and a policy can require one"),
@@ -134,7 +136,7 @@ ALLOWED += [
     ("init", "open_tree|openat|mkdirat|fstatfs|fchdir|fsopen|fsconfig|fsmount|move_mount", "", "bound", "no overlay can be made: the folder is a "
      "read-only bind, `enforced` names it, and connects are mediated"),
     ("init", "open_tree|readlink|statx|newfstatat|fstat", "", "own", "a folder is not shown out of the overlay of the file beside it: it has one of its own"),
-    ("init", "statx", "^fd:([.][.])?$", "same", "which mount the folder of a file is in is not known then, and no folder beside that file asks for it"),
+    ("init", "statx", "^fd:", "same", "libc asks by newfstatat then, which knows no mounts: what lies beside a file is shown by an overlay of its own"),
     ("guest", "newfstatat", "^/dev/", "same", "the jail is taken for one without this device, so the command keeps the caller's", "ENOENT"),
     ("init", "readlink|openat2|newfstatat|fstat", "^fd:|^/", "bound", "no overlay can be made for a single file: the file is a read-only bind, and `enforced` names it"),
     ("init", "openat|read|keyctl|ioprio_get", "", "same told", "what the caller has handed on stays, and the result has a note; the class of disk access is not known then"),
