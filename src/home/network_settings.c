@@ -101,15 +101,12 @@ static void set(struct taker *t, const char *name, const char *value)
 	*AJ_PUSH(t->arena, &t->request->tool_env) = aj_printf(t->arena, "%s=%s", name, value);
 }
 
-/* A user's name in a URL is often a token. */
+/* A user's name in a URL is often a token, and so is what a URL asks for: no registry needs a query. Programs read URLs differently, so it
+ * does not matter where in the value these are. */
 static bool has_secret(const struct taker *t, const char *value)
 {
-	for (const char *at = strstr(value, "://"); at; at = strstr(at, "://")) {
-		at += strlen("://");
-		if (memchr(at, '@', strcspn(at, "/?# ,|\"'")))
-			return true;
-	}
-	return aj_env_secret(aj_printf(t->arena, "VALUE=%s", value));
+	const char *query = strchr(value, '?');
+	return strchr(value, '@') || (query && strchr(query, '=')) || aj_env_secret(aj_printf(t->arena, "VALUE=%s", value));
 }
 
 /* The options, with those that would add the hosts of the value's URLs to the policy's list where it lacks them. */
@@ -285,6 +282,15 @@ static void take_certificate_key(struct taker *t, const struct config *config, c
 		SAY(t, "%s is not passed: `%s` is no absolute path", where, value);
 }
 
+/* The bytes of a line without its comment. */
+static size_t without_comment(const char *line, size_t bytes)
+{
+	for (size_t i = 1; i < bytes; i++)
+		if (strchr("#;", line[i]) && strchr(" \t]", line[i - 1]))
+			return i;
+	return bytes;
+}
+
 static void take_lines(struct taker *t, const struct config *config, const char *file, const char *text)
 {
 	char *kept = aj_alloc(t->arena, strlen(text) + 2), *to = kept;
@@ -292,7 +298,7 @@ static void take_lines(struct taker *t, const struct config *config, const char 
 	unsigned passed = 0, secret = 0;
 	bool in_kept = false; /* is the line before this one passed? */
 	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-		size_t bytes = strcspn(line, "\n"), equals = strcspn(line, "=:\n");
+		size_t bytes = without_comment(line, strcspn(line, "\n")), equals = strcspn(line, config->continued ? "=:\n" : "=\n");
 		const char *whole = trimmed(t, line, bytes), *key, *value;
 		if (!*whole || strchr("#;", *whole))
 			continue;
@@ -300,21 +306,20 @@ static void take_lines(struct taker *t, const struct config *config, const char 
 		if (*whole == '[' && !continues) {
 			section = whole;
 			in_kept = false;
+			if (strchr(whole, '='))
+				continue;
 			memcpy(to, line, bytes);
 			to += bytes;
 			*to++ = '\n';
 			continue;
 		}
-		/* A key of npm's may hold a colon. */
-		if (*whole == '@')
-			equals = strcspn(line, "=\n");
 		key = trimmed(t, line, equals < bytes ? equals : bytes);
 		value = continues ? whole : equals < bytes ? trimmed(t, line + equals + 1, bytes - equals - 1) : "";
 		if (!continues && strcmp(key, config->certificate_key) == 0)
 			take_certificate_key(t, config, file, value);
 		const bool wanted = continues ||
 		                    (is_here(config, section) && is_key(config, key) && (config->continued || is_whole(value)));
-		const bool hidden = wanted && has_secret(t, value);
+		const bool hidden = wanted && (has_secret(t, value) || (continues && strchr(value, '=')));
 		secret += hidden;
 		in_kept = wanted && (!hidden || continues);
 		if (!wanted || hidden)

@@ -94,17 +94,18 @@ silent "a printed plan has no value of theirs" key-of-the-caller
 # --- settings for networks ---
 mkdir -p "$H/.config/pip" "$H/.cargo"
 printf -- '-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----\n-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n' "$SECRET" >"$T/ca.pem"
-printf '%s\n' 'registry = https://npm.corp.test/' '@a:registry=https://u:'"$SECRET"'@npm.corp.test/' "//npm.corp.test/:_authToken=$SECRET" "cafile=$T/ca.pem" >"$H/.npmrc"
+printf '%s\n' "registry = https://npm.corp.test/ ; $SECRET" '@a:registry=https://u:'"$SECRET"'@npm.corp.test/' "//npm.corp.test/:_authToken=$SECRET" "cafile=$T/ca.pem" >"$H/.npmrc"
 printf '%s\n' '[global]' 'index-url = https://pypi.corp.test/simple' 'extra-index-url =' '  https://more.corp.test/simple' "  https://u:$SECRET@b.test/" >"$H/.config/pip/pip.conf"
-printf '%s\n' '[source.crates-io]' 'replace-with = "corp"' '[source.corp]' 'registry = "sparse+https://cargo.corp.test/"' '[registries.corp]' 'token = """' "$SECRET" '"""' >"$H/.cargo/config.toml"
-export SSL_CERT_FILE="$T/ca.pem" NODE_EXTRA_CA_CERTS="$H/.ssh/id_rsa" PIP_INDEX_URL="https://u:$SECRET@pypi.corp.test/" GOPROXY=https://go.corp.test,direct
+printf '%s\n' '[source.crates-io]' 'replace-with = "corp"' '[source.corp]' 'registry = "sparse+https://cargo.corp.test/"' "[registries.corp]# $SECRET" 'token = """' "$SECRET" '"""' >"$H/.cargo/config.toml"
+export SSL_CERT_FILE="$T/ca.pem" NODE_EXTRA_CA_CERTS="$H/.ssh/id_rsa" PIP_INDEX_URL="https://u:$SECRET@pypi.corp.test/" GOPROXY=https://go.corp.test,direct UV_INDEX_URL="https://pypi.corp.test/?key=$SECRET"
 look='cat "$SSL_CERT_FILE" "$NPM_CONFIG_GLOBALCONFIG" "$PIP_CONFIG_FILE" /.cargo/config.toml; echo "${NPM_CONFIG_CAFILE##*/} $GOPROXY ${NODE_EXTRA_CA_CERTS-none} ${PIP_INDEX_URL-none}"'
 text "certificates and registries are passed, without what is secret" 0 '' run --policy coding-agent -- sh -c "$look"
-is "the certificates, and the lines that are named" "-----BEGIN CERTIFICATE-----|QUJD|-----END CERTIFICATE-----|registry = https://npm.corp.test/|[global]|index-url = https://pypi.corp.test/simple|extra-index-url =|  https://more.corp.test/simple|[source.crates-io]|replace-with = \"corp\"|[source.corp]|registry = \"sparse+https://cargo.corp.test/\"|[registries.corp]|SSL_CERT_FILE.pem https://go.corp.test,direct none none|" \
+is "the certificates, and the lines that are named" "-----BEGIN CERTIFICATE-----|QUJD|-----END CERTIFICATE-----|registry = https://npm.corp.test/ |[global]|index-url = https://pypi.corp.test/simple|extra-index-url =|  https://more.corp.test/simple|[source.crates-io]|replace-with = \"corp\"|[source.corp]|registry = \"sparse+https://cargo.corp.test/\"|[registries.corp]|SSL_CERT_FILE.pem https://go.corp.test,direct none none|" \
 	"$(tr '\n' '|' <"$T/out")"
 is "with a line for each" "SSL_CERT_FILE is passed: the jail has a copy of the certificates in \`$T/ca.pem\`
 NODE_EXTRA_CA_CERTS is not passed: \`$H/.ssh/id_rsa\`: no certificate in PEM form
 PIP_INDEX_URL is not passed: it holds a password or a token; --env PIP_INDEX_URL passes it all the same
+UV_INDEX_URL is not passed: it holds a password or a token; --env UV_INDEX_URL passes it all the same
 GOPROXY is passed; the policy's list lacks its host: add --allow-host go.corp.test:443
 \`cafile\` of ~/.npmrc is passed: the jail has a copy of the certificates in \`$T/ca.pem\`
 of ~/.npmrc, 1 line with a password or a token is not passed
@@ -116,7 +117,7 @@ text "an option wins" 0 '^mine .*direct none https://mine.test/$' run --policy c
 printf '[network]\npass_settings = false\n' | cat - >"$T/p/plain.toml" && sed -i '1i extends = "coding-agent"' "$T/p/plain.toml"
 text "not by a policy that says so" 0 '^none none$' run --policy-file "$T/p/plain.toml" -- sh -c 'test ! -e /etc/agentjail && echo "${SSL_CERT_FILE-none} ${GOPROXY-none}"'
 text "nor without a network" 0 '^none none$' run -- sh -c 'test ! -e /etc/agentjail && echo "${SSL_CERT_FILE-none} ${GOPROXY-none}"'
-unset SSL_CERT_FILE NODE_EXTRA_CA_CERTS PIP_INDEX_URL GOPROXY
+unset SSL_CERT_FILE NODE_EXTRA_CA_CERTS PIP_INDEX_URL UV_INDEX_URL GOPROXY
 rm -r "$H/.npmrc" "$H/.config/pip" "$H/.cargo"
 
 # --- a home that is kept ---
