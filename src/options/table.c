@@ -203,30 +203,34 @@ static const char *set_seed(struct aj_options *o, const char *v)
 	return NULL;
 }
 
-/* The text of an option that begins with a path of the host: `~/` stands for the home, where no shell has expanded it, and a relative path is
- * from the working directory. */
+/* Completes the path of the host at the beginning of an option's text: `~/` is the caller's home, and a relative path starts at the working
+ * directory. NULL: that folder is not known. */
 static const char *host_path(struct aj_options *o, const char *v)
 {
 	size_t bytes = strcspn(v, ":");
 	bool home = v[0] == '~' && v[1] == '/';
-	char *cwd = home || v[0] == '/' || !bytes ? NULL : getcwd(NULL, 0);
+	if ((!home && v[0] == '/') || !bytes)
+		return v;
+	char *cwd = home ? NULL : getcwd(NULL, 0);
 	const char *from = home ? aj_home_of_caller(o->arena) : cwd;
 	const char *whole = from ? aj_printf(o->arena, "%s/%.*s", from, (int)bytes - home, v + home) : NULL;
-	if (whole)
-		v = aj_printf(o->arena, "%s%s", aj_path_simplify(whole, o->arena), v + bytes);
 	free(cwd);
-	return v;
+	return whole ? aj_printf(o->arena, "%s%s", aj_path_simplify(whole, o->arena), v + bytes) : NULL;
 }
+
+static const char unknown_folder[] = "the working directory or the home that this path starts at is not known";
 
 static const char *add_socket(struct aj_options *o, const char *v)
 {
-	return push_setting(o, "--connect", "filesystem.sockets", host_path(o, v), false);
+	v = host_path(o, v);
+	return v ? push_setting(o, "--connect", "filesystem.sockets", v, false) : unknown_folder;
 }
 
 static const char *add_bind(struct aj_options *o, const char *v)
 {
-	v = host_path(o, v);
 	struct aj_bind bind;
+	if (!(v = host_path(o, v)))
+		return unknown_folder;
 	const char *wrong = aj_bind_parse(o->arena, v, &bind);
 	if (!wrong)
 		*AJ_PUSH(o->arena, &o->request.binds) = bind;
@@ -388,7 +392,8 @@ const struct aj_option aj_option_table[] = {
 	  "take the files that the snippet leaves in /output: copies in DIR, which is made, or must be empty" },
 	{ "--rootfs", "DIR", AJ_FOR_ALL | AJ_FOR_POLICY, set_rootfs, NULL,
 	  "the Python tree to use, under a policy that shows one; see `agentjail rootfs`" },
-	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL, "show a host path in the jail, read-only unless :rw; a folder before what lies in it (repeatable)" },
+	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL,
+	  "show a host path in the jail, read-only unless :rw; a folder before what lies in it (repeatable)" },
 	{ "--connect", "SOCKET", AJ_FOR_RUN | AJ_FOR_POLICY, add_socket, NULL,
 	  "show a Unix socket of the host, to which the command may connect (repeatable)" },
 	{ "--workspace", "DIR", AJ_FOR_JAIL | AJ_FOR_POLICY, set_workspace, NULL, "the folder that a policy with a workspace shows" },
@@ -432,7 +437,8 @@ const struct aj_option aj_option_table[] = {
 	{ "--timeout", "TIME", AJ_FOR_ALL, NULL, "limits.wall", "wall clock limit of a run: 500ms, 10s, 2m (30s; run: none)" },
 	{ "--memory", "SIZE", AJ_FOR_ALL, NULL, "limits.memory", "memory limit: 256M, 2G (512M; run: none)" },
 	{ "--pids", "N", AJ_FOR_ALL, NULL, "limits.pids", "processes and threads (32; run: 512)" },
-	{ "--cpu-percent", "N", AJ_FOR_ALL, NULL, "limits.cpu_percent", "share of processors, 100 is one; without cgroup v2 whole processors, rounded up (default none)" },
+	{ "--cpu-percent", "N", AJ_FOR_ALL, NULL, "limits.cpu_percent",
+	  "share of processors, 100 is one; without cgroup v2 whole processors, rounded up (default none)" },
 	{ "--limits", "MODE", AJ_FOR_ALL, NULL, "limits.enforce",
 	  "best-effort (default): rlimits where there is no cgroup v2; strict: refuse to run there" },
 	{ "--cgroup", "DIR", AJ_FOR_ALL, set_cgroup, NULL, "a delegated cgroup v2 directory for the jail" },

@@ -25,6 +25,7 @@ enum {
 	SET_UID_BIT = 04000,
 	SET_GID_BIT = 02000,
 	SET_ID_BITS = SET_UID_BIT | SET_GID_BIT,
+	MAKES_A_FILE = 020000100, /* O_CREAT, and O_TMPFILE without O_DIRECTORY */
 	GROWS_DOWN = 0x100,
 	HUGE_MAPPING = 0x40000, /* MAP_HUGETLB */
 	HUGE_MEMFD = 4,         /* MFD_HUGETLB */
@@ -153,9 +154,15 @@ static const struct aj_syscall command[] = {
 	{ call, EPERM, .arg = { ARG(index, SET_UID_BIT, SET_UID_BIT) }, REASON(SET_ID) },   \
 	{ call, EPERM, .arg = { ARG(index, SET_ID_BITS, SET_GID_BIT) }, REASON(SET_ID) }
 #define SET_ID "a set-id file", "Leave the set-user-ID and set-group-ID bits out of the mode."
-	NO_SET_ID("open", 2), NO_SET_ID("openat", 3), NO_SET_ID("creat", 1), NO_SET_ID("chmod", 1), NO_SET_ID("fchmod", 1),
-	NO_SET_ID("fchmodat", 2),
+	NO_SET_ID("creat", 1), NO_SET_ID("chmod", 1), NO_SET_ID("fchmod", 1), NO_SET_ID("fchmodat", 2),
 #undef NO_SET_ID
+	/* The kernel ignores the mode of a file that is not made, and some libraries leave any value there. */
+#define OPEN(call, index)                                                                                        \
+	{ call, .arg = { ARG(index, MAKES_A_FILE, 0) }, .why = "makes no file, so the mode is ignored" },        \
+	{ call, .arg = { ARG(index + 1, SET_ID_BITS, 0) }, .why = "never a set-id file" },                       \
+	{ call, EPERM, REASON(SET_ID) }
+	OPEN("open", 1), OPEN("openat", 2),
+#undef OPEN
 #define NODE(call, index, type, why_) { call, .arg = { ARG(index, 0176000, type) }, .why = why_ }
 #define NODES(call, index)                                                                                                  \
 	NODE(call, index, 0010000, "a FIFO"), NODE(call, index, 0100000, "an empty file"), NODE(call, index, 0, "an empty file"), \

@@ -353,13 +353,26 @@ Test(seccomp, no_whiteout)
 
 Test(seccomp, set_id_bits)
 {
+	enum { CREAT = 0100, TMPFILE = 020200000 };
 	static const struct {
 		const char *call;
-		int index;
-	} rows[] = { { "open", 2 }, { "openat", 3 }, { "creat", 1 }, { "chmod", 1 }, { "fchmod", 1 }, { "fchmodat", 2 } };
+		int index, flags_index;
+		uint64_t flags;
+	} rows[] = {
+		{ "open", 2, 1, CREAT | 1 },
+		{ "open", 2, 1, TMPFILE | 2 },
+		{ "openat", 3, 2, CREAT | 1 },
+		{ "openat", 3, 2, TMPFILE | 2 },
+		{ "openat", 3, 2, HIGH | CREAT },
+		{ "creat", 1, 2, 0 },
+		{ "chmod", 1, 2, 0 },
+		{ "fchmod", 1, 2, 0 },
+		{ "fchmodat", 2, 3, 0 },
+	};
 	static const uint64_t modes[] = { 04755, 02755, 06000, 07777 };
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		uint64_t args[6] = { 0 };
+		args[rows[i].flags_index] = rows[i].flags;
 		args[rows[i].index] = 01777;
 		cr_expect_eq(answer(COMMAND, NATIVE, nr_of(rows[i].call), args), ALLOW, "%s", rows[i].call);
 		for (size_t j = 0; j < sizeof modes / sizeof *modes; j++) {
@@ -369,6 +382,10 @@ Test(seccomp, set_id_bits)
 			cr_expect_eq(answer(COMMAND, NATIVE, nr_of(rows[i].call), args), EPERM, "%s %lo", rows[i].call, modes[j]);
 		}
 	}
+	/* The kernel ignores the mode where no file is made, and callers leave any value there. */
+	EXPECT(COMMAND, ALLOW, "open", 3, 02, 07777);
+	EXPECT(COMMAND, ALLOW, "openat", 3, 4, 02200000, 04755);
+	EXPECT(COMMAND, ALLOW, "openat", 3, 4, 0200000, 04755); /* O_DIRECTORY, which O_TMPFILE includes */
 }
 
 Test(seccomp, no_device_nodes)
