@@ -2,10 +2,8 @@
 #pragma once
 #include "policyload/load.h"
 
-/* The caller's own folder of policies, ~/.config/agentjail/policies; NULL: there is no home. */
-const char *aj_own_policies(struct aj_arena *arena);
 /* A name that is only a policy of one's own becomes its file, with the trust of a file that the caller names: it loosens no key that the
- * site locks. */
-void aj_find_own_policy(struct aj_ask *ask, const struct aj_site *site, struct aj_arena *arena);
+ * site locks. -1 with an error: it is behind a symlink. */
+int aj_find_own_policy(struct aj_ask *ask, const struct aj_site *site, struct aj_diags *diags);
 /* aj_policy_load() with the environment beside `ask`, and with the caller's own policies behind all others. */
 int aj_choose_policy(struct aj_loaded *loaded, const struct aj_site *site, const struct aj_ask *ask, struct aj_diags *diags);

@@ -255,6 +255,5 @@ int aj_policy_effective(struct aj_policy_args *args, const struct aj_policy_word
 int aj_policy_alone(struct aj_policy_args *args, const struct aj_policy_word *word, struct aj_loaded *ret, struct aj_diags *diags)
 {
 	struct aj_ask ask = { .name = word->name, .file = word->file };
-	aj_find_own_policy(&ask, &args->options.site, diags->arena);
-	return aj_policy_load(ret, &args->options.site, &ask, diags);
+	return aj_find_own_policy(&ask, &args->options.site, diags) < 0 ? -1 : aj_policy_load(ret, &args->options.site, &ask, diags);
 }

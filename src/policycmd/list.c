@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jail/load_policy.h"
+#include "host/home.h"
 #include "policycmd/policy.h"
 #include "terminal/findings.h"
 
@@ -47,7 +47,7 @@ int aj_policy_list(struct aj_policy_args *args, struct aj_error *err)
 		return -1;
 	const struct aj_site *site = &args->options.site;
 	aj_policy_names_find(&args->options.site, args->arena, &names);
-	const char *own = aj_own_policies(args->arena);
+	const char *own = aj_home_policies(args->arena);
 	if (own && site->files)
 		aj_policy_names_in(own, args->arena, &names);
 	struct entry *all = aj_alloc(args->arena, names.count * sizeof *all + 1);

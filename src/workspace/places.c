@@ -134,17 +134,16 @@ static void own_paths(const struct asked *a, path_list *ret)
 	add_path(ret, aj_state_path(a->arena), a->arena);
 }
 
-/* The first of agentjail's own paths at or below this folder and none of `held`, or its state folder around it; NULL for none. */
+/* The first of agentjail's own paths at or below this folder and none of `held`, or its state folder or the caller's policies around it; NULL for none. */
 static const char *own_beside(const struct asked *a, const char *folder, const path_list *held)
 {
-	const char *state = aj_state_path(a->arena);
-	path_list own = { 0 };
-	if (state && aj_source_within(folder, state, a->arena))
-		return state;
-	/* A state folder that is not there yet could be made from inside, with homes and changes that the host then believes. */
+	/* A folder that is not there yet could be made from inside, with homes, changes and policies that the host then believes. */
+	const char *const folders[] = { aj_state_path(a->arena), aj_home_policies(a->arena) };
 	const char *found = real(folder, a->arena);
-	if (state && found && aj_path_within(state, found))
-		return state;
+	path_list own = { 0 };
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+		if (folders[i] && (aj_source_within(folder, folders[i], a->arena) || (found && aj_path_within(folders[i], found))))
+			return folders[i];
 	own_paths(a, &own);
 	for (size_t i = 0; i < own.count; i++) {
 		bool is_held = false;

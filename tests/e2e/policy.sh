@@ -39,6 +39,11 @@ HOME=$T/me text "which hides no built-in one" 0 '^whose not mine$' run --policy 
 HOME=$T/me text "policy list has it" 0 '^  mine .*/me/.config/agentjail/policies/mine.toml' policy list
 printf 'policies.files = false\n' >"$T/no-files.toml"
 HOME=$T/me refused "a site without files has none" 'policies.files = false' run --config "$T/no-files.toml" --policy mine -- echo RAN
+HOME=$T/me refused "no jail writes where they are" 'cannot be bound writable: .*/me/.config/agentjail/policies' run --bind "$T/me/.config:/c:rw" -- echo RAN
+mkdir -p "$T/none/.config"
+HOME=$T/none refused "or could be" 'cannot be bound writable: .*/none/.config/agentjail/policies' run --bind "$T/none/.config:/c:rw" -- echo RAN
+mv "$T/me/.config" "$T/me/dotfiles" && ln -s dotfiles "$T/me/.config"
+HOME=$T/me refused "one behind a symlink is not taken: that may lead into a workspace" 'it is behind a symlink' run --policy mine -- echo RAN
 HOME=$T/me refused "a name is no path" 'not a policy.s name' run --policy ../policies/mine -- echo RAN
 check "and the workspace is the folder" test -e "$T/ws/made"
 refused "offline-build needs a workspace" '--workspace' run --policy offline-build -- echo RAN
