@@ -101,6 +101,17 @@ def the_sites_proxy_asks_who_we_are():
                              ("command:echo sesame", "is not USER:PASSWORD"), ("command:printf 'a:\\033b'", "is not USER:PASSWORD"), ("command:head -c 600 /dev/zero | tr '\\0' :", "is not USER:PASSWORD")):
         run, sent = through(credentials)
         check(credentials + " is an error", run.code != 0 and why in str(run.result) + run.stderr and not sent and "sesame" not in (str(run.result) + run.stderr), run)
+    planted = FOLDER + "/planted"
+    with open(planted, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\necho planted:planted\n")
+    os.chmod(planted, 0o755)
+    here, path = os.getcwd(), os.environ["PATH"]
+    os.chdir(FOLDER)
+    os.environ["PATH"] = FOLDER + ":" + path
+    run, sent = through("command:planted || ./planted || echo 'agent:pass word'")
+    os.chdir(here)
+    os.environ["PATH"] = path
+    check("no program of the working directory or the caller's PATH is started", sent[:1] == [basic], (sent, run))
     run, sent = through("")
     check("none are sent without", sent[:1] == [None], (sent, run))
 
