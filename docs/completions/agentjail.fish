@@ -97,6 +97,7 @@ complete -c agentjail -n '__agentjail_in run' -l config -rF -d 'a site'\''s conf
 complete -c agentjail -n '__agentjail_in run' -l rootfs -xa '(__fish_complete_directories)' -d 'the Python tree to use, under a policy that shows one; see `agentjail rootfs`'
 complete -c agentjail -n '__agentjail_in run' -l bind -rF -d 'show a host path in the jail, read-only unless :rw; a folder before what lies in it (repeatable)'
 complete -c agentjail -n '__agentjail_in run' -l connect -rF -d 'show a Unix socket of the host, to which the command may connect (repeatable)'
+complete -c agentjail -n '__agentjail_in run' -l sign -d 'let git sign by your ssh-agent and gpg-agent: their sockets and your public keys; the command can use these keys while it runs'
 complete -c agentjail -n '__agentjail_in run' -l workspace -xa '(__fish_complete_directories)' -d 'the folder that a policy with a workspace shows'
 complete -c agentjail -n '__agentjail_in run' -l workspace-mode -xa 'ro overlay copy rw' -d 'how the workspace is shown; changes of overlay and copy are kept apart, for `agentjail changes`'
 complete -c agentjail -n '__agentjail_in run' -l workspace-at -xa '/workspace same' -d 'its path in the jail: /workspace, or its own path on the host'

@@ -70,7 +70,8 @@ static int parse(struct aj_options *o, int command, int argc, char **argv, struc
 			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s takes no value", option->name);
 		const char *wrong = aj_option_apply(o, option, value);
 		if (wrong)
-			return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s `%s`: %s", option->name, value, wrong);
+			return value ? aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s `%s`: %s", option->name, value, wrong)
+			             : aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s: %s", option->name, wrong);
 	}
 	return i;
 }

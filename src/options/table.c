@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "host/home.h"
+#include "options/sign.h"
 #include "policy/bind.h"
 #include "policy/hosts.h"
 #include "policy/publish.h"
@@ -226,6 +227,30 @@ static const char *add_socket(struct aj_options *o, const char *v)
 	return v ? push_setting(o, "--connect", "filesystem.sockets", v, false) : unknown_folder;
 }
 
+/* Settings and files that a person could write out: a site's locks of these keys hold. */
+static const char *set_sign(struct aj_options *o, const char *v)
+{
+	struct aj_signing signing;
+	const char *wrong = NULL;
+	(void)v;
+	aj_signing_find(&signing, o->arena);
+	if (!signing.ssh_socket && !signing.gpg_socket)
+		return "no agent is running: SSH_AUTH_SOCK names no socket, and gpg-agent has no S.gpg-agent.extra (`gpgconf --launch gpg-agent`)";
+	if (signing.ssh_socket) {
+		wrong = push_setting(o, "--sign", "filesystem.sockets", signing.ssh_socket, false);
+		*AJ_PUSH(o->arena, &o->request.env) = aj_printf(o->arena, "SSH_AUTH_SOCK=%s", signing.ssh_socket);
+	}
+	if (signing.gpg_socket && !wrong) {
+		wrong = push_setting(o, "--sign", "filesystem.sockets", signing.gpg_socket, false);
+		*AJ_PUSH(o->arena, &o->request.imports) = (struct aj_import){ .path = ".gnupg/S.gpg-agent",
+			                                                      .data = signing.gpg_redirect,
+			                                                      .bytes = strlen(signing.gpg_redirect) };
+	}
+	for (size_t i = 0; i < signing.public_keys.count && !wrong; i++)
+		wrong = push_setting(o, "--sign", "filesystem.home_import", signing.public_keys.items[i], false);
+	return wrong;
+}
+
 static const char *add_bind(struct aj_options *o, const char *v)
 {
 	struct aj_bind bind;
@@ -396,6 +421,8 @@ const struct aj_option aj_option_table[] = {
 	  "show a host path in the jail, read-only unless :rw; a folder before what lies in it (repeatable)" },
 	{ "--connect", "SOCKET", AJ_FOR_RUN | AJ_FOR_POLICY, add_socket, NULL,
 	  "show a Unix socket of the host, to which the command may connect (repeatable)" },
+	{ "--sign", NULL, AJ_FOR_RUN, set_sign, NULL,
+	  "let git sign by your ssh-agent and gpg-agent: their sockets and your public keys; the command can use these keys while it runs" },
 	{ "--workspace", "DIR", AJ_FOR_JAIL | AJ_FOR_POLICY, set_workspace, NULL, "the folder that a policy with a workspace shows" },
 	{ "--workspace-mode", "ro|overlay|copy|rw", AJ_FOR_BOTH | AJ_FOR_POLICY, set_workspace_mode, NULL,
 	  "how the workspace is shown; changes of overlay and copy are kept apart, for `agentjail changes`" },

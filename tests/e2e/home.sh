@@ -293,4 +293,54 @@ text "nor is one that can only be searched" 0 '^end$' run --policy coding-agent 
 silent "by a name that the jail guesses" SECRET
 chmod 755 "$H/.pyenv/versions"
 
+# --- signing ---
+mkdir -p "$H/.ssh" "$H/.gnupg"
+chmod 700 "$H/.ssh" "$H/.gnupg"
+echo PUBLIC | tee "$H/.ssh/id.pub" >"$H/.gnupg/pubring.kbx"
+echo SECRET | tee "$H/.ssh/id" >"$H/.gnupg/secring.gpg"
+unset SSH_AUTH_SOCK
+[ -e "/run/user/$(id -u)/gnupg/S.gpg-agent.extra" ] ||
+	text "--sign without an agent" 2 '^agentjail: options: --sign: no agent is running: ' run --sign -- true
+# Stand-ins for both agents: each says which one it is.
+"$PY" -c '
+import os, socket, sys, threading
+def serve(path):
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(path)
+    os.chmod(path, 0o777)
+    s.listen()
+    print(path, flush=True)
+    while True:
+        c = s.accept()[0]
+        c.sendall(os.path.basename(path).encode())
+        c.close()
+for path in sys.argv[1:]:
+    threading.Thread(target=serve, args=(path,)).start()
+' "$T/ssh.sock" "$H/.gnupg/S.gpg-agent.extra" >"$T/listening" &
+agents=$!
+await sh -c "[ \$(wc -l <'$T/listening') = 2 ]" || fail "the stand-ins listen"
+cat >"$H/project/ask" <<'END'
+import os, socket
+def ask(path):
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(path)
+        return s.recv(99).decode()
+redirect = open(os.path.expanduser("~/.gnupg/S.gpg-agent")).read().split("=")[1].strip()
+print(ask(os.environ["SSH_AUTH_SOCK"]), ask(redirect) if "gnupg" in redirect else redirect)
+END
+chmod 711 "$H/.gnupg"
+SSH_AUTH_SOCK=$T/ssh.sock
+export SSH_AUTH_SOCK
+if [ ! -e "/run/user/$(id -u)/gnupg/S.gpg-agent.extra" ]; then
+	text "--sign reaches both agents" 0 '^ssh.sock S.gpg-agent.extra$' run --policy coding-agent --sign -- python3 ask
+	text "and copies public keys alone" 0 '^2$' run --policy coding-agent --sign -- sh -c 'cat ~/.ssh/* ~/.gnupg/* | grep -c PUBLIC'
+	text "no secret ones" 0 '^none$' run --policy coding-agent --sign -- sh -c 'cat ~/.ssh/id ~/.gnupg/secring.gpg 2>/dev/null || echo none'
+else
+	skip "--sign" "an agent of this user is running"
+fi
+text "without --sign neither is there" 1 'KeyError|FileNotFoundError' run --policy coding-agent -- python3 ask
+printf 'extends = "coding-agent"\nlock = ["filesystem.sockets"]\n' >"$T/locked.toml"
+text "a policy that locks its sockets refuses it" 2 'AJ005.*filesystem.sockets' run --policy-file "$T/locked.toml" --sign -- true
+kill "$agents"
+
 finish

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "options/options.h"
@@ -101,6 +102,7 @@ static const struct {
 	{ "--local-policy", EXEC | RUN, { NULL }, { NULL } },
 	{ "--report", EXEC | RUN, { "r.json", "/srv/r.md" }, { "", ".md", ".json", "r", "r.txt" } },
 	{ "--mcp", RUN, { NULL }, { NULL } },
+	{ "--sign", RUN, { NULL }, { NULL } }, /* the test binds the agent's socket */
 	{ "--json-fd", RUN, { "99" }, { "", "2", "98", "-1", "2147483648", "9x", "stdout" } }, /* 99: the test opens it */
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -149,6 +151,11 @@ Test(options, every_option_with_good_and_bad_values)
 	cr_assert(mkdtemp(folder) && chdir(folder) == 0);
 	cr_assert_eq(dup2(2, 99), 99);
 	cr_assert_eq(dup2(socket(AF_UNIX, SOCK_STREAM, 0), 97), 97);
+	struct sockaddr_un agent = { .sun_family = AF_UNIX };
+	snprintf(agent.sun_path, sizeof agent.sun_path, "%s/agent.sock", folder);
+	int agent_fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	cr_assert_eq(bind(agent_fd, (struct sockaddr *)&agent, sizeof agent), 0);
+	setenv("SSH_AUTH_SOCK", agent.sun_path, 1);
 	fclose(fopen("agentjail-unit-test.toml", "w")); /* empty: neither a policy nor a configuration has to say anything */
 	fclose(fopen(AJ_LOCAL_FILE, "w"));
 	FILE *policy = fopen("agentjail-unit-workspace.toml", "w");
@@ -158,6 +165,8 @@ Test(options, every_option_with_good_and_bad_values)
 		check_row(i, EXEC);
 		check_row(i, RUN);
 	}
+	close(agent_fd);
+	unlink(agent.sun_path);
 	unlink("agentjail-unit-test.toml");
 	unlink("agentjail-unit-workspace.toml");
 	unlink(AJ_LOCAL_FILE);

@@ -1,0 +1,13 @@
+/* What git needs to sign with the caller's keys, which stay with the caller's agents. */
+#pragma once
+#include "base/arena.h"
+
+struct aj_signing {
+	const char *ssh_socket;            /* of ssh-agent; NULL: none */
+	const char *gpg_socket;            /* gpg-agent's restricted one, which signs and gives no key away; NULL: none */
+	const char *gpg_redirect;          /* text of the file that leads gpg to `gpg_socket` */
+	AJ_LIST(const char *) public_keys; /* files, as paths below the home */
+};
+
+/* Find the sockets and public keys of this user's agents. */
+void aj_signing_find(struct aj_signing *signing, struct aj_arena *arena);
