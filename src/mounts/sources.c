@@ -163,7 +163,16 @@ static int open_source(struct aj_mount *m, struct common *common, struct aj_erro
 	return tree < 0 ? aj_mount_fail_source(m->source, err) : tree;
 }
 
-/* A bound socket is reachable without any further check, so it must be one that the policy names. */
+static bool is_named(const struct aj_plan *plan, const char *source)
+{
+	for (size_t i = 0; i < plan->sockets.count; i++)
+		if (strcmp(plan->sockets.items[i], source) == 0)
+			return true;
+	return false;
+}
+
+/* A bound socket is reachable without any further check, so it must be one that the policy names; and who names a socket does not mean to
+ * show a file or a folder. */
 static int check_socket(const struct aj_plan *plan, const struct aj_mount *m, int source, struct aj_error *err)
 {
 	struct aj_named_sockets named;
@@ -171,7 +180,7 @@ static int check_socket(const struct aj_plan *plan, const struct aj_mount *m, in
 	if (fstat(source, &st) < 0)
 		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "mounts", errno, "stat the source of `%s` (%s)",
 		                       m->target, m->source);
-	if (!S_ISSOCK(st.st_mode))
+	if (!S_ISSOCK(st.st_mode) && !is_named(plan, m->source))
 		return 0;
 	if (aj_named_sockets_open(&named, plan, err) < 0)
 		return -1;

@@ -89,6 +89,8 @@ text "socket-named: one that is not there" 125 'sockets: open the socket' run --
 ln -s "$W/a.sock" "$T/link.sock"
 text "socket-named: through a symlink" 125 'a symlink in the path' run --connect "$T/link.sock" --bind "$W:$W:rw" -- true
 text "socket-named: no socket" 125 'is not a socket' run --connect "$T/try.py" --bind "$W:$W:rw" -- true
+text "socket-bound: a folder that is named as a socket is not shown" 125 'is not a socket' run --connect "$W" -- ls "$W"
+text "socket-bound: nor a file" 125 'is not a socket' run --connect /etc/hostname -- cat /etc/hostname
 text "socket-bound: a bind of a socket itself" 2 'is a socket of the host, and filesystem.sockets does not name it' run --bind "$W/a.sock:/run/a.sock" -- true
 aj run --connect "$W/a.sock" --bind "$W/a.sock:/run/a.sock" --bind "$T/try.py:/opt/try.py" -- "$PY" -B /opt/try.py one /run/a.sock
 given "socket-bound: named, it is reached" 'a.sock OK'
