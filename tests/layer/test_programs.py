@@ -151,9 +151,17 @@ class T(unittest.TestCase):
     def test_wrong(self): self.assertEqual(1, 2)
     @unittest.skip('later')
     def test_skip(self): pass
+    @unittest.expectedFailure
+    def test_expected(self): self.fail()
+    @unittest.expectedFailure
+    def test_unexpected(self): pass
+@unittest.skip('all of it')
+class Skipped(unittest.TestCase):
+    def test_wrong(self): self.fail()
 r = unittest.TextTestRunner(stream=io.StringIO()).run(unittest.TestLoader().loadTestsFromTestCase(T))
 main = unittest.main(argv=['x'], exit=False, testRunner=unittest.TextTestRunner(stream=io.StringIO())).result
-(r.testsRun, len(r.failures), len(r.skipped), main.testsRun, len(main.failures))"""),
+(r.testsRun, len(r.failures), len(r.skipped), main.testsRun, len(main.failures), len(main.expectedFailures),
+ len(main.unexpectedSuccesses), [why for _, why in main.skipped])"""),
     ("unittest-async", """
 import asyncio, io, unittest
 class T(unittest.IsolatedAsyncioTestCase):
