@@ -90,16 +90,27 @@ static bool is_isatap(const uint8_t *address)
 	return (address[8] & 0xfd) == 0 && address[9] == 0 && address[10] == 0x5e && address[11] == 0xfe;
 }
 
-static const char *class_of_v6(const uint8_t *address)
+static const struct prefix6 *row_of_v6(const uint8_t *address)
 {
 	const struct prefix6 *row = table6;
 	while (!within(address, row->address, row->bits)) /* the last row holds every address */
 		row++;
+	return row;
+}
+
+const uint8_t *aj_address_within(const uint8_t address[16])
+{
+	const struct prefix6 *row = row_of_v6(address);
 	if (!row->class)
-		return class_of_v4(address + row->at);
-	if (*row->class)
-		return row->class;
-	return is_isatap(address) ? class_of_v4(address + 12) : NULL;
+		return address + row->at;
+	return !*row->class && is_isatap(address) ? address + 12 : NULL;
+}
+
+static const char *class_of_v6(const uint8_t *address)
+{
+	const uint8_t *within_it = aj_address_within(address);
+	const char *class = row_of_v6(address)->class;
+	return within_it ? class_of_v4(within_it) : *class ? class : NULL;
 }
 
 const char *aj_address_refused(int family, const void *address)

@@ -194,6 +194,7 @@ OWN = [
     ("one of table main", ["-6 route add local 2001:db8:dddd::/64 dev lo table main"], "2001:db8:dddd::7"),
     ("an anycast address", ["-6 route add anycast 2001:db8:eeee::7 dev lo table local"], "2001:db8:eeee::7"),
 ]
+WITHIN_IPV6 = ["::ffff:203.0.112.10", "64:ff9b::203.0.112.10", "2002:cb00:700a::1"]  # the second address above, as translators write it
 
 
 @test
@@ -211,6 +212,13 @@ def names_of_local_routes():
     for name, (form, _, address) in zip(names, OWN):
         check("%s: %s is refused as the host's own" % (form, address), refused(run, name, 80, "the host's own"), run)
     check("and no server saw one", len(run.lines) == len(names) and all(kept_out(line) for line in run.lines) and not W.log("host", kind="tcp"), W.log("host", kind="tcp") or run)
+    check("control: the kernel takes IPv6's form of an IPv4 address for that address", connects((WITHIN_IPV6[0], 80)))
+    W.forget()
+    for address in WITHIN_IPV6:
+        W.name("within.pkg.test", address, ttl=0)
+        run = jail("said(reaches('within.pkg.test', 80))", allow=["*.pkg.test:80"])
+        check("within an IPv6 address: %s is refused as the host's own" % address, refused(run, "within.pkg.test", 80, "the host's own"), run)
+    check("and no server saw one of these", not W.log("host", kind="tcp"), W.log("host", kind="tcp"))
 
 
 @test
