@@ -16,6 +16,9 @@ Test(sentence, of_each_kind)
 		{ { .unlisted = true, .name = "a.test" }, "Ask for a.test to be allowed, or work without it." },
 		{ { .unlisted = true, .port = 80, .address = "2001:db8::1" },
 		  "Ask for [2001:db8::1]:80 to be allowed (agentjail --allow-host [2001:db8::1]:80), or work without it." },
+		{ { .unlisted = true, .port = 80, .name = "a-.test" }, "Ask for a-.test:80 to be allowed, or work without it." },
+		{ { .unlisted = true, .port = 80, .name = "a.0" }, "Ask for a.0:80 to be allowed, or work without it." },
+		{ { .unlisted = true, .port = 80, .address = "0.0.4.210" }, "Ask for 0.0.4.210:80 to be allowed, or work without it." },
 		{ { .port = 443, .name = "a.test", .address = "10.0.0.1" },
 		  "a.test:443 is on the list: connect as the reason asks for, or work without it." },
 		{ { .port = 443, .address = "198.18.0.1" }, "Connect to 198.18.0.1:443 as the reason asks for, or work without it." },
@@ -37,6 +40,7 @@ Test(sentence, of_the_longest_name)
 	struct aj_egress_event event = { .unlisted = true, .port = 65535 };
 	char text[AJ_EGRESS_ADVICE_BYTES], whole[1024];
 	memset(event.name, 'n', 253);
+	event.name[63] = event.name[127] = event.name[191] = '.';
 	memset(event.why, 'w', sizeof event.why - 1);
 	aj_egress_advice(&event, text, sizeof text);
 	cr_expect(strstr(text, ":65535), or work without it."), "%s", text);
