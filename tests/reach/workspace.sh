@@ -301,6 +301,9 @@ if [ "$(id -u)" = 0 ]; then
 	text "workspace-owner: files of further owners stay theirs" 1 '^65534$' run --policy offline-build --workspace "$ROOTS" -- sh -c 'stat -c %u others; touch others/x'
 	text "workspace-owner: no file gets a set-id bit" 1 '' run --policy offline-build --workspace "$ROOTS" -- chmod 4755 file
 	is "workspace-owner: nor on the host" 644 "$(stat -c %a "$ROOTS/file")"
+	cp /bin/true "$ROOTS/tool" && chmod 4755 "$ROOTS/tool"
+	text "workspace-owner: a set-id file can be written" 0 '' run --policy offline-build --workspace "$ROOTS" -- sh -c 'echo >>tool'
+	is "workspace-owner: and loses the bit" 755 "$(stat -c %a "$ROOTS/tool")"
 	chmod 777 "$ROOTS"
 	text "workspace-owner: a folder that all may write is shown as it is" 2 '^65534$' run --policy offline-build --workspace "$ROOTS" -- sh -c 'stat -c %u .; echo x >>file'
 	# sysfs has no mounts with mapped ids.
