@@ -108,7 +108,7 @@ complete -c agentjail -n '__agentjail_in run' -l home-scope -xa 'workspace polic
 complete -c agentjail -n '__agentjail_in run' -l toolchain -xa 'auto none NAME' -d 'show toolchains outside of /usr: those that PATH betrays, none, or one by its name (repeatable)'
 complete -c agentjail -n '__agentjail_in run' -l proc -xa 'fresh none' -d 'whether the jail gets a /proc of its own (default fresh)'
 complete -c agentjail -n '__agentjail_in run' -l network -xa 'none loopback allow host' -d 'none (default), loopback, allow (by the policy'\''s list) or host'
-complete -c agentjail -n '__agentjail_in run' -l allow-host -rF -d 'connect to this host too, and by --network allow to no other one: a name, `*.name`, or an address, with port 443 where none is written; `host:PORT` is this port of the host'\''s own 127.0.0.1 and ::1 (repeatable)'
+complete -c agentjail -n '__agentjail_in run' -l allow-host -rF -d 'connect to this host too, and by --network allow to no other one: a name, `*.name`, or an address, with port 443 where none is written; `host:PORT` is this port of the host'\''s own 127.0.0.1 and ::1, to which the jail connects by the name `host` (repeatable)'
 complete -c agentjail -n '__agentjail_in run' -l network-ask -d 'ask at our terminal about each name that the list lacks, before it is connected to'
 complete -c agentjail -n '__agentjail_in run' -l network-ask-command -x -d 'ask this command of the shell about each name that the list lacks: a line of JSON on its standard input, one on its output; see docs/network.md'
 complete -c agentjail -n '__agentjail_in run' -l network-ask-fd -x -d 'ask by the same lines on this inherited socket'

@@ -79,13 +79,18 @@ int aj_options_check_workspace(struct aj_options *o, int command, struct aj_erro
 {
 	if (!o->request.workspace || o->loaded.policy.workspace != AJ_WORKSPACE_NONE)
 		return 0;
-	const char *others = with_a_workspace(o, command);
+	size_t key = aj_key_index("filesystem.workspace");
+	const char *others = with_a_workspace(o, command), *first;
+	if (o->loaded.locked[key] || o->site.locked[key])
+		first = "the policy's owner has locked that: take another policy";
+	else if (command & AJ_FOR_BOTH)
+		first = "--workspace-mode ro shows it under this policy; so does rw, and lets the jail change it";
+	else
+		first = aj_printf(o->arena, "a file with `extends = \"%s\"` and `filesystem.workspace = \"read-only\"` has one (--policy-file)",
+		                  o->loaded.policy.name);
 	aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "policy `%s` has no workspace, so `%s` would not be shown",
 	        o->loaded.policy.name, o->request.workspace);
-	if (others)
-		aj_advise(err, "%s%s", others, command == AJ_FOR_RUN ? "; --bind DIR:/dir shows a folder under any policy" : "");
-	else
-		aj_advise(err, "no policy here has one: a file with `extends = \"%s\"` and `filesystem.workspace = \"read-only\"` does (--policy-file)",
-		          o->loaded.policy.name);
+	aj_advise(err, "%s%s%s%s", first, others ? "; " : "", others ? others : "",
+	          command == AJ_FOR_RUN ? "; --bind DIR:/dir shows a folder under any policy" : "");
 	return -1;
 }

@@ -443,7 +443,7 @@ const struct aj_option aj_option_table[] = {
 	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
 	{ "--allow-host", "HOST[:PORT]", AJ_FOR_RUN, add_host, NULL,
 	  "connect to this host too, and by --network allow to no other one: a name, `*.name`, or an address, with port 443 where none is written; "
-	  "`host:PORT` is this port of the host's own 127.0.0.1 and ::1 (repeatable)" },
+	  "`host:PORT` is this port of the host's own 127.0.0.1 and ::1, to which the jail connects by the name `host` (repeatable)" },
 	{ "--network-ask", NULL, AJ_FOR_RUN | AJ_FOR_POLICY, set_ask, NULL,
 	  "ask at our terminal about each name that the list lacks, before it is connected to" },
 	{ "--network-ask-command", "CMD", AJ_FOR_RUN, set_ask_command, NULL,

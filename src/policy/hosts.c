@@ -257,7 +257,9 @@ static const char *check_host(struct aj_arena *arena, const char *text)
 	struct aj_host_rule rule;
 	const char *wrong = aj_host_rule_parse(text, &rule);
 	if (wrong == own_loopback)
-		return aj_printf(arena, "%s; fix: write %s:%u for the host's own loopback", wrong, loopback_names[0], rule.port);
+		return aj_printf(arena, "%s; fix: write `%s:%u`, and connect to the name `%s` or `%s` in the jail, in place of `%.*s`",
+		                 wrong, loopback_names[0], rule.port, loopback_names[0], loopback_names[1],
+		                 (int)(strrchr(text, ':') - text), text);
 	return wrong;
 }
 

@@ -225,13 +225,17 @@ aj run --bind "$T/open:/mnt:rw" --dry-run -- touch /mnt/dry
 is "a dry run exits with 0" 0 "$rc"
 says "a dry run prints the plan" '^namespaces: user pid mount net ipc uts cgroup'
 # --- what a newcomer tries first ---
-text "a workspace under a policy without one" 2 'fix: aider, .*offline-build, .* have one \(--policy NAME\); --bind DIR' run --workspace "$T/dir" -- ls
-text "for snippets no policy has one" 2 'extends = .snippet.. and .filesystem.workspace' exec --workspace "$T/dir" -c 1
+text "a workspace under a policy without one" 2 'fix: --workspace-mode ro .*; aider, .*offline-build, .* have one \(--policy NAME\); --bind DIR' run --workspace "$T/dir" -- ls
+text "one that browser takes all the same" 0 '^good$' run --policy browser --workspace-mode ro --workspace "$T/dir" -- echo good
+text "for snippets no policy has one" 2 'fix: --workspace-mode ro shows it under this policy' exec --workspace "$T/dir" -c 1
 silent "and none is named" 'offline-build'
+text "it is shown so" 0 '^True$' exec --workspace "$T/dir" --workspace-mode ro -c 'import os; os.path.isdir("/workspace")'
+text "a session has no such option" 2 'extends = .snippet.. and .filesystem.workspace' session --workspace "$T/dir"
+text "nor has a policy that locks it" 2 'fix: the policy.s owner has locked that' exec --policy locked --workspace "$T/dir" -c 1
 mkdir -m 755 "$T/more"
 printf 'extends = "snippet"\n[filesystem]\nworkspace = "read-only"\n' >"$T/more/readers.toml"
 printf '[policies]\npath = ["%s"]\n' "$T/more" >"$T/more-site.toml"
-text "but one of the site's" 2 'fix: --policy readers has one$' exec --config "$T/more-site.toml" --workspace "$T/dir" -c 1
+text "but one of the site's" 2 'fix: --workspace-mode ro .*; --policy readers has one$' exec --config "$T/more-site.toml" --workspace "$T/dir" -c 1
 
 printf '#!/nix/bin/python -u\nprint(1)\n' >"$T/dir/nixed"
 printf '#!/bin/sh\r\n' >"$T/dir/windows"
@@ -258,6 +262,7 @@ text "nor for code on the command line" 3 '' run -- sh -c 'exit 3' "$T/dir/scrip
 silent "which is no script" hint
 text "a program that downloads, without a network" 0 'npm_config_fetch_retries=0' run --mcp --bind "$T/dir" -- "$T/dir/npx" -c env
 is "the first line says what has one" "agentjail: \`npx\` downloads what is not installed, and policy \`mcp-server\` has no network: --policy node-dev has one, and so does mcp-server with --allow-host registry.npmjs.org" "$(head -n 1 "$T/err")"
+text "the host's loopback by the jail's name for its own" 2 "fix: write .host:5432., and connect to the name .host. or .host.docker.internal. in the jail, in place of .127.0.0.1.$" run --allow-host 127.0.0.1:5432 -- true
 text "with a network" 0 '' run --allow-host registry.npmjs.org --bind "$T/dir" -- "$T/dir/npx" -c 'echo "${npm_config_fetch_retries-none}"'
 silent "nothing is said" downloads
 text "what is advised works" 0 '^it runs$' run --bind "$T/dir" -- "$T/dir/good"
