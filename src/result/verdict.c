@@ -222,17 +222,28 @@ static void list_limits(const struct aj_facts *f, struct aj_result *r)
 		add_limit_hit(r, "wall_clock");
 }
 
-/* What programs print when an allocation failed; NULL: nothing of that kind was captured. */
-static const char *says_no_memory(const struct aj_output_buffer *capture)
+/* What programs print when an allocation failed. A sanitizer, as of Go's race detector, reserves terabytes at its start, all of which
+ * RLIMIT_DATA counts: no limit is high enough. */
+static const struct memory_word {
+	const char *word, *remedy;
+} memory_words[] = {
+	{ "Sanitizer failed to allocate", "a sanitizer reserves more than any limit: use --memory none, or a memory cgroup (--cgroup DIR)" },
+	{ "MemoryError", NULL },
+	{ "Cannot allocate memory", NULL },
+	{ "out of memory", NULL },
+	{ "Out of memory", NULL },
+	{ "OutOfMemory", NULL },
+	{ "bad_alloc", NULL },
+};
+
+/* NULL: nothing of that kind was captured. */
+static const struct memory_word *says_no_memory(const struct aj_output_buffer *capture)
 {
-	static const char *const words[] = { "MemoryError",   "Cannot allocate memory",
-		                             "out of memory", "Out of memory",
-		                             "OutOfMemory",   "bad_alloc" };
 	size_t bytes;
 	char *text = capture->total_bytes ? aj_output_buffer_text(capture, &bytes) : NULL;
-	const char *found = NULL;
-	for (size_t i = 0; text && !found && i < sizeof words / sizeof *words; i++)
-		found = strstr(text, words[i]) ? words[i] : NULL;
+	const struct memory_word *found = NULL;
+	for (size_t i = 0; text && !found && i < sizeof memory_words / sizeof *memory_words; i++)
+		found = strstr(text, memory_words[i].word) ? &memory_words[i] : NULL;
 	free(text);
 	return found;
 }
@@ -242,18 +253,17 @@ static void hint_at_memory(const struct aj_plan *plan, struct aj_result *r)
 {
 	if (plan->snippet || !plan->memory_by_rlimit || (r->status != AJ_STATUS_ERROR && r->status != AJ_STATUS_SIGNAL))
 		return;
-	const char *word = says_no_memory(&r->err);
+	const struct memory_word *said = says_no_memory(&r->err);
 	char why[120];
 	if (r->peak_memory_bytes >= plan->memory_bytes / 4 * 3)
 		snprintf(why, sizeof why, "the largest process used %lu MiB", r->peak_memory_bytes >> 20);
-	else if (word)
-		snprintf(why, sizeof why, "its standard error says `%s`", word);
+	else if (said)
+		snprintf(why, sizeof why, "its standard error says `%s`", said->word);
 	else
 		return;
 	snprintf(r->hint, sizeof r->hint,
-	         "memory may have run out: each process has at most %lu MiB of private memory (RLIMIT_DATA, as there is no memory cgroup), and %s; "
-	         "raise limits.memory (--memory)",
-	         plan->memory_bytes >> 20, why);
+	         "memory may have run out: each process has at most %lu MiB of private memory (RLIMIT_DATA, as there is no memory cgroup), and %s; %s",
+	         plan->memory_bytes >> 20, why, said && said->remedy ? said->remedy : "raise limits.memory (--memory)");
 }
 
 void aj_verdict(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)

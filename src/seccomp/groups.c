@@ -104,7 +104,7 @@ static const struct aj_syscall mediated_locks[] = {
 	NOT_HERE(6, "F_SETLK on a file that is not the jail's"), NOT_HERE(7, "F_SETLKW on a file that is not the jail's"),
 	NOT_HERE(37, "F_OFD_SETLK on a file that is not the jail's"), NOT_HERE(38, "F_OFD_SETLKW on a file that is not the jail's"),
 	{ .name = "clone", .errnum = EPERM, .arg = { { .index = 0, .mask = CLONE_FILES_BIT | CLONE_THREAD_BIT, .value = CLONE_FILES_BIT } },
-	  .why = "descriptors shared by two processes", .instead = "Start a thread, or fork without CLONE_FILES. For LeakSanitizer: ASAN_OPTIONS=detect_leaks=0." },
+	  .why = "descriptors shared by two processes", .instead = "Start a thread, or fork without CLONE_FILES. LeakSanitizer: ASAN_OPTIONS=detect_leaks=0, or allow process.ptrace." },
 	{ .name = "close_range", .errnum = EPERM, .arg = { { .index = 2, .mask = UNSHARE_BIT, .value = UNSHARE_BIT } },
 	  .why = "descriptors of one thread's own", .instead = "Use close_range without CLOSE_RANGE_UNSHARE." },
 };

@@ -166,6 +166,8 @@ if expect 'enforced.memory~^cgroup' >/dev/null 2>&1; then
 else
 	check "memory of one process, with a hint" expect status=error 'stdout~memory [0-9]+ ENOMEM' 'hint~at most 64 MiB'
 	text "a failed allocation, for people" 1 'hint: memory may have run out' run --memory 64M --bind "$PROBE:/opt/probe" -- sh -c '/opt/probe memhog 4000; exit 1'
+	json "a sanitizer's, which no limit is high enough for" 1 'hint~use --memory none' -- \
+		run --memory 64M -- sh -c 'echo "==2==ERROR: AddressSanitizer failed to allocate 0xdfff0001000 bytes" >&2; exit 1'
 fi
 json "processes" 0 'stdout~forks ([0-9]|1[0-9]) EAGAIN' -- run --pids 16 --bind "$PROBE:/opt/probe" -- /opt/probe forkbomb
 

@@ -385,6 +385,7 @@ Test(verdict, memory_of_a_command_by_rlimit)
 		{ 49 << 10, "", true, 1, "used 49 MiB" },
 		{ 9 << 10, "MemoryError\n", true, 1, "says `MemoryError`" },
 		{ 9 << 10, "x: Cannot allocate memory\n", true, 12, "says `Cannot allocate memory`" },
+		{ 9 << 10, "==2==ERROR: AddressSanitizer failed to allocate 0xdfff0001000 bytes\n", true, 1, "use --memory none" },
 		{ 9 << 10, "no such file\n", true, 1, NULL },
 		{ 49 << 10, "", true, 0, NULL },
 		{ 49 << 10, "MemoryError", false, 1, NULL },
