@@ -617,7 +617,7 @@ def inside_walls():
         yield status["Uid"].split() == ["65534"] * 4 and status["Gid"].split() == ["65534"] * 4 and not status["Groups"].split()
         folder = "/proc/%d/fd/" % relay_pid()
         links = sorted(os.readlink(folder + fd).split(":")[0] for fd in os.listdir(folder))
-        yield links == ["/dev/null"] * 3 + ["anon_inode"] + ["socket"] * 7
+        yield links == ["/dev/null"] * 3 + ["anon_inode"] + ["socket"] * 8  # the jail's six, the supervisor's, and one for routes
         yield os.readlink("/proc/%d/cwd" % relay_pid()) == "/"
         with open("/proc/%d/environ" % relay_pid(), "rb") as f:
             yield b"RELAY_SECRET" not in f.read()
