@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -32,11 +33,9 @@ const struct aj_etc_row aj_etc_rows[] = {
 	{ "timezone", ZONE },
 	{ "services", NAMES },
 	{ "protocols", NAMES },
-	{ "host.conf", NAMES },
 	{ "gai.conf", NAMES },
 	{ "mime.types", "kinds of files by their names" },
 	{ "locale.alias", LANGUAGE },
-	{ "locale.conf", LANGUAGE },
 	{ "os-release", SYSTEM },
 	{ "lsb-release", SYSTEM },
 	{ "ld.so.conf.d", LIBRARIES },
@@ -48,19 +47,14 @@ const struct aj_etc_row aj_etc_rows[] = {
 	{ "python3.*", INTERPRETER },
 	{ "perl", INTERPRETER },
 	{ "R", INTERPRETER },
-	{ "mono", INTERPRETER },
 	{ "php.ini", INTERPRETER },
 	{ "php.d", INTERPRETER },
 	{ "php/*/cli", INTERPRETER },
 	{ "php/*/mods-available", INTERPRETER },
 	{ "ImageMagick-6", "limits of ImageMagick" },
 	{ "ImageMagick-7", "limits of ImageMagick" },
-	{ "groff", "macros of manual pages" },
-	{ "dictionaries-common", "lists of words" },
+	{ "dictionaries-common/words", "a list of words, by a link into /usr" },
 	{ "chromium.d", "options with which Debian starts its chromium" },
-	{ "vim", "configuration of editors" },
-	{ "default/locale", LANGUAGE },
-	{ "X11/rgb.txt", "names of colours" },
 	{ "maven/m2.conf", JAVA },
 	{ "maven/logging", JAVA },
 	{ "ssl/openssl.cnf", CERTIFICATES },
@@ -89,7 +83,11 @@ const struct aj_etc_row aj_etc_left_out[] = {
 	{ NULL, NULL },
 };
 
-typedef AJ_LIST(const char *) names;
+struct name {
+	const char *text;
+	unsigned char type; /* DT_*; DT_UNKNOWN: examined when a row names it */
+};
+typedef AJ_LIST(struct name) names;
 
 struct search {
 	int etc;
@@ -112,28 +110,31 @@ static bool leads_into_usr(const char *name, const char *link)
 	return strncmp(link, "/usr/", 5) == 0;
 }
 
-static int add(const struct search *s, const char *name)
+static int add(const struct search *s, const char *name, unsigned char type)
 {
 	char link[PATH_MAX];
-	ssize_t n = readlinkat(s->etc, name, link, sizeof link);
+	struct stat st = { .st_mode = DTTOIF(type) };
+	bool failed = type == DT_UNKNOWN && fstatat(s->etc, name, &st, AT_SYMLINK_NOFOLLOW) < 0;
+	ssize_t n = failed ? -1 : S_ISLNK(st.st_mode) ? readlinkat(s->etc, name, link, sizeof link) : 0;
 	if (n < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
 		return 0;
-	if ((n < 0 && errno != EINVAL) || n == sizeof link)
+	if (n < 0 || n == sizeof link)
 		return aj_fail(s->err, AJ_EXIT_SETUP, "host", n < 0 ? errno : ENAMETOOLONG, "examine `/etc/%s`", name);
 	struct aj_etc_entry *e = AJ_PUSH(s->arena, s->list);
 	e->path = aj_printf(s->arena, "/etc/%s", name);
 	e->why = s->why;
+	e->plain = S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
 	if (n > 0 && (link[n] = '\0', leads_into_usr(name, link)))
 		e->link = aj_strdup(s->arena, link);
 	return 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int by_path(const void *a, const void *b)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	return strcmp(((const struct aj_etc_entry *)a)->path, ((const struct aj_etc_entry *)b)->path);
 }
 
-/* The entries of a folder of /etc, sorted, and without hidden ones; none where it is missing. */
+/* The entries of a folder of /etc without hidden ones; none where it is missing. */
 static int list_folder(const struct search *s, const char *folder, names *ret)
 {
 	int fd = openat(s->etc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -145,10 +146,8 @@ static int list_folder(const struct search *s, const char *folder, names *ret)
 	}
 	for (struct dirent *e; (e = readdir(entries));)
 		if (e->d_name[0] != '.')
-			*AJ_PUSH(s->arena, ret) = aj_strdup(s->arena, e->d_name);
+			*AJ_PUSH(s->arena, ret) = (struct name){ aj_strdup(s->arena, e->d_name), e->d_type };
 	closedir(entries);
-	if (ret->count)
-		qsort(ret->items, ret->count, sizeof *ret->items, by_name);
 	return 0;
 }
 
@@ -159,12 +158,13 @@ static int add_matches(const struct search *s, const names *entries, const char 
 	bool whole = fixed == part; /* else a `*` ends the part */
 	const char *rest = pattern + part;
 	for (size_t i = 0; i < entries->count; i++) {
-		const char *name = entries->items[i];
-		if (strncmp(name, pattern, fixed) != 0 || (whole && name[fixed]))
+		const struct name *name = &entries->items[i];
+		if ((fixed && name->text[0] != pattern[0]) || strncmp(name->text, pattern, fixed) != 0 || (whole && name->text[fixed]))
 			continue;
-		const char *path = aj_printf(s->arena, "%s%s%s", folder, name, strchr(rest, '*') ? "/" : rest);
+		const char *path = aj_printf(s->arena, "%s%s%s", folder, name->text, strchr(rest, '*') ? "/" : rest);
 		names below = { 0 };
-		if (strchr(rest, '*') ? list_folder(s, path, &below) < 0 || add_matches(s, &below, path, rest + 1) < 0 : add(s, path) < 0)
+		if (strchr(rest, '*') ? list_folder(s, path, &below) < 0 || add_matches(s, &below, path, rest + 1) < 0
+		                      : add(s, path, *rest ? DT_UNKNOWN : name->type) < 0)
 			return -1;
 	}
 	return 0;
@@ -175,9 +175,12 @@ static int find_all(struct search *s)
 	if (list_folder(s, ".", &s->entries) < 0)
 		return -1;
 	for (size_t i = 0; aj_etc_rows[i].name; i++) {
+		size_t before = s->list->count;
 		s->why = aj_etc_rows[i].why;
 		if (add_matches(s, &s->entries, "", aj_etc_rows[i].name) < 0)
 			return -1;
+		if (s->list->count > before + 1)
+			qsort(&s->list->items[before], s->list->count - before, sizeof *s->list->items, by_path);
 	}
 	return 0;
 }

@@ -1,5 +1,7 @@
 /* The files of the host's /etc that a command sees. */
 #pragma once
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 
@@ -8,6 +10,7 @@ struct aj_etc_entry {
 	const char *path; /* in the jail and on the host */
 	const char *link; /* the text of a symlink into /usr, which is made anew; NULL: the file or folder is shown */
 	const char *why;
+	bool plain; /* a file or folder itself, by no link of its own name */
 };
 typedef AJ_LIST(struct aj_etc_entry) aj_etc_list;
 

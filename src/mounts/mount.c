@@ -59,10 +59,13 @@ static const char *enter_parent(struct place *place, const char *target, bool cr
 		return NULL;
 	if (strlen(place->path) == parent_bytes && memcmp(place->path, target, parent_bytes) == 0)
 		return name;
+	/* A folder below the last parent is entered from there. */
+	size_t known = strlen(place->path);
+	known = known && known < parent_bytes && memcmp(place->path, target, known) == 0 ? known : 0;
+	cleanup_fd int dir = known ? aj_steal(&place->dir) : fcntl(place->root, F_DUPFD_CLOEXEC, 3);
 	aj_close(&place->dir);
 	place->path[0] = '\0';
-	cleanup_fd int dir = fcntl(place->root, F_DUPFD_CLOEXEC, 3);
-	for (const char *at = target + 1; at < name; at += strcspn(at, "/") + 1) {
+	for (const char *at = target + (known ? known : 1); at < name; at += strcspn(at, "/") + 1) {
 		char part[NAME_MAX + 1];
 		size_t bytes = strcspn(at, "/");
 		errno = EINVAL;
@@ -96,11 +99,20 @@ static int open_target(int parent, const char *name, bool folder)
 	return aj_steal(&fd);
 }
 
-/* The entry from an overlay of its folder, which its neighbours share: of this type, or of any with 0. -1 with errno. */
+/* What a mount of the row's does not permit. */
+static uint64_t attributes(const struct aj_mount *m)
+{
+	return MOUNT_ATTR_NOSUID | (m->flags & AJ_RO ? MOUNT_ATTR_RDONLY : 0) | (m->flags & AJ_NOEXEC ? MOUNT_ATTR_NOEXEC : 0) |
+	       /* Reading the mask must work like reading an empty file, so its device stays usable. */
+	       (m->flags & (AJ_DEV | AJ_MASK) ? 0 : MOUNT_ATTR_NODEV);
+}
+
+/* The entry from an overlay of its folder, which its neighbours share: of this type, or of any with 0. -1 with errno. It has the row's
+ * attributes, which are the neighbours' too. */
 static int overlay_entry(const struct aj_mount *m, struct place *place, mode_t type)
 {
 	if (!place->overlay || place->folder != m->folder) {
-		int overlay = aj_overlay_attached(place->blanks, m->folder);
+		int overlay = aj_overlay_attached(place->blanks, m->folder, (unsigned)attributes(m));
 		if (overlay < 0)
 			return -1;
 		if (place->overlay)
@@ -195,7 +207,8 @@ static int layered_row(const struct aj_mount *m, const struct place *place, int 
 	return 0;
 }
 
-static int bind_row(const struct aj_mount *m, int parent, const char *name, int source, struct aj_error *err)
+/* `sealed`: the source has the row's attributes already. */
+static int bind_row(const struct aj_mount *m, int parent, const char *name, int source, bool sealed, struct aj_error *err)
 {
 	struct stat st;
 	if (fstat(source, &st) < 0)
@@ -212,14 +225,8 @@ static int bind_row(const struct aj_mount *m, int parent, const char *name, int 
 	cleanup_fd int target = made || refused ? -1 : open_target(parent, name, folder);
 	if (target < 0 && !made)
 		return errno == ENOENT && !create ? 0 : fail(err, m, errno, "make the mount point");
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | (m->flags & AJ_RO ? MOUNT_ATTR_RDONLY : 0) |
-		                               (m->flags & AJ_DEV ? 0 : MOUNT_ATTR_NODEV) |
-		                               (m->flags & AJ_NOEXEC ? MOUNT_ATTR_NOEXEC : 0),
-		                   .propagation = MS_PRIVATE };
-	/* Reading the mask must work like reading an empty file, so its device stays usable. */
-	if (m->flags & AJ_MASK)
-		attr.attr_set &= ~(uint64_t)MOUNT_ATTR_NODEV;
-	if (mount_setattr(source, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) < 0)
+	struct mount_attr attr = { .attr_set = attributes(m), .propagation = MS_PRIVATE };
+	if (!sealed && mount_setattr(source, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) < 0)
 		return fail(err, m, errno, "seal");
 	if (move_mount(source, "", made ? parent : target, made ? name : "",
 	               MOVE_MOUNT_F_EMPTY_PATH | (made ? 0 : MOVE_MOUNT_T_EMPTY_PATH)) < 0)
@@ -253,6 +260,8 @@ static int apply_row(struct aj_mount *m, struct place *place, int source, struct
 	cleanup_fd int part = m->kind == AJ_MOUNT_BIND && source < 0 && m->name ? open_part(m, place, err) : -1;
 	if (m->kind == AJ_MOUNT_BIND && source < 0 && part < 0)
 		return err->exit_code ? -1 : 0;
+	if (m->kind == AJ_MOUNT_MASK || m->kind == AJ_MOUNT_HOLD)
+		place->path[0] = '\0'; /* it may cover that folder */
 	if (m->kind == AJ_MOUNT_MASK)
 		return aj_mask_apply(place->root, place->blanks, m->target, m->flags & AJ_OPTIONAL, err);
 	if (m->kind == AJ_MOUNT_HOLD)
@@ -266,7 +275,7 @@ static int apply_row(struct aj_mount *m, struct place *place, int source, struct
 			return -1;
 		if (part < 0 && (m->flags & AJ_OVERLAY) && overlay_row(m, place, &source, err) < 0)
 			return -1;
-		return bind_row(m, place->dir, name, part < 0 ? source : part, err);
+		return bind_row(m, place->dir, name, part < 0 ? source : part, part >= 0 && !m->refused && !m->file_refused, err);
 	case AJ_MOUNT_TMPFS:
 	case AJ_MOUNT_PROC:
 	case AJ_MOUNT_DEVPTS:

@@ -58,7 +58,7 @@ static int set_upper(int fs, int layers)
 }
 
 /* The lower layer is the working directory. `layers`: the mount with the upper one; -1: none. */
-static int make_overlay(int source, int layers)
+static int make_overlay(int source, int layers, unsigned attributes)
 {
 	struct statvfs of_source;
 	if (fstatvfs(source, &of_source) < 0)
@@ -70,26 +70,26 @@ static int make_overlay(int source, int layers)
 	    (layers >= 0 && set_upper(fs, layers) < 0) || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -1;
 	/* An overlay does not inherit noexec from the mount of its layer. */
-	return fsmount(fs, FSMOUNT_CLOEXEC, of_source.f_flag & ST_NOEXEC ? MOUNT_ATTR_NOEXEC : 0);
+	return fsmount(fs, FSMOUNT_CLOEXEC, attributes | (of_source.f_flag & ST_NOEXEC ? MOUNT_ATTR_NOEXEC : 0));
 }
 
 int aj_overlay(int blanks, int source)
 {
-	return enter_layers(blanks, source) < 0 ? -1 : make_overlay(source, -1);
+	return enter_layers(blanks, source) < 0 ? -1 : make_overlay(source, -1, 0);
 }
 
 int aj_overlay_layered(int blanks, int source, int layers)
 {
 	char name[32];
 	snprintf(name, sizeof name, LAYERS "/state%d", layers);
-	return enter_layers(blanks, source) < 0 || attach(blanks, name, layers) < 0 ? -1 : make_overlay(source, layers);
+	return enter_layers(blanks, source) < 0 || attach(blanks, name, layers) < 0 ? -1 : make_overlay(source, layers, 0);
 }
 
 /* Before Linux 6.15 the kernel clones no part of a detached mount. */
-int aj_overlay_attached(int blanks, int source)
+int aj_overlay_attached(int blanks, int source, unsigned attributes)
 {
 	char name[32];
-	cleanup_fd int overlay = aj_overlay(blanks, source);
+	cleanup_fd int overlay = enter_layers(blanks, source) < 0 ? -1 : make_overlay(source, -1, attributes);
 	snprintf(name, sizeof name, LAYERS "/over%d", source);
 	return overlay < 0 || attach(blanks, name, overlay) < 0 ? -1 : aj_steal(&overlay);
 }

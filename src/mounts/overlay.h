@@ -9,8 +9,9 @@
 /* A detached mount that shows `source`, a detached mount with nothing mounted below it; -1 with errno where the kernel makes none.
  * `blanks` is the descriptor from aj_mask_blanks(). Changes the working directory. */
 int aj_overlay(int blanks, int source);
-/* The same, attached to the mount tree, so that single files and folders of the overlay can be cloned. */
-int aj_overlay_attached(int blanks, int source);
+/* The same with these MOUNT_ATTR_*, attached to the mount tree, so that single files and folders of the overlay can be cloned: the clones
+ * have its attributes. */
+int aj_overlay_attached(int blanks, int source, unsigned attributes);
 /* A detached mount that shows `source` below an upper layer, which takes all changes: `layers`, a detached mount of a folder, has the
  * folders `upper` and `work`. */
 int aj_overlay_layered(int blanks, int source, int layers);

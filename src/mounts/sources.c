@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "mounts/mount.h"
@@ -48,6 +49,7 @@ struct common {
 	int folder;      /* a detached mount of the last file's folder; -1: none */
 	int host_folder; /* the same folder on the host, and its mount and path there */
 	uint64_t mount;
+	unsigned noexec; /* AJ_NOEXEC where the overlay of `folder` will have it */
 	char path[PATH_MAX];
 	const char *mask; /* the source of the masks, and opened: they all have the same one. NULL: none yet */
 	int mask_fd;
@@ -57,7 +59,7 @@ struct common {
  * mounts below it, so none of those is locked; what is in another mount has an overlay of its own. */
 static bool share_folder(const char *real, const struct statx *of, struct aj_mount *m, const struct common *common)
 {
-	const char *rest = common->folder < 0 ? NULL : aj_path_rest(real, common->path);
+	const char *rest = common->folder < 0 || common->noexec != (m->flags & AJ_NOEXEC) ? NULL : aj_path_rest(real, common->path);
 	/* Where a filter forbids statx, libc emulates it without mount ids. */
 	if (!rest || !*rest || !(of->stx_mask & STATX_MNT_ID) || of->stx_mnt_id != common->mount)
 		return false;
@@ -104,16 +106,26 @@ static void clone_parent(int path, struct aj_mount *m, struct common *common)
 	common->folder = m->folder;
 	common->host_folder = aj_steal(&folder);
 	common->mount = of.stx_mnt_id;
+	common->noexec = m->flags & AJ_NOEXEC;
 	memcpy(common->path, *real ? real : "/", strlen(real) + 1 + !*real);
 }
 
-/* The same for an entry of /etc, without opening it: a command has dozens of them. */
+/* The same for an entry of /etc, without opening it: a command has dozens of them. As the folder could be cloned alone, and all its mounts
+ * would be locked in this user namespace, there are none below it. */
 static bool is_part(struct aj_mount *m, const struct common *common)
 {
-	struct statx of;
-	const char *rest = (m->flags & AJ_PART) && common->folder >= 0 ? aj_path_rest(m->source, common->path) : NULL;
-	return rest && *rest && statx(common->host_folder, rest + 1, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_MNT_ID, &of) == 0 &&
-	       (S_ISREG(of.stx_mode) || S_ISDIR(of.stx_mode)) && share_folder(m->source, &of, m, common);
+	const char *rest = (m->flags & AJ_PART) && common->folder >= 0 && common->noexec == (m->flags & AJ_NOEXEC)
+	                     ? aj_path_rest(m->source, common->path)
+	                     : NULL;
+	if (!rest || !*rest)
+		return false;
+	/* A link on the way is followed outside of the overlay. */
+	cleanup_fd int found = strchr(++rest, '/') ? aj_beneath_open(common->host_folder, rest, O_PATH) : -1;
+	if (found < 0 && strchr(rest, '/'))
+		return false;
+	m->folder = common->folder;
+	m->name = strdup(rest);
+	return m->name;
 }
 
 /* The state folder of an overlay, by a path that the supervisor has found for its descriptor: the same folder, or none. */

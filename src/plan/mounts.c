@@ -80,8 +80,10 @@ static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const st
 	}
 	for (size_t i = 0; i < host->etc.count; i++) {
 		const struct aj_etc_entry *e = &host->etc.items[i];
-		add_row(plan, arena, e->link ? AJ_MOUNT_SYMLINK : AJ_MOUNT_BIND, e->path, e->link ? e->link : e->path,
-		        e->link ? 0 : flags | AJ_PART, e->why);
+		if (e->link)
+			add_row(plan, arena, AJ_MOUNT_SYMLINK, e->path, e->link, 0, e->why);
+		else
+			add_row(plan, arena, AJ_MOUNT_BIND, e->path, e->path, flags | (e->plain ? AJ_PART : 0), e->why);
 	}
 	if (plan->network == AJ_NET_HOST)
 		add_row(plan, arena, AJ_MOUNT_BIND, "/etc/resolv.conf", "/etc/resolv.conf", flags, "name servers for the network");

@@ -1212,12 +1212,13 @@ Test(plan, overlays)
 /* A link into /usr is made anew, everything else is shown; before the files that are written, and for commands alone. */
 Test(plan, etc)
 {
-	static struct aj_etc_entry entries[] = { { "/etc/fonts", NULL, "fonts" },
-		                                 { "/etc/localtime", "/usr/share/zoneinfo/UTC", "zone" } };
+	static struct aj_etc_entry entries[] = { { "/etc/fonts", NULL, "fonts", true },
+		                                 { "/etc/java", NULL, "a link to elsewhere", false },
+		                                 { "/etc/localtime", "/usr/share/zoneinfo/UTC", "zone", false } };
 	BOTH_KINDS(snippet) {
 		prepare(snippet);
 		host.etc.items = entries;
-		host.etc.count = 2;
+		host.etc.count = 3;
 		must_build();
 		const struct aj_mount *fonts = mount_at("/etc/fonts"), *zone = mount_at("/etc/localtime");
 		cr_expect((fonts == NULL) == snippet && (zone == NULL) == snippet);
@@ -1226,6 +1227,7 @@ Test(plan, etc)
 		cr_expect_eq(fonts->kind, AJ_MOUNT_BIND);
 		cr_expect_str_eq(fonts->source, "/etc/fonts");
 		cr_expect_eq(fonts->flags, AJ_RO | AJ_OVERLAY | AJ_FOLLOW | AJ_OPTIONAL | AJ_NOEXEC | AJ_PART);
+		cr_expect_eq(mount_at("/etc/java")->flags, fonts->flags & ~(unsigned)AJ_PART, "opened by itself");
 		cr_expect_eq(zone->kind, AJ_MOUNT_SYMLINK);
 		cr_expect_str_eq(zone->source, "/usr/share/zoneinfo/UTC");
 		cr_expect(zone < mount_at("/etc/passwd"));
