@@ -2,6 +2,7 @@
  * It reads no option and speaks no MCP; without the package it says how to install it. */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "terminal/findings.h"
 
 #define SERVER "agentjail-mcp"
+#define INSTALL "pip install 'libagentjail[mcp]'"
 
 /* The server's path: beside this program, where a wheel installs both, or on PATH. The server is to use this very program. */
 static bool find_server(char *path, size_t bytes)
@@ -30,14 +32,28 @@ static bool find_server(char *path, size_t bytes)
 	return aj_program_find(SERVER, path, bytes);
 }
 
+/* The server has the list of its options. */
+static int help_without_server(void)
+{
+	printf("Usage: agentjail mcp [--workspace DIR] [--http HOST:PORT] ...\n\n"
+	       "An MCP server whose tools run Python, commands and file access in jails, on\n"
+	       "standard input and output or by HTTP.\n\n"
+	       "It is the program " SERVER " of the Python package, which is not installed\n"
+	       "here: it is neither beside agentjail nor on PATH. To install it:\n\n"
+	       "  " INSTALL "\n\n"
+	       "`agentjail mcp --help` then lists its options; docs/mcp.md explains them.\n");
+	return 0;
+}
+
 int aj_cmd_mcp(int argc, char **argv)
 {
-	(void)argc;
 	char path[PATH_MAX];
 	struct aj_error err = { 0 };
 	if (!find_server(path, sizeof path)) {
+		if (argc > 1 && strcmp(argv[1], "--help") == 0)
+			return help_without_server();
 		aj_fail(&err, AJ_EXIT_NOT_FOUND, "mcp", 0, "the program " SERVER " is neither beside agentjail nor on PATH");
-		aj_advise(&err, "pip install 'libagentjail[mcp]'");
+		aj_advise(&err, INSTALL);
 		return aj_print_error(&err);
 	}
 	argv[0] = path;

@@ -84,6 +84,12 @@ class TestCommand(unittest.TestCase):
         self.assertEqual(done.returncode, 127)
         self.assertIn("fix: pip install 'libagentjail[mcp]'", done.stderr)
 
+    def test_its_help_says_there_what_it_is_and_how_to_install_it(self):
+        done = self.run_it("/nowhere", "--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for words in ("Usage: agentjail mcp ", "An MCP server", "\n  pip install 'libagentjail[mcp]'\n"):
+            self.assertIn(words, done.stdout)
+
 
 @needs_sdk
 class TestStdio(unittest.IsolatedAsyncioTestCase):
