@@ -80,24 +80,15 @@ static void warn_unprotected(const struct aj_plan *plan, const struct aj_policy 
 	}
 }
 
-/* A limit that an option asked for, and that this host does not enforce, or not exactly. */
+/* One line for each limit that an option asked for, and that this host does not enforce, or not exactly. */
 static void warn_unenforced(const struct aj_plan *plan, const struct aj_options *o)
 {
-	static const struct {
-		const char *key, *wall;
-	} rows[] = { { "limits.memory", "memory" }, { "limits.pids", "pids" }, { "limits.cpu_percent", "cpu" } };
-	static const char nobody[] = "none: ";
-	for (size_t i = 0; i < o->ask.settings.count; i++)
-		for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-			const struct aj_setting *set = &o->ask.settings.items[i];
-			const char *by = strcmp(set->key, rows[r].key) == 0 && strcmp(set->value, "none") != 0
-			                   ? aj_plan_enforcer(plan, rows[r].wall)
-			                   : NULL;
-			if (by && strncmp(by, nobody, strlen(nobody)) == 0)
-				fprintf(stderr, "agentjail: %s %s is not enforced: %s\n", set->option, set->value, by + strlen(nobody));
-			else if (by && strstr(by, AJ_MORE_THAN_ASKED))
-				fprintf(stderr, "agentjail: %s %s is enforced by %s\n", set->option, set->value, by);
-		}
+	for (size_t i = 0; i < o->ask.settings.count; i++) {
+		const struct aj_setting *set = &o->ask.settings.items[i];
+		const char *line = aj_plan_unenforced(plan, set->key, set->option, set->value, o->arena);
+		if (line)
+			fprintf(stderr, "agentjail: %s\n", line);
+	}
 }
 
 /* Git works in a linked worktree by its main repository. Without it git finds no repository; and where one of the two lies in the other, no

@@ -125,10 +125,27 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 	protect(plan, arena);
 }
 
-const char *aj_plan_enforcer(const struct aj_plan *plan, const char *wall)
+/* Who enforces this wall, as `enforced` says it; NULL: there is no such row. */
+static const char *enforcer(const struct aj_plan *plan, const char *wall)
 {
 	for (size_t i = 0; i < plan->enforced.count; i++)
 		if (strcmp(plan->enforced.items[i].wall, wall) == 0)
 			return plan->enforced.items[i].by;
+	return NULL;
+}
+
+const char *aj_plan_unenforced(const struct aj_plan *plan, const char *key, const char *option, const char *value, struct aj_arena *arena)
+{
+	static const struct {
+		const char *key, *wall;
+	} rows[] = { { "limits.memory", "memory" }, { "limits.pids", "pids" }, { "limits.cpu_percent", "cpu" } };
+	static const char nobody[] = "none: ";
+	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+		const char *by = strcmp(key, rows[r].key) == 0 && strcmp(value, "none") != 0 ? enforcer(plan, rows[r].wall) : NULL;
+		if (by && strncmp(by, nobody, strlen(nobody)) == 0)
+			return aj_printf(arena, "%s %s is not enforced: %s", option, value, by + strlen(nobody));
+		if (by && strstr(by, AJ_MORE_THAN_ASKED))
+			return aj_printf(arena, "%s %s is enforced by %s", option, value, by);
+	}
 	return NULL;
 }

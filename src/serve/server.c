@@ -163,6 +163,12 @@ static int watch_signals(struct aj_server *s, sigset_t *before, struct aj_error 
 	return fd < 0 ? -1 : 0;
 }
 
+static void on_unenforced(void *arg, const char *policy, const char *line)
+{
+	const struct aj_server *s = arg;
+	aj_service_log(s->config, "%s: %s", policy, line);
+}
+
 static int open_manager(struct aj_server *s, struct aj_error *err)
 {
 	const struct aj_server_config *c = s->config;
@@ -175,7 +181,9 @@ static int open_manager(struct aj_server *s, struct aj_error *err)
 		                            .idle_ms = c->idle_ms,
 		                            .lifetime_ms = c->lifetime_ms,
 		                            .log = c->log,
-		                            .log_arg = c->log_arg };
+		                            .log_arg = c->log_arg,
+		                            .unenforced = on_unenforced,
+		                            .unenforced_arg = s };
 	s->manager = aj_manager_new(s->loop, &config, err);
 	for (size_t i = 0; s->manager && i < c->policy_count; i++)
 		if (aj_manager_add_policy(s->manager, &c->policies[i], NULL, err) < 0)

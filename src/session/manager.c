@@ -161,8 +161,26 @@ void aj_manager_on_trouble(void *arg, const struct aj_error *err)
 	pool->stale = true;
 	struct aj_tenant_pool *other;
 	LIST_FOREACH(other, &manager->pools, listed)
-		other->stale |= aj_pool_plan(other->pool)->cgroup != NULL;
+		if (aj_pool_plan(other->pool)->cgroup) {
+			other->stale = true;
+			other->version->limits_reported = false;
+		}
 	aj_loop_set(manager->loop, &manager->sweep, aj_now_us());
+}
+
+/* Once for each version, and again when its jails have lost their cgroups. */
+static void report_limits(const struct aj_tenant_pool *pool, const struct aj_ask *ask)
+{
+	const struct aj_manager_config *config = &pool->manager->config;
+	struct aj_arena arena = { 0 };
+	for (size_t i = 0; config->unenforced && !pool->version->limits_reported && i < ask->settings.count; i++) {
+		const struct aj_setting *set = &ask->settings.items[i];
+		const char *line = aj_plan_unenforced(aj_pool_plan(pool->pool), set->key, set->option, set->value, &arena);
+		if (line)
+			config->unenforced(config->unenforced_arg, pool->policy, line);
+	}
+	pool->version->limits_reported = true;
+	aj_arena_free(&arena);
 }
 
 /* At the limit the least recently used of the pools without sessions is freed. */
@@ -229,6 +247,7 @@ static struct aj_tenant_pool *new_pool(struct aj_manager *manager, const struct 
 	pool->version = entry->current;
 	pool->version->references++;
 	LIST_INSERT_HEAD(&manager->pools, pool, listed);
+	report_limits(pool, entry->ask);
 	return pool;
 }
 

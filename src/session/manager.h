@@ -23,6 +23,10 @@ struct aj_manager_config {
 	/* Errors that no caller gets: one line. May be NULL. */
 	void (*log)(void *arg, const char *line);
 	void *log_arg;
+	/* A limit that an option asked for, and that this host does not enforce, or not exactly: one line, when the policy gets its first
+	 * jail. May be NULL. */
+	void (*unenforced)(void *arg, const char *policy, const char *line);
+	void *unenforced_arg;
 };
 
 /* NULL with err. */

@@ -21,6 +21,7 @@ struct aj_policy_version {
 	AJ_LIST(struct aj_file_id) files;
 	const char *rootfs;
 	unsigned references;
+	bool limits_reported; /* those that this host does not enforce */
 };
 
 struct aj_cached_policy {

@@ -40,10 +40,19 @@ void aj_shell_print_error(struct aj_shell *shell, const struct agentjail_error *
 	aj_print_error(&err);
 }
 
+static void warn_unenforced(void *arg, const char *policy, const char *line)
+{
+	(void)arg;
+	(void)policy;
+	fprintf(stderr, "agentjail: %s\n", line);
+}
+
 int aj_shell_open(struct aj_shell *shell, struct aj_options *o, struct aj_error *err)
 {
 	struct aj_host host;
-	struct aj_manager_config config = { .site = o->config, .rootfs = o->request.rootfs, .cgroup = o->request.cgroup };
+	struct aj_manager_config config = {
+		.site = o->config, .rootfs = o->request.rootfs, .cgroup = o->request.cgroup, .unenforced = o->json ? NULL : warn_unenforced
+	};
 	shell->json = o->json;
 	shell->value_of_statement = o->request.value_of_statement;
 	shell->seed = o->request.seeded ? &o->request.seed : NULL;

@@ -41,6 +41,36 @@ def what_it_runs_is_recorded():
     same(subprocess.run([AJ, "audit", "verify", log], stdout=subprocess.DEVNULL).returncode, 0)
 
 
+@test
+def a_limit_that_is_not_enforced_is_said_once():
+    # One percent less than the host has: exact with a cpu cgroup alone.
+    percent = str(os.cpu_count() * 100 - 1)
+    with Server("--parked", "0", "--memory", "64M", "--cpu-percent", percent) as s:
+        c = s.client()
+        result = c.ask("exec", code="1")
+        c.ask("exec", code="2", tenant="another")
+        lines = [line for line in s.said().splitlines() if "--cpu-percent" in line or "--memory" in line]
+        by = result["enforced"]["cpu"]
+        if by.startswith("cgroup"):
+            same(lines, [])
+        else:
+            same(len(lines), 1, s.said())
+            assert lines[0].endswith("snippet: --cpu-percent %s is not enforced: %s" % (percent, by.removeprefix("none: "))), lines
+
+
+@test
+def jails_of_a_service_are_held_to_their_processors():
+    if os.cpu_count() < 2:
+        return
+    with Server("--parked", "1", "--policy", "snippet", "--cpu-percent", "100", "--allow-import", "os") as s:
+        c = s.client()
+        for how in ("warm", "a second one"):
+            result = c.ask("exec", code="import os\nlen(os.sched_getaffinity(0))")
+            if result["enforced"]["cpu"].startswith("cgroup"):
+                return
+            same(result["value"], 1, how)
+
+
 # --- jails that die, or wait, in the middle of something ---
 
 def branching(c):

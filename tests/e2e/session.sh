@@ -87,6 +87,26 @@ say 'import os\nos.fork()\n'
 fed "a refused call, with what to do instead" 1 '^  hint: Compute in this process' --layer off
 text "--help" 0 'lines that begin with `# %%`' session --help
 
+# A limit by an option that this host does not enforce exactly has one line. One percent less than all processors is exact with a cpu cgroup alone.
+percent=$(($(nproc) * 100 - 1)) line='' half='' seen=$(nproc)
+if ! "$AJ" exec --json --cpu-percent $percent -c 1 | grep -q '"cpu":"cgroup'; then
+	line="agentjail: --cpu-percent $percent is not enforced: no cpu cgroup, so the jail may use every processor"
+	half=$line seen=1
+	[ "$(nproc)" = 1 ] || half="agentjail: --cpu-percent 50 is enforced by affinity to 1 of $(nproc) processors (no cpu cgroup), which is more than the share that was asked for"
+fi
+say '1\n# %%\n2\n'
+fed "a limit by its option" 0 '^2$' --memory 64M --cpu-percent $percent
+is "standard error says once what is not enforced" "$line" "$(cat "$T/err")"
+fed "to a program" 0 '"value":2' --json --cpu-percent $percent
+is "the result alone says it" "" "$(cat "$T/err")"
+if [ "$(nproc)" -gt 1 ]; then
+	say 'import os; len(os.sched_getaffinity(0))\n'
+	fed "half a processor without a cpu cgroup is a whole one" 0 "^$seen\$" --layer off --cpu-percent 50
+	is "standard error says what is enforced" "$half" "$(cat "$T/err")"
+	fed "whole processors" 0 "^$seen\$" --layer off --cpu-percent 100
+	is "are exact" "" "$(cat "$T/err")"
+fi
+
 # A policy's files, in a jail that is warm; a workspace's.
 mkdir -m 755 "$T/p" "$T/shown"
 echo 'from the host' >"$T/shown/f"
