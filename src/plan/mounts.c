@@ -102,6 +102,12 @@ static void name_files(struct aj_plan *plan, struct aj_arena *arena)
 	if (plan->network == AJ_NET_ALLOW)
 		add_row(plan, arena, AJ_MOUNT_FILE, "/etc/resolv.conf", AJ_EGRESS_RESOLV, 0,
 		        "names of network.allow, which the relay answers");
+	/* Chromium has no option against ECH, behind which the relay sees no name. */
+	for (size_t i = 0; plan->network == AJ_NET_ALLOW && i < 2; i++)
+		add_row(plan, arena, AJ_MOUNT_FILE,
+		        aj_printf(arena, "/etc/%s/policies/managed/agentjail.json", i ? "opt/chrome" : "chromium"),
+		        "{\"EncryptedClientHelloEnabled\": false, \"QuicAllowed\": false}\n", 0,
+		        "a browser's TLS and UDP, as the relay passes them");
 }
 
 const char *aj_plan_in_workspace(const struct aj_plan *plan, const char *target, struct aj_arena *arena)

@@ -17,4 +17,6 @@ says "so does Playwright" '^playwright page 42 PNG$'
 is "it ends well" 0 "$rc"
 aj run --policy browser -- sh -c 'echo "<title>page</title>" >/tmp/page.html; chromium --headless --no-sandbox --disable-gpu --screenshot=/tmp/page.png file:///tmp/page.html 2>/dev/null; head -c4 /tmp/page.png | tail -c3'
 says "a picture from the command line" 'PNG'
+aj run --policy browser --allow-host example.org -- sh -c 'cat /etc/chromium/policies/managed/*.json /etc/opt/chrome/policies/managed/*.json'
+is "ECH is off for sites of the list" 2 "$(grep -c '"EncryptedClientHelloEnabled": false' "$T/out")"
 finish
