@@ -112,7 +112,7 @@ static void check_folder(struct check *c, int dir_fd, char *path)
 		aj_close(&dir_fd);
 		return;
 	}
-	for (struct dirent *e; (e = readdir(dir));) {
+	for (struct dirent *e; errno = 0, (e = readdir(dir));) {
 		struct stat st;
 		if (aj_path_is_dots(e->d_name))
 			continue;
@@ -126,6 +126,8 @@ static void check_folder(struct check *c, int dir_fd, char *path)
 			report_difference(c, path, "not in the manifest");
 	}
 	path[used] = '\0';
+	if (errno)
+		report_difference(c, path, strerror(errno));
 	closedir(dir);
 }
 

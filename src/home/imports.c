@@ -56,9 +56,11 @@ static int read_folder(struct reader *r, const char *path, int depth)
 	int code = entries ? 0 : fail(r, errno, "list", path);
 	if (depth >= DEPTH_MAX)
 		code = fail(r, 0, "more than 8 folders lie in one another in", path);
-	for (const struct dirent *e; code == 0 && (e = readdir(entries));)
+	for (const struct dirent *e; errno = 0, code == 0 && (e = readdir(entries));)
 		if (!aj_path_is_dots(e->d_name))
 			code = read_one(r, aj_printf(r->arena, "%s/%s", path, e->d_name), depth + 1);
+	if (code == 0 && errno)
+		code = fail(r, errno, "list", path);
 	if (entries)
 		closedir(entries);
 	return code;

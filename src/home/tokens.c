@@ -70,10 +70,12 @@ static void expand(struct search *s, const char *pattern, found_fn *found)
 			hide(s); /* a jail could guess a name in a folder that cannot be listed */
 		return;
 	}
-	for (const struct dirent *e; folder && (e = readdir(folder)); s->path[at] = '\0')
+	for (const struct dirent *e; errno = 0, folder && (e = readdir(folder)); s->path[at] = '\0')
 		if (e->d_type != DT_REG && !aj_path_is_dots(e->d_name) && fnmatch(part, e->d_name, FNM_NOESCAPE) == 0 &&
 		    append_name(s, at, e->d_name))
 			expand(s, rest, found);
+	if (folder && errno)
+		hide(s);
 	if (folder)
 		closedir(folder);
 	else if (append_name(s, at, part) && lstat(s->path, &st) == 0 && (pattern[bytes] || !S_ISDIR(st.st_mode)))
@@ -81,12 +83,12 @@ static void expand(struct search *s, const char *pattern, found_fn *found)
 	s->path[at] = '\0';
 }
 
-/* The same for many patterns, for most of which there is nothing: the folder is read once. One that can only be searched is asked for each. */
+/* The same for many patterns, for most of which there is nothing: the folder is read once. One that cannot be listed is asked for each. */
 static void expand_all(struct search *s, const char *const patterns[], found_fn *found)
 {
 	size_t at = strlen(s->path);
 	DIR *folder = opendir(s->path);
-	for (const struct dirent *e; folder && (e = readdir(folder));)
+	for (const struct dirent *e; errno = 0, folder && (e = readdir(folder));)
 		for (size_t i = 0; patterns[i]; i++) {
 			size_t bytes = strcspn(patterns[i], "/");
 			bool fits = strncmp(e->d_name, patterns[i], bytes) == 0 && !e->d_name[bytes];
@@ -94,7 +96,8 @@ static void expand_all(struct search *s, const char *const patterns[], found_fn 
 				expand(s, patterns[i] + bytes + (patterns[i][bytes] == '/'), found);
 			s->path[at] = '\0';
 		}
-	for (size_t i = 0; !folder && patterns[i]; i++)
+	bool listed = folder && !errno;
+	for (size_t i = 0; !listed && patterns[i]; i++)
 		expand(s, patterns[i], found);
 	if (folder)
 		closedir(folder);

@@ -144,10 +144,13 @@ static int list_folder(const struct search *s, const char *folder, names *ret)
 		aj_close(&fd);
 		return none ? 0 : aj_fail(s->err, AJ_EXIT_SETUP, "host", errno, "list `/etc/%s`", folder);
 	}
-	for (struct dirent *e; (e = readdir(entries));)
+	for (struct dirent *e; errno = 0, (e = readdir(entries));)
 		if (e->d_name[0] != '.')
 			*AJ_PUSH(s->arena, ret) = (struct name){ aj_strdup(s->arena, e->d_name), e->d_type };
+	int error = errno;
 	closedir(entries);
+	if (error)
+		return aj_fail(s->err, AJ_EXIT_SETUP, "host", error, "list `/etc/%s`", folder);
 	return 0;
 }
 

@@ -278,7 +278,7 @@ static int copy_entries(struct copy *c, int from, int to, int level)
 	DIR *entries = aj_beneath_list(from, ".");
 	if (!entries)
 		return fail(c, errno, "list the folder");
-	for (const struct dirent *e; r == 0 && (e = readdir(entries));) {
+	for (const struct dirent *e; errno = 0, r == 0 && (e = readdir(entries));) {
 		if (aj_path_is_dots(e->d_name))
 			continue;
 		int n = snprintf(c->path + bytes, sizeof c->path - bytes, "%s%s", bytes ? "/" : "", e->d_name);
@@ -290,10 +290,11 @@ static int copy_entries(struct copy *c, int from, int to, int level)
 		c->path_bytes = bytes + (size_t)n;
 		r = copy_entry(c, from, to, e->d_name, level);
 	}
+	int error = errno;
 	closedir(entries);
 	if (r == 0)
 		c->path[c->path_bytes = bytes] = '\0';
-	return r;
+	return r == 0 && error ? fail(c, error, "list the folder") : r;
 }
 
 static void keep_node(void *node)

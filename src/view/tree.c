@@ -2,6 +2,7 @@
  * It changes nothing, and does not wait for any file: only folders are opened. */
 #include "view/tree.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static bool walk_folder(struct aj_tree_walk *w, int folder, int level)
 		w->incomplete = true;
 		return true;
 	}
-	for (const struct dirent *e; going && (e = readdir(entries));) {
+	for (const struct dirent *e; errno = 0, going && (e = readdir(entries));) {
 		struct stat st;
 		if (aj_path_is_dots(e->d_name))
 			continue;
@@ -52,6 +53,7 @@ static bool walk_folder(struct aj_tree_walk *w, int folder, int level)
 		}
 		going = going && may_go_on(w);
 	}
+	w->incomplete |= going && errno;
 	closedir(entries);
 	w->path[w->path_bytes = bytes] = '\0';
 	return going;

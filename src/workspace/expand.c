@@ -93,10 +93,12 @@ static int each_match(struct aj_expansion *x, int dir, const char *prefix, const
 	}
 	/* A star before the last component matches folders only: a submodule's index lies beside the folders of its own submodules. */
 	bool last = rest[bytes + strspn(rest + bytes, "/")] == '\0';
-	for (const struct dirent *e; r == 0 && (e = readdir(entries));)
+	for (const struct dirent *e; errno = 0, r == 0 && (e = readdir(entries));)
 		if (!aj_path_is_dots(e->d_name) && aj_protect_part_matches(rest, bytes, e->d_name) &&
 		    (last || !(is_no_folder(dirfd(entries), e) || (aj_expand_of_git(x->pattern) && is_part(dir, e->d_name)))))
 			r = expand_entry(x, dir, prefix, e->d_name, rest + bytes, true);
+	if (r == 0 && errno)
+		r = aj_expand_fail(x, errno, "list the folder", prefix);
 	closedir(entries);
 	return r;
 }

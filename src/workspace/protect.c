@@ -35,10 +35,11 @@ bool aj_protect_is_blank(int workspace)
 	DIR *entries = aj_beneath_list(workspace, ".");
 	struct stat st;
 	bool blank = entries != NULL;
-	for (const struct dirent *e; blank && (e = readdir(entries));)
+	for (const struct dirent *e; errno = 0, blank && (e = readdir(entries));)
 		blank = aj_path_is_dots(e->d_name) || strncmp(e->d_name, ".git", 4) == 0 || strncmp(e->d_name, "LICENSE", 7) == 0 ||
 		        (fstatat(workspace, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
 		         aj_placeholder_marked(&st));
+	blank = blank && !errno;
 	if (entries)
 		closedir(entries);
 	return blank;
