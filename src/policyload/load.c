@@ -6,6 +6,7 @@
 
 #include "policy/bind.h"
 #include "policyload/merge.h"
+#include "policyload/names.h"
 
 /* --- chains --- */
 
@@ -70,6 +71,12 @@ static int load_parent(struct aj_stack *s, const struct aj_source *source, const
 		                     "`extends` leads out of the policy's folder: name the policy, or write the absolute path");
 	if (relative && !source->folder)
 		return aj_diag_error(s->diags, &at, AJ_E_EXTENDS, "a built-in policy can extend named policies only");
+	const char *own = NULL;
+	if (!relative && !absolute && trust == AJ_OF_USER && s->site->files &&
+	    aj_policy_names_own(s->own, what, s->site, s->diags, &own) < 0)
+		return -1;
+	if (own)
+		return aj_source_read(&parent, own, false, &at, s->diags) < 0 ? -1 : load_chain(s, &parent, AJ_OF_USER);
 	if (!relative && !absolute)
 		return find_named(s, what, &at, &parent) < 0 ? -1 : load_chain(s, &parent, AJ_OF_SITE);
 	if (!aj_jail_path_valid(absolute ? what : what + 1))
@@ -224,7 +231,7 @@ static void own_file_first(struct aj_policy *policy, size_t count)
 
 int aj_policy_load(struct aj_loaded *loaded, const struct aj_site *site, const struct aj_ask *ask, struct aj_diags *diags)
 {
-	struct aj_stack s = { .loaded = loaded, .site = site, .diags = diags };
+	struct aj_stack s = { .loaded = loaded, .site = site, .diags = diags, .own = ask->own };
 	*loaded = (struct aj_loaded){ 0 };
 	aj_keys_default(aj_policy_keys, &loaded->policy, diags->arena);
 	aj_merge_lower(&s);

@@ -3,9 +3,14 @@
 #include "policyload/names.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/beneath.h"
+#include "base/fd.h"
 #include "toml/source.h"
 
 static void add_name(struct aj_arena *arena, aj_policy_names *names, const char *name)
@@ -45,4 +50,34 @@ void aj_policy_names_find(const struct aj_site *site, struct aj_arena *arena, aj
 			add_name(arena, ret, b->name);
 	if (ret->count)
 		qsort(ret->items, ret->count, sizeof *ret->items, by_name);
+}
+
+static bool is_known(const struct aj_site *site, const char *name, struct aj_arena *arena)
+{
+	aj_policy_names names = { 0 };
+	aj_policy_names_find(site, arena, &names);
+	for (size_t i = 0; i < names.count; i++)
+		if (strcmp(names.items[i], name) == 0)
+			return true;
+	return false;
+}
+
+int aj_policy_names_own(const char *folder, const char *name, const struct aj_site *site, struct aj_diags *diags, const char **ret)
+{
+	const char *own = folder && aj_policy_name_valid(name) ? aj_printf(diags->arena, "%s/%s.toml", folder, name) : NULL;
+	*ret = NULL;
+	if (!own || access(own, F_OK) < 0 || is_known(site, name, diags->arena))
+		return 0;
+	/* What lies behind a symlink may be in a workspace, where an earlier run has written it. */
+	cleanup_fd int fd = aj_beneath_open(AT_FDCWD, own, O_PATH);
+	if (fd < 0) {
+		aj_diag_error(diags, &(struct aj_origin){ .file = own, .line = 1, .column = 1 }, AJ_E_EXTENDS,
+		              "the policy is not taken: %s",
+		              errno == ELOOP ? "it is behind a symlink, and an earlier run may have chosen where that leads"
+		                             : strerrordesc_np(errno));
+		aj_diag_advise(diags, "--policy-file names the file itself");
+		return -1;
+	}
+	*ret = own;
+	return 0;
 }

@@ -30,12 +30,22 @@ else
 	text "a workspace without a write bit: the cause and the remedy" 1 'hint: the workspace belongs to user id .*chmod u.w' run --policy-file "$T/p/bare.toml" --workspace "$T/closed" -- touch x
 fi
 own=$T/me/.config/agentjail/policies
-mkdir -p "$own"
+mkdir -p "$own" "$T/p/named"
 printf 'extends = "command"\nprocess.env = ["WHOSE=mine"]\n' | tee "$own/mine.toml" >"$own/command.toml"
 SHOW='echo "whose ${WHOSE:-not mine}"'
 # shellcheck disable=SC2016
 HOME=$T/me text "a policy of one's own by its name" 0 '^whose mine$' run --policy mine -- sh -c "$SHOW"
 HOME=$T/me text "which hides no built-in one" 0 '^whose not mine$' run --policy command -- sh -c "$SHOW"
+printf 'extends = "mine"\n' | tee "$own/heir.toml" "$T/p/of-mine.toml" >"$T/p/named/of-site.toml"
+# shellcheck disable=SC2016
+HOME=$T/me text "one's own policy extends another of one's own" 0 '^whose mine$' run --policy heir -- sh -c "$SHOW"
+# shellcheck disable=SC2016
+HOME=$T/me text "and a file does" 0 '^whose mine$' run --policy-file "$T/p/of-mine.toml" -- sh -c "$SHOW"
+printf 'policies.path = ["%s"]\n' "$T/p/named" >"$T/named.toml"
+HOME=$T/me refused "a policy of the site does not" 'there is no policy .mine.' run --config "$T/named.toml" --policy of-site -- echo RAN
+printf 'extends = "itself"\n' >"$own/itself.toml"
+HOME=$T/me refused "nor does one extend itself" 'runs in a circle' run --policy itself -- echo RAN
+rm "$own/itself.toml"
 HOME=$T/me text "policy list has it" 0 '^  mine .*/me/.config/agentjail/policies/mine.toml' policy list
 printf 'policies.files = false\n' >"$T/no-files.toml"
 HOME=$T/me refused "a site without files has none" 'policies.files = false' run --config "$T/no-files.toml" --policy mine -- echo RAN
