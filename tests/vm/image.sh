@@ -41,7 +41,7 @@ chmod -R a+rX,go-w "$tree/agentjail"
 
 # The one thing that the tests ask a compiler, answered by this system's: the numbers of the system calls.
 {
-	printf '#!/bin/sh\ncat >/dev/null\ncat <<"DEFINES"\n'
+	printf '#!/bin/sh\ncat >/dev/null\n[ "$*" = "-E -dM -" ] || exit 1\ncat <<"DEFINES"\n'
 	printf '#include <sys/syscall.h>\n' | ${CC:-cc} -E -dM - | grep '^#define __NR_'
 	echo DEFINES
 } >"$tree/usr/local/bin/cc"
