@@ -5,8 +5,8 @@ CXX        ?= c++
 PREFIX     ?= /usr/local
 LIBDIR     ?= $(PREFIX)/lib
 VERSION    := 0.1.0
-# With the commit's time, in UTC: for pip the build of a later commit is newer, and every clone at that commit, also a shallow one, builds
-# the same. Sources that are not in git have VERSION alone.
+# VERSION.postTIME, with the commit's time in UTC: pip takes the build of a later commit for newer, and every clone, even a shallow one,
+# builds the same version of a commit. Sources outside git have VERSION alone.
 COMMITTED  := $(shell git ls-files --error-unmatch Makefile >/dev/null 2>&1 && TZ=UTC0 git log -1 --format=%cd --date=format-local:%Y%m%d%H%M%S)
 BUILD_VERSION := $(VERSION)$(addprefix .post,$(COMMITTED))
 comma      := ,

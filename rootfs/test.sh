@@ -120,7 +120,7 @@ check_python() {
 	esac
 }
 
-# The data of a package is what the package is for: none is left out for its size.
+# Package data is packed whatever its size.
 check_data() {
 	mkdir -p "$work/package/words" && head -c 6000000 /dev/zero >"$work/package/words/dictionary.txt" && echo >"$work/package/words/__init__.py"
 	if said=$(python3 -I -B -c 'import sys, types; sys.path.insert(0, sys.argv[1]); import pack

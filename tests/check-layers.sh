@@ -212,7 +212,7 @@ word aj_notify_pass()  seccomp/notify.c seccomp/notify.h fork/fork.c
 word let_pass()        fork/fork.c
 # Or as a lock on a file, which one file judges.
 word aj_notify_pass_lock() seccomp/notify.c seccomp/notify.h mediate/locks.c
-word aj_notify_pass_share() seccomp/notify.c seccomp/notify.h mediate/locks.c
+word aj_notify_pass_tracer_clone() seccomp/notify.c seccomp/notify.h mediate/locks.c
 # A reported connect is made for its caller by one process, a lock by the supervisor: only there a call may be said to have gone well.
 word aj_notify_done()  seccomp/notify.c seccomp/notify.h mediate/connector_process.c mediate/locks.c
 word SYS_pidfd_getfd   mediate/socket_holders.c

@@ -92,16 +92,16 @@ static int check_file(int fd, const char *path, struct aj_error *err)
 	return 0;
 }
 
-/* One user owns a file, and its mode keeps others away. */
+/* Report the failure. Other users' runs get EACCES, as the file has mode 0600: then advise the other destinations. */
 static int fail_to_open(struct aj_error *err, const char *what, const char *path)
 {
 	aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "%s `%s`", what, path);
 	if (errno == EACCES || errno == EPERM)
-		aj_advise(err, "a file records the runs of its owner alone: audit.destination = \"journal\" or \"syslog\" records those of every user");
+		aj_advise(err, "a file records only the runs of its owner: set audit.destination = \"journal\" or \"syslog\" to record the runs of every user");
 	return -1;
 }
 
-/* Open the file, which O_CREAT as `create` makes, and in `ret_folder_fd` its folder. Without: -1 without err where it is yet to be made. */
+/* Open the file, and its folder in `ret_folder_fd`. create: O_CREAT or 0; with 0, -1 without err if the file is missing but can be created. */
 static int open_file(const char *path, int create, int *ret_folder_fd, struct aj_error *err)
 {
 	char folder[PATH_MAX], real[PATH_MAX];

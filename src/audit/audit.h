@@ -29,7 +29,7 @@ int aj_audit_open(struct aj_audit *audit, const char *destination, struct aj_err
 /* The second half of aj_audit_open(), for a parsed destination. Tests set ->path to a socket of their own. */
 int aj_audit_ready(const struct aj_audit *audit, struct aj_error *err);
 
-/* Would a run of this user be recorded there ("none": yes)? Makes no file. */
+/* Check whether runs of this user can be recorded at `destination` ("none" succeeds). Creates no file. 0, or -1 with err. */
 int aj_audit_probe(const char *destination, struct aj_error *err);
 
 /* `notable`: a log is told that the run did not end with AJ_STATUS_OK. Append `record` (an object without seq, prev and hash; the reference stays the caller's). Returns 0 when the record is on disk, or

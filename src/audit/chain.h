@@ -13,8 +13,8 @@
 #include "base/sha256.h"
 
 enum {
-	AJ_CHAIN_RECORD_BYTES = 8 << 10, /* of a line that we write, newline included */
-	AJ_CHAIN_LINE_BYTES = 128 << 10, /* of a line that we read: a longer one is no record */
+	AJ_CHAIN_RECORD_BYTES = 8 << 10, /* longest line that is written, with the newline */
+	AJ_CHAIN_LINE_BYTES = 128 << 10, /* longest line that is read; a longer one is invalid */
 };
 
 /* The link to the last line, which the next line continues. */

@@ -1,5 +1,4 @@
-/* Cuts a long record into lines: its lists move into further records of the same id, in pieces, and nothing of them is left out but the ends of
- * single texts that are longer than a line. */
+/* Splits a long record: its lists move into further records with the same id, in pieces. Only single texts longer than a line are truncated. */
 #include "audit/lines.h"
 
 #include <stdbool.h>
@@ -9,10 +8,10 @@
 
 enum {
 	FLAGS = JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY,
-	TEXT_BYTES = 1 << 10, /* of a text in an element that is longer than a line */
+	TEXT_BYTES = 1 << 10, /* limit of each text in an element that is longer than a line */
 };
 
-/* The members that move, the longest kinds first; `inner`: a list in that member, which itself stays. */
+/* Members that move, the longest first. inner: only this list of the member moves. */
 static const struct {
 	const char *member, *inner;
 } long_members[] = { { "denials", NULL }, { "claimed", "imports" }, { "policy", "options" }, { "policy", "files" }, { "enforced", NULL } };
@@ -22,7 +21,7 @@ static size_t bytes_of(const json_t *json)
 	return json_dumpb(json, NULL, 0, FLAGS);
 }
 
-/* The element with its texts cut. */
+/* A copy of the element with truncated texts. */
 static json_t *shortened(json_t *element, bool *ret_truncated)
 {
 	struct aj_composer c = { .doc = json_object() };
@@ -41,9 +40,9 @@ static json_t *shortened(json_t *element, bool *ret_truncated)
 }
 
 struct pieces {
-	const json_t *record; /* `id`, `event` and `time` are its own */
+	const json_t *record; /* source of `id`, `event` and `time` */
 	json_t *lines;
-	json_t *now; /* of the last line: the list or object that grows; borrowed */
+	json_t *now; /* the list or object of the last line; borrowed */
 	size_t used;
 };
 
@@ -90,7 +89,7 @@ static void move_out(struct pieces *p, json_t *record, size_t row)
 	else
 		json_object_foreach(list, key, value)
 			add(p, row, key, value);
-	if (p->now && inner) { /* the caller may have other uses for the object */
+	if (p->now && inner) { /* the caller may still use the object */
 		json_t *rest = json_copy(parent);
 		json_object_del(rest, inner);
 		json_object_set_new(record, member, rest);

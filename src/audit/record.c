@@ -14,8 +14,8 @@
 #include "base/fd.h"
 #include "base/text.h"
 
-/* Each part's share, counted with escapes; denials.c has its own. The first four are always in the record's own line, and what the caller
- * chooses of it is less than half a line; of the others each may fill further lines (audit/lines.h). */
+/* Size limits of the parts, counted with escapes; denials.c has its own. The first four are always in the record's own line, and the part of
+ * them that the caller chooses is below half a line. Each of the others may fill further lines (audit/lines.h). */
 enum {
 	SHORT_BYTES = 1 << 10, /* each: id, host, the policy's name where its object is left out */
 	ARGV_BYTES = 2 << 10,
@@ -103,7 +103,7 @@ static void argv_json(struct aj_composer *c, char **argv)
 	c->truncated |= truncated;
 }
 
-/* The short members first: a log that cuts lines keeps the start of each. */
+/* Short members first: a log that truncates lines keeps them. */
 static void begin_record(struct aj_composer *c, const char *event, const struct aj_request *request)
 {
 	char host[HOST_NAME_MAX + 1] = "";
@@ -119,7 +119,7 @@ static void begin_record(struct aj_composer *c, const char *event, const struct 
 	set_member(c, "command", json_string(request->snippet ? "exec" : "run"));
 }
 
-/* What both records have, so that each by itself names code and policy. `sha`: the code's; "": compute it. */
+/* Members of both records: each names code and policy. sha: the hash of the code; "": compute it. */
 static void describe_run(struct aj_composer *c, const struct aj_request *request, const char *sha, json_t *policy)
 {
 	char cwd[PATH_MAX], hash[AJ_SHA256_HEX];
@@ -258,7 +258,7 @@ json_t *aj_record_network(const struct aj_request *request, const struct aj_netw
 	return c.doc;
 }
 
-/* Failures are many lines, and the result's. NULL without a network. */
+/* Without the list of failures, which is in the result. NULL without a network. */
 static json_t *sums_json(const struct aj_network_use *network)
 {
 	json_t *json = aj_network_json(network);
@@ -267,7 +267,7 @@ static json_t *sums_json(const struct aj_network_use *network)
 	return json;
 }
 
-json_t *aj_record_rest(const struct aj_request *request, const struct aj_network_use *network)
+json_t *aj_record_last_network(const struct aj_request *request, const struct aj_network_use *network)
 {
 	struct aj_composer c = { .doc = json_object() };
 	begin_network_record(&c, "network", request);

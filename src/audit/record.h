@@ -9,6 +9,6 @@
 json_t *aj_record_start(const struct aj_request *request, json_t *policy);
 /* The connections that the relay of a network by allow-list made, from number *at on, as many as a record has room for; NULL: no more. */
 json_t *aj_record_network(const struct aj_request *request, const struct aj_network_use *network, size_t *at);
-/* The sums of what a session has moved after its last run. */
-json_t *aj_record_rest(const struct aj_request *request, const struct aj_network_use *network);
+/* Network totals of a session after its last run. */
+json_t *aj_record_last_network(const struct aj_request *request, const struct aj_network_use *network);
 json_t *aj_record_end(const struct aj_request *request, json_t *policy, const struct aj_plan *plan, const struct aj_result *result);

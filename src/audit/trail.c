@@ -101,7 +101,7 @@ void aj_trail_connections(const struct aj_network_use *network, void *arg)
 		aj_error_text(&why, trail->late, sizeof trail->late);
 }
 
-int aj_trail_rest(struct aj_trail *trail, const struct aj_network_use *network, struct aj_error *err)
+int aj_trail_record_network(struct aj_trail *trail, const struct aj_network_use *network, struct aj_error *err)
 {
 	if (trail->audit.kind == AJ_AUDIT_NONE || !aj_network_used(network))
 		return 0;
@@ -109,7 +109,7 @@ int aj_trail_rest(struct aj_trail *trail, const struct aj_network_use *network, 
 	if (r == 0 && trail->late[0])
 		r = aj_fail(err, AJ_EXIT_SETUP, "audit", 0, "%s", trail->late);
 	if (r == 0)
-		r = append_record(&trail->audit, false, aj_record_rest(trail->request, network), err);
+		r = append_record(&trail->audit, false, aj_record_last_network(trail->request, network), err);
 	return r;
 }
 

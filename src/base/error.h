@@ -29,7 +29,7 @@ enum aj_reason {
 	AJ_REASON_POLICY, /* the policy does not load, or is not for what was asked */
 	AJ_REASON_CGROUP, /* the cgroup cannot be used */
 	AJ_REASON_DENIED, /* the policy lets no request ask for that */
-	AJ_REASON_CODE,   /* the snippet's text is none that can run: an outcome of the run, for who wrote it */
+	AJ_REASON_CODE,   /* the snippet's text cannot run: reported as the run's result */
 	/* From here on a reason selects advice, or a copy in an overlay's place, so a jail's init may claim it (sandbox/handshake.h). */
 	AJ_REASON_PROCESS,   /* clone or fork was refused */
 	AJ_REASON_NAMESPACE, /* a call that needs a right over the jail's namespaces was refused */

@@ -29,9 +29,9 @@ struct aj_walk {
 	struct aj_error *err;
 	struct aj_git_unit *unit; /* NULL: the walk is in none */
 	unsigned depth;
-	bool hidden; /* a folder above was replaced: nothing that the workspace has here is seen in the view */
+	bool hidden; /* a folder above was replaced: the view hides what the workspace has here */
 	bool gone;   /* the host has removed a folder above */
-	int top;     /* the host's tree that the walk is in: the workspace, or its main repository */
+	int top;     /* host tree of the walk: the workspace, or its main repository */
 	struct aj_origins origins;
 	size_t bytes; /* of path */
 	char path[PATH_MAX];

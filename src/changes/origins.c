@@ -1,4 +1,4 @@
-/* Lists the files of a workspace, once and only where a walk asks for one. It opens folders alone. */
+/* Lists the files of a workspace on the first lookup. Opens only folders. */
 #include "changes/origins.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* Files of the workspace by size and time of modification, which a copy-up keeps: a file that a run renamed or linked, and did not write, is
- * found here under its old name. The overlay's own mark of the origin is empty where an ordinary user has mounted it. */
+/* Files of the workspace by size and mtime, which a copy-up keeps: finds the old name of a file that a run renamed or linked without writing it.
+ * The overlay's own origin attribute is empty in a mount of an ordinary user. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,6 +15,6 @@ struct aj_origins {
 	size_t count, room;
 };
 
-/* Does the workspace have a file like the one in the view? The first call lists the workspace. */
+/* Whether the workspace has a file with this size and mtime. The first call lists the workspace. */
 bool aj_origins_has(struct aj_origins *origins, int workspace, const struct stat *file);
 void aj_origins_free(struct aj_origins *origins);

@@ -72,7 +72,7 @@ static const char *git_mode(mode_t mode)
 	return S_ISLNK(mode) ? "120000" : mode & S_IXUSR ? "100755" : "100644";
 }
 
-/* Those that a file, or a folder, has by a patch and the usual umask. */
+/* Whether git apply, with umask 022, gives a file or folder this mode. */
 static bool is_git_mode(mode_t mode)
 {
 	return (mode & 0777) == (S_ISDIR(mode) || mode & S_IXUSR ? 0755 : 0644);
@@ -285,7 +285,7 @@ static int put_changed(const struct part *p, const struct side *was, const struc
 	return put_hunks(p, was, is);
 }
 
-/* A line for permissions that no head tells. git and patch skip it. */
+/* A line for permissions that git's header cannot express. git and patch skip it. */
 static void put_permissions(const struct part *p, const struct aj_change *c, bool binary)
 {
 	char line[48];

@@ -12,5 +12,5 @@ bool aj_upper_has_marked_whiteouts(int folder);
 /* Does the entry say that the merged folder has none of its name? `marked`: the folder's aj_upper_has_marked_whiteouts(). `force`: see
  * tree/node.h. */
 bool aj_upper_is_whiteout(int dir, const char *name, const struct stat *st, bool marked, bool force);
-/* Was the entry made of one of the lower layer? Of a file: under this name or another one. */
+/* Whether the entry was copied up from the lower layer; a file also from another name. */
 bool aj_upper_was_copied_up(int dir, const char *name, mode_t mode, bool force);

@@ -1,5 +1,5 @@
 /* Walks the view and the workspace beside each other and reports the changes. Memory is bounded by the largest folders on one path.
- * It changes nothing, follows no link, and opens only files whose type and size are the same in both trees, or whose time of change is new. */
+ * It changes nothing, follows no link, and opens only files whose type and size are the same in both trees, or whose ctime is new. */
 #include "changes/walk.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ enum { TICK_NS = 10000000 };
 static const char gone_since[] = "the host has removed it since", changed[] = "the host has changed it since the run began",
 		  unreadable[] = "it cannot be read", elsewhere[] = "another file system is mounted there";
 
-/* The sum of the host's file as `st` describes it; false where it is another one by now. */
+/* The hash of the host's file that `st` describes; false if the file has changed since. */
 static bool sum_of(const struct aj_change_state *s, const char *path, const struct stat *st, char ret_hex[AJ_SHA256_HEX])
 {
 	struct stat now;
@@ -79,8 +79,8 @@ static bool copied_up(const struct aj_walk *w, const struct aj_pair *p)
 	return aj_upper_was_copied_up(p->view, p->name, p->is.st_mode, !w->s->running);
 }
 
-/* Has the host removed the entry, which the view has and the workspace lacks, since the run began? A file that the run renamed or linked was
- * copied up as well, under another name: its folder on the host has lost no entry since then, or that name is still there. */
+/* Whether the host removed an entry of the view since the run began. A file that the run renamed or linked is copied up too, but then its old
+ * name is still in the workspace, or the folder on the host has not changed. */
 static bool removed_since(struct aj_walk *w, const struct aj_pair *p)
 {
 	struct stat folder;
@@ -297,8 +297,8 @@ static int note_one(void *arg, const struct aj_change *c)
 	return 0;
 }
 
-/* In a copy: has the run left the entry as it was copied? The time of change says so, which no jail sets; a file that came here with its
- * folder, which the run renamed, keeps that time, and is another one than the list says. */
+/* In a copy: whether the run left the entry as it was copied, by ctime, which no jail can set. A file that moved with a renamed folder keeps its
+ * ctime, but differs from the list's entry at this path. */
 static bool untouched(struct aj_walk *w, const struct aj_pair *p)
 {
 	struct aj_base_entry copied;

@@ -97,7 +97,7 @@ static void print_size(const struct aj_change *c, FILE *out)
 		fprintf(out, " (%+" PRId64 ")", (int64_t)c->is.st_size - (int64_t)c->was.st_size);
 }
 
-/* Permissions that the change brings: other ones than before, or of a new file or folder others than the usual. */
+/* Print the new permissions if they differ from the old ones, or for a new entry from the usual ones. */
 static void print_mode(const struct aj_change *c, FILE *out)
 {
 	mode_t is = c->is.st_mode, was = ((is ^ c->was.st_mode) & S_IFMT) == 0 ? c->was.st_mode : 0;

@@ -1,13 +1,12 @@
-/* Marks of paths of a run's changes: a path that was applied or discarded is settled, and is no change any more; a path that an apply took
- * back is known to have a time of change that is our doing, and not the host's; and the content that the workspace's file had at the end of
- * the run is no change of the host's either, at whatever time it was written again. */
+/* Marks of paths of a run's changes. Applied or discarded paths are settled and no longer changes. For a path that an apply restored, the
+ * new ctime is known to be ours. An original is the content of the workspace's file at the end of the run: rewriting it is no conflict. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
 struct aj_mark {
 	char sum[64]; /* SHA-256 of the path, in hex; of an original: of permissions, content and path */
-	long long stamp_ns; /* a time of change in the workspace that is ours; negative: of the settled change in the view; 0: a conflict, or an original */
+	long long stamp_ns; /* our ctime in the workspace; negative: ctime of the settled change in the view; 0: a conflict, or an original */
 };
 
 struct aj_marks {
@@ -26,7 +25,7 @@ bool aj_marks_settled(const struct aj_marks *marks, const char *path, long long 
 bool aj_marks_ours(const struct aj_marks *marks, const char *path, long long ctime_ns);
 /* The host had changed the path before a later run went on with the changes, whose time of beginning does not tell it. */
 bool aj_marks_conflict(const struct aj_marks *marks, const char *path);
-/* Had the file these permissions and this content, by its SHA-256, at the end of the run? */
+/* Whether the file had these permissions and this content (SHA-256) at the end of the run. */
 bool aj_marks_original(const struct aj_marks *marks, const char *path, unsigned mode, const char *content);
 
 /* New marks, appended to the file by aj_marks_save(). */

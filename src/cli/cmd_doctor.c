@@ -28,7 +28,7 @@ struct doctor {
 	struct aj_host host;
 	struct aj_site site;
 	bool site_fits;
-	bool recorded; /* the runs of this user can be */
+	bool recorded; /* runs of this user can be recorded */
 	AJ_LIST(struct line) lines;
 };
 
@@ -205,7 +205,7 @@ static void check_site(struct doctor *d, const char *config)
 		          "agentjail policy check");
 }
 
-/* A run whose policy refuses to go unrecorded does not begin where this fails. */
+/* If this fails, policies that require a record do not run. */
 static void check_audit(struct doctor *d)
 {
 	struct aj_error err = { 0 };
@@ -214,7 +214,7 @@ static void check_audit(struct doctor *d)
 	bool none = strcmp(d->site.audit, "none") == 0;
 	add_check(d, d->recorded ? OK : PART, "audit trail",
 	          none          ? "none: no run is recorded"
-	          : d->recorded ? aj_printf(&d->arena, "`%s`, which this user's runs can be written to", d->site.audit)
+	          : d->recorded ? aj_printf(&d->arena, "`%s` (runs of this user can be recorded)", d->site.audit)
 	                        : aj_error_text(&err, text, sizeof text),
 	          err.fix);
 }
@@ -240,7 +240,8 @@ static void check_default_policy(struct doctor *d, bool snippet)
 		request.workspace = NULL;
 	if (!d->recorded && loaded.policy.audit_failure == AJ_AUDIT_REFUSE) {
 		add_check(d, FAIL, check,
-		          aj_printf(&d->arena, "`%s` refuses to run unrecorded, and the audit trail cannot be written", ask.name), NULL);
+		          aj_printf(&d->arena, "`%s` requires a record of each run, and the audit trail cannot be written", ask.name),
+		          NULL);
 		return;
 	}
 	if (strcmp(loaded.policy.rootfs, "host") != 0 &&

@@ -1,4 +1,4 @@
-/* Advice on what a command lacks in its jail: the program or the script, which the host has, or the network to download it.
+/* Finds what a failed command lacks in its jail: a program or script of the host, or a network to download it.
  * It looks, and gives advice; it shows nothing to the jail by itself. */
 #include "cli/host_program.h"
 
@@ -25,7 +25,7 @@ static const char *find_on_host(const char *program, struct aj_arena *arena)
 	return aj_program_find(program, file, sizeof file) && realpath(file, real) ? aj_strdup(arena, real) : NULL;
 }
 
-/* Would the toolchains that PATH betrays show it, and what it leads to? */
+/* Whether `--toolchain auto` would show the program and the target of its links. */
 static bool in_toolchain(const char *program, const char *real, struct aj_arena *arena)
 {
 	struct aj_policy policy = { 0 };
@@ -43,7 +43,7 @@ static bool in_toolchain(const char *program, const char *real, struct aj_arena 
 	return named && led;
 }
 
-/* The folder to show for a file: of an installation's `bin` the installation, which the program may need, but no home and nothing above one. */
+/* The folder to bind for a file: the parent of a `bin`, as the program may need it, but never a home or a parent of one. */
 static const char *folder_to_bind(const char *file, struct aj_arena *arena)
 {
 	const char *folder = aj_path_folder(file, arena), *above = aj_path_folder(folder, arena), *home = aj_home_of_caller(arena);
@@ -54,7 +54,7 @@ static const char *folder_to_bind(const char *file, struct aj_arena *arena)
 	return above;
 }
 
-/* The interpreter in a script's first line, without links; NULL: it is no script, or its interpreter is the jail's. */
+/* The resolved interpreter of a script's first line; NULL: not a script, or the jail has the interpreter. */
 static const char *interpreter_of(const char *file, struct aj_arena *arena)
 {
 	char line[256], real[PATH_MAX];
@@ -68,7 +68,7 @@ static const char *interpreter_of(const char *file, struct aj_arena *arena)
 	return *path == '/' && realpath(path, real) && !aj_path_within(real, "/usr") ? aj_strdup(arena, real) : NULL;
 }
 
-/* A program of a virtual environment runs by its own path only: behind the link it would have other modules. */
+/* A program of a virtual environment must be run by its own path: the target of the link has other modules. */
 static bool advise_environment(struct aj_error *err, const char *program, const char *real, struct aj_arena *arena)
 {
 	char file[PATH_MAX], cwd[PATH_MAX];
@@ -81,8 +81,8 @@ static bool advise_environment(struct aj_error *err, const char *program, const 
 		return false;
 	const char *by_policy = !strcmp(cwd, "/") || !aj_path_below(environment, cwd)
 	                          ? ""
-	                          : "--policy python-dev shows the folder where you stand with it; or ";
-	aj_advise(err, "`%s` is of the virtual environment `%s`, which the jail does not show: %s--bind '%s'%s -- '%s'", program,
+	                          : "--policy python-dev shows the current folder with it; or ";
+	aj_advise(err, "`%s` is in the virtual environment `%s`, which the jail does not show: %s--bind '%s'%s -- '%s'", program,
 	          environment, by_policy, environment, aj_path_within(real, "/usr") ? "" : " --toolchain auto", path);
 	return true;
 }
@@ -113,10 +113,10 @@ static const char *name_of(const char *program)
 	return slash ? slash + 1 : program;
 }
 
-/* The first argument that is no option; NULL: there is none, or the code is an argument or standard input. */
+/* The first operand; NULL: none, or the code is an argument or standard input. */
 static const char *script_of(char *const argv[])
 {
-	/* The beginnings of names: python3.11 is python. */
+	/* Prefixes: python3.11 is python. */
 	static const char *const interpreters[] = { "node", "python", "bash", "sh",   "dash", "zsh",
 		                                    "perl", "ruby",   "php",  "java", "lua",  NULL };
 	static const char *const code[] = { "-c", "-m", "-e", "-p", "-r", "--eval", "--print", "-", NULL };
@@ -136,7 +136,7 @@ static const char *script_of(char *const argv[])
 	return NULL;
 }
 
-const char *aj_host_script_unseen(const struct aj_plan *plan, char *const argv[], struct aj_arena *arena)
+const char *aj_host_script_not_shown(const struct aj_plan *plan, char *const argv[], struct aj_arena *arena)
 {
 	const char *script = script_of(argv);
 	char file[PATH_MAX];
@@ -174,7 +174,7 @@ const char *aj_host_runner_offline(const struct aj_policy *policy, char *const a
 	for (size_t i = 0; policy->network < AJ_NET_ALLOW && i < sizeof runners / sizeof *runners; i++) {
 		const struct runner *r = &runners[i];
 		if (strcmp(name_of(argv[0]), r->program) == 0 && (!r->words || (argv[1] && aj_has_word(r->words, argv[1]))))
-			return aj_printf(arena, "`%s` downloads what is not installed, and policy `%s` has no network: --policy %s has one, and so does %s with %s",
+			return aj_printf(arena, "`%s` downloads what is not installed, and policy `%s` has no network: use --policy %s, or %s with %s",
 			                 r->program, policy->name, r->policy, policy->name, r->options);
 	}
 	return NULL;

@@ -105,7 +105,7 @@ static void warn_main_repository(const struct aj_plan *plan, const struct aj_pol
 		        aj_line(arena, path));
 }
 
-/* Which repository the workspace is of, where that is not plain to see: git finds none in a part of one. */
+/* Name the repository of the workspace where it is not the obvious one: git needs the whole repository. */
 static void warn_repository(const struct aj_options *o, const struct aj_plan *plan)
 {
 	const struct aj_request *request = &o->request;
@@ -113,16 +113,16 @@ static void warn_repository(const struct aj_options *o, const struct aj_plan *pl
 	if (!request->workspace || plan->snippet)
 		return;
 	if (request->workspace_around)
-		fprintf(stderr, "agentjail: the workspace is `%s`, the root of the git repository here; --workspace . is this folder alone\n",
+		fprintf(stderr, "agentjail: the workspace is `%s`, the root of this git repository; use --workspace . for this folder alone\n",
 		        aj_line(o->arena, request->workspace));
 	struct aj_repository found = aj_repository_around(request->workspace, o->arena);
 	struct aj_request probe = { .workspace = found.root };
 	if (found.git && aj_plan_match_path(plan, found.git).kind != AJ_MATCH_HOST)
-		fprintf(stderr, "agentjail: the repository of the workspace lies in `%s`, which is not in the jail: git finds none; --bind with that path shows it, read-only\n",
+		fprintf(stderr, "agentjail: the repository of the workspace is in `%s`, which the jail does not show, so git does not work; --bind with that path shows it, read-only\n",
 		        aj_line(o->arena, found.git));
 	else if (found.root && strcmp(found.root, request->workspace) != 0 && aj_plan_match_path(plan, found.root).kind != AJ_MATCH_HOST &&
 	         aj_places_check(&probe, &o->loaded, &o->site, o->arena, &ignored) == 0)
-		fprintf(stderr, "agentjail: the workspace is a part of the git repository `%s`, which is not in the jail: git finds none; --workspace with that path shows it\n",
+		fprintf(stderr, "agentjail: the workspace is a part of the git repository `%s`, which the jail does not show, so git does not work; --workspace with that path shows it\n",
 		        aj_line(o->arena, found.root));
 }
 
@@ -217,8 +217,8 @@ int aj_jail_and_report(struct aj_options *o)
 	for (size_t i = 0; i < o->request.import_links.count && !o->json; i++)
 		fprintf(stderr, "agentjail: home: `~/%s` is behind a symlink, and is not copied: an earlier run may have chosen where that leads\n",
 		        aj_line(o->arena, o->request.import_links.items[i]));
-	for (size_t i = 0; i < o->request.settings_said.count && !o->json; i++)
-		fprintf(stderr, "agentjail: network: %s\n", aj_line(o->arena, o->request.settings_said.items[i]));
+	for (size_t i = 0; i < o->request.settings_notices.count && !o->json; i++)
+		fprintf(stderr, "agentjail: network: %s\n", aj_line(o->arena, o->request.settings_notices.items[i]));
 	const char *offline = o->json || plan.snippet ? NULL : aj_host_runner_offline(&o->loaded.policy, o->request.argv, o->arena);
 	if (offline)
 		fprintf(stderr, "agentjail: %s\n", aj_line(o->arena, offline));
@@ -275,7 +275,7 @@ int aj_jail_and_report(struct aj_options *o)
 	}
 	const char *script = o->json || plan.snippet || result.status != AJ_STATUS_ERROR
 	                       ? NULL
-	                       : aj_host_script_unseen(&plan, o->request.argv, o->arena);
+	                       : aj_host_script_not_shown(&plan, o->request.argv, o->arena);
 	if (script)
 		fprintf(stderr, "agentjail: hint: %s\n", aj_line(o->arena, script));
 	if (!o->json)

@@ -10,7 +10,7 @@
 #include "workspace/places.h"
 #include "workspace/repository.h"
 
-/* The root of the repository in which the caller stands, if it may be a workspace. */
+/* Use the root of the repository around the working directory, if it may be a workspace. */
 static void take_repository(struct aj_options *o)
 {
 	struct aj_error ignored = { 0 };

@@ -43,7 +43,7 @@ static struct aj_egress_event end_event(const struct aj_connection *c, enum aj_e
 	int64_t lasted_us = aj_now_us() - c->opened_us;
 	event.bytes_out = c->out.moved;
 	event.bytes_in = c->in.moved;
-	event.lasted_us = lasted_us ? lasted_us : 1; /* 0: it is open */
+	event.lasted_us = lasted_us ? lasted_us : 1; /* 0 means open */
 	copy_text(event.why, sizeof event.why, why);
 	return event;
 }
@@ -265,7 +265,7 @@ void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, c
 	c->out.back = &c->in;
 	c->in.back = &c->out;
 	c->to_loopback = name && aj_host_is_loopback_name(name->text);
-	/* Of the loopback an item names the address and the port, as one that is an address does: no other server is meant by other words. */
+	/* A loopback item names address and port, as an address item does, so the first bytes are not checked for a name. */
 	const bool judged = name && !c->to_loopback;
 	c->out.gate = judged ? aj_first_bytes : NULL;
 	if ((c->next = relay->connections))

@@ -17,13 +17,13 @@ struct aj_connection {
 	uint16_t port;
 	enum aj_first first;
 	enum aj_upstream upstream;
-	bool to_loopback;          /* of the host: to it alone, through no proxy */
-	bool by_proxy;             /* the site's */
-	bool reached;              /* there was a connection to `address`, aj_connection_reached() says */
-	struct aj_egress_row *row; /* what the supervisor sees of it */
+	bool to_loopback;          /* goes to the host's loopback, never through a proxy */
+	bool by_proxy;             /* goes through the site's proxy */
+	bool reached;              /* connected to `address`: set by aj_connection_reached() */
+	struct aj_egress_row *row; /* shared with the supervisor */
 	struct aj_resolved target; /* of a connection by address */
-	struct aj_name *via; /* the name to whose addresses the connection is made: `name`, the proxy's, the host's loopback; NULL: `target` */
-	unsigned tried;              /* addresses of it */
+	struct aj_name *via;       /* name whose addresses are tried: `name`, the proxy, or the host's loopback; NULL: `target` */
+	unsigned tried;            /* addresses of it */
 	struct aj_attempt *attempts; /* at them, while none has answered; egress/upstream.c */
 	char *answer;                /* of the proxy, so far */
 	size_t answer_bytes;
@@ -40,7 +40,7 @@ struct aj_connection {
 /* Takes `fd`, a connection that the policy allows, to a name or (NULL) to an address. */
 void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, const struct aj_resolved *target, uint16_t port);
 void aj_connections_end(struct aj_relay *relay, const char *why);
-/* At the end of this process: their hosts see a reset, not an end that looks like that of a whole message. */
+/* When this process ends: servers see a reset instead of an end of file, which could pass for the end of a complete message. */
 void aj_connections_reset(struct aj_relay *relay);
 
 /* --- egress/first_bytes.c --- */

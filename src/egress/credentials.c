@@ -1,4 +1,4 @@
-/* Reads the credentials for the upstream proxy from where the site says; it keeps them out of errors, and asks for them once for each jail. */
+/* Reads the credentials for the upstream proxy from the site's file or command, once for each jail. Errors never contain them. */
 #include "egress/credentials.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static int from_file(const char *path, char line[LINE_BYTES], ssize_t *ret, stru
 	return 0;
 }
 
-/* Not where the caller stands, nor by the caller's PATH: there may be programs that an earlier jail has written. */
+/* Not in the working directory or with the caller's PATH: an earlier jail may have written programs there. */
 _Noreturn static void run_command(const char *command, int out)
 {
 	static const char system_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -89,12 +89,12 @@ static int from_command(const char *command, char line[LINE_BYTES], ssize_t *ret
 	if (pid == 0)
 		run_command(command, ends[1]);
 	if (pid > 0)
-		setpgid(pid, pid); /* or it has done so itself */
+		setpgid(pid, pid); /* in both processes: either may run first */
 	close(ends[1]);
 	*ret = pid < 0 ? -1 : read_line(from, line, aj_now_us() + WAIT_US);
 	int error = errno;
 	cleanup_fd int child = pid < 0 ? -1 : aj_pidfd_open(pid);
-	if (*ret == 0 && child >= 0) /* why it has printed nothing */
+	if (*ret == 0 && child >= 0) /* for the error: why it printed nothing */
 		poll(&(struct pollfd){ .fd = child, .events = POLLIN }, 1, EXIT_MS);
 	if (pid > 0)
 		kill(-pid, SIGKILL);

@@ -19,7 +19,7 @@ int aj_egress_start(struct aj_helper *e, const struct aj_policy *policy, const s
 	                             sizeof(struct aj_egress_row), "relay", "start the process that relays the network", err);
 }
 
-/* Its own words, but of a process that foreign bytes came near. */
+/* The relay handles the jail's bytes and may be compromised: do not trust its texts to end with NUL. */
 static void end_texts(struct aj_egress_event *event)
 {
 	event->name[sizeof event->name - 1] = event->address[sizeof event->address - 1] = event->why[sizeof event->why - 1] = '\0';

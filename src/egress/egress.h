@@ -68,9 +68,9 @@ struct aj_egress_answer {
 	char why[200];
 };
 void aj_egress_answer(struct aj_helper *e, const struct aj_egress_answer *answer);
-/* No new connections, and no byte more: the relay sends what it has to say, closes its end of the socket, resets the connections that are
- * open, and ends. aj_egress_next_unsent() has these. */
+/* Stop the relay: it forwards nothing more, sends its last reports, closes its end of the socket, resets open connections and exits.
+ * aj_egress_next_unsent() returns these connections. */
 void aj_egress_stop(const struct aj_helper *e);
-/* Connections whose end the relay has not reported, from `*at` = 0 on: all of them once it has stopped, was killed or is gone; else as they
- * are now. `ret_open`: it has not ended. False: no more. */
+/* Iterate over connections whose end the relay has not reported, from `*at` = 0: final figures once the relay has stopped, was killed or has
+ * exited; else the current ones. ret_open: the connection is open. False: no more. */
 bool aj_egress_next_unsent(const struct aj_helper *e, bool lives, size_t *at, struct aj_egress_event *ret, bool *ret_open);

@@ -99,7 +99,7 @@ static void judge(struct aj_relay *relay, int fd, int family)
 		event = waits_not     ? aj_unlisted(name->text, "", port, waits_not)
 		      : name && !port ? aj_refusal(name->text, "", port, "no server has port 0")
 		      : name          ? refuse_name(name, port)
-		                      : aj_unlisted("", address, port, "this address is not on the jail's list");
+		                      : aj_unlisted("", address, port, "the address is not on the jail's list");
 		turn_away(relay, fd, &event);
 		return;
 	}

@@ -97,13 +97,13 @@ void aj_relay_process(void *arg, int socket, pid_t parent)
 	if (aj_proxy_parse(&proxy, policy) < 0)
 		aj_fail(&err, AJ_EXIT_SETUP, "relay", 0, "the site's upstream proxy is not http://HOST:PORT: %s", policy->upstream_proxy);
 	else if (proxy.port && aj_credentials_read(policy->upstream_credentials, proxy.authorization, &err) < 0)
-		; /* before the environment is forgotten, which a command of the site's may need */
+		; /* before the environment is cleared: the site's command may need it */
 	else if (aj_helper_detach() < 0 || aj_helper_keep(own, sizeof own / sizeof *own) < 0 || !(loop = aj_loop_new()))
 		aj_fail(&err, AJ_EXIT_SETUP, "relay", errno, "start the loop");
 	else if (aj_rules_parse(&rules, policy) < 0)
 		aj_fail(&err, AJ_EXIT_SETUP, "relay", ENOMEM, "read the list of hosts");
 	else if (aj_own_address_open() < 0)
-		aj_fail(&err, AJ_EXIT_SETUP, "relay", errno, "open a socket that answers for the host's routes");
+		aj_fail(&err, AJ_EXIT_SETUP, "relay", errno, "open a routing socket (rtnetlink)");
 	else if (put_up_walls(&rules, proxy.port, policy->ask, parent, &err) == 0)
 		relay = aj_relay_new(loop, of, &rules, &proxy, &s, socket, &err);
 	aj_helper_ready(socket, &err);

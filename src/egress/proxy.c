@@ -1,5 +1,5 @@
 /* Asks the site's upstream proxy for a connection, and reads its answer: a head of bounded length, of which the status alone counts.
- * It sends the proxy no name that the list does not have. */
+ * The proxy gets only names that are on the list. */
 #include "egress/proxy.h"
 
 #include <errno.h>
@@ -57,7 +57,7 @@ static void on_answer(struct aj_io *io, uint32_t events)
 	if (strncmp(answer, "HTTP/1.", 7) != 0 || answer[STATUS_AT] != '2') {
 		char why[120], line[48];
 		if (strncmp(answer + STATUS_AT, "407", 3) == 0) {
-			aj_upstream_failed(c, "the site's proxy asks for a user and a password, or refuses those of network.upstream_proxy_credentials");
+			aj_upstream_failed(c, "the site's proxy requires a user and a password, or rejected those of network.upstream_proxy_credentials");
 			return;
 		}
 		snprintf(line, sizeof line, "%.*s", (int)strcspn(answer, "\r\n"), answer);

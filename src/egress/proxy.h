@@ -8,9 +8,9 @@
 struct aj_connection;
 
 struct aj_proxy {
-	uint16_t port;                           /* 0: there is none */
-	char authorization[AJ_CREDENTIALS_TEXT]; /* "": the proxy asks for none */
-	struct aj_name name;                     /* of the proxy's host: resolved like others, in no table */
+	uint16_t port;                           /* 0: no proxy */
+	char authorization[AJ_CREDENTIALS_TEXT]; /* "": no credentials */
+	struct aj_name name;                     /* of the proxy's host: resolved like others, but in no table */
 };
 
 /* From the policy; -1: not http://HOST:PORT. */

@@ -19,7 +19,7 @@ static bool is_guess(const struct aj_rules *rules, const char *name)
 {
 	char front[256];
 	const char *dot = strrchr(name, '.');
-	if (aj_host_is_loopback_name(name)) /* the answer to a connection names its port, which an item must have */
+	if (aj_host_is_loopback_name(name)) /* refused at connect, where the port is known: an item needs one */
 		return false;
 	if (!dot)
 		return true;
@@ -63,7 +63,7 @@ struct aj_name *aj_refused_name(struct aj_relay *relay, const struct aj_dns_quer
 		name->absent = is_guess(&relay->rules, q->name);
 	if (name)
 		name->used_us = now_us;
-	if (name && !name->absent && relay->policy->ask && aj_host_can_be_named(name->text)) /* a person is asked when the program connects, by its port */
+	if (name && !name->absent && relay->policy->ask && aj_host_can_be_named(name->text)) /* asked at connect, where the port is known */
 		*ret_sentence = '\0';
 	else if (!name || !was_asked(name, q->type, now_us))
 		aj_report(relay, &event);

@@ -21,7 +21,7 @@ enum {
 	REST_US = 2 * 1000000, /* after bulk data, until the pipes are closed */
 };
 
-/* The supervisor waits for the end of file: what takes time comes behind it. */
+/* The supervisor waits for the end of file: slow steps come after it. */
 _Noreturn static void stop(struct aj_relay *relay)
 {
 	aj_reports_send_last(relay);

@@ -27,7 +27,7 @@ struct aj_relay {
 	const struct aj_policy *policy; /* its caps */
 	struct aj_rules rules;          /* its list */
 	struct aj_proxy proxy;
-	struct aj_name loopback; /* the host's: resolved for good, in no table */
+	struct aj_name loopback; /* of the host: fixed addresses, in no table */
 	struct aj_egress_sockets sockets;
 	struct aj_unsent unsent; /* rows of connections: struct aj_egress_row */
 	/* The supervisor: at its end of file the relay ends. */
@@ -70,7 +70,7 @@ void aj_relay_run(struct aj_relay *relay);
 
 /* Queue an event for the supervisor; it is copied. Equal refusals within a second are counted together. */
 void aj_report(struct aj_relay *relay, const struct aj_egress_event *event);
-/* The report of a connection that was made and has ended: its row, which is given back once that is sent. */
+/* Report the end of a connection. Its row is freed once the report is sent. */
 void aj_report_closed(struct aj_relay *relay, struct aj_egress_row *row);
 /* A refusal of a name, or of a connection to it. `why` is a format. */
 struct aj_egress_event aj_refusal(const char *name, const char *address, uint16_t port, const char *why, ...)
@@ -83,7 +83,7 @@ void aj_reports_flush(struct aj_relay *relay);
 int64_t aj_reports_due_us(const struct aj_relay *relay);
 /* Send what is queued and due. -1: the supervisor is gone. */
 int aj_reports_send(struct aj_relay *relay);
-/* Send all but the ends of connections, which are in their rows; waits while the supervisor does not read. */
+/* Send all reports except ends of connections, which are in their rows. Blocks until the supervisor has read them. */
 void aj_reports_send_last(struct aj_relay *relay);
 /* Are there so many reports that nothing more may be taken from the jail? */
 bool aj_reports_full(const struct aj_relay *relay);

@@ -20,7 +20,7 @@ enum {
 
 struct aj_report {
 	struct aj_report *next;
-	struct aj_egress_row *row; /* of a connection that has ended; NULL: `event` */
+	struct aj_egress_row *row; /* of an ended connection; NULL: use `event` */
 	struct aj_egress_event event;
 };
 
@@ -137,7 +137,7 @@ int64_t aj_reports_due_us(const struct aj_relay *relay)
 	return relay->first_report && !(relay->supervisor.events & EPOLLOUT) ? relay->report_us : INT64_MAX;
 }
 
-/* False: not now, or never. */
+/* False: not sent, now or for good. */
 static bool send_first(struct aj_relay *relay, int flags)
 {
 	struct aj_report *report = relay->first_report;

@@ -17,7 +17,7 @@ int aj_rules_parse(struct aj_rules *rules, const struct aj_policy *policy);
 /* Allow one more name at that port; without effect where there is no memory for it. */
 void aj_rules_add(struct aj_rules *rules, const char *name, uint16_t port);
 bool aj_rules_name(const struct aj_rules *rules, const char *name, uint16_t port);
-/* At a port of the list: a DNS question has none. */
+/* At any port of the list, for DNS questions. */
 bool aj_rules_some_port(const struct aj_rules *rules, const char *name);
 /* How much of the name a wildcard stands for, in bytes; 0: the name itself is on the list. */
 size_t aj_rules_below(const struct aj_rules *rules, const char *name);

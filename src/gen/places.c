@@ -31,7 +31,7 @@ enum aj_kind aj_kind_of(const struct aj_option_row *row)
 		return AJ_KIND_WORDS;
 	if (row->name && strcmp(row->name, "--policy") == 0)
 		return AJ_KIND_POLICIES;
-	if (!row->name && strcmp(row->value, "ID") == 0) /* as an option's value it is the caller's own */
+	if (!row->name && strcmp(row->value, "ID") == 0) /* as an option's value it is any text */
 		return AJ_KIND_CHANGES;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (strncmp(row->value, kinds[i].value, strlen(kinds[i].value)) == 0)
@@ -139,7 +139,7 @@ void aj_places_gather(void)
 			for (char *sub; (sub = strsep(&subs, "|"));) {
 				struct aj_place *place = add_place(command->name, sub, command->help);
 				read_synopsis(place, command->synopsis, true);
-				if (strcmp(sub, "list") == 0) /* the operands of the synopsis are those of the others */
+				if (strcmp(sub, "list") == 0) /* takes no operands; the synopsis has those of the others */
 					place->operand = AJ_KIND_TEXT;
 			}
 		} else {

@@ -115,7 +115,7 @@ static void add_file(const struct reading *r, const char *name)
 		aj_git_named_place(r->n, path);
 }
 
-/* `-F./x` is an option with its file. What a shell would put in the place of a variable or a command may be the repository's top. */
+/* `-F./x` is an option with its file. A variable or a command substitution may stand for the top of the repository. */
 static void add_word(const struct reading *r, const char *word)
 {
 	if (word[0] == '-')
@@ -137,7 +137,7 @@ static void add_word(const struct reading *r, const char *word)
 
 static const char between[] = " \t\n'\"`;|&()<>=!";
 
-/* Words as a shell takes them apart: quotes and backslashes join what has blanks. */
+/* Split into words as a shell does, with quotes and backslashes. */
 static void add_quoted_words(const struct reading *r, const char *value)
 {
 	char word[AJ_GITCONFIG_VALUE_BYTES], quote = '\0';
@@ -161,7 +161,7 @@ static void add_quoted_words(const struct reading *r, const char *value)
 static void add_words(const struct reading *r, const char *value)
 {
 	r->n->cut |= strlen(value) + 1 >= AJ_GITCONFIG_VALUE_BYTES;
-	add_word(r, value); /* a program by its path alone, blanks included */
+	add_word(r, value); /* the whole value may be a path with blanks */
 	add_quoted_words(r, value);
 	for (const char *at = value + strspn(value, between); *at; at += strspn(at, between)) {
 		size_t bytes = strcspn(at, between);
@@ -170,7 +170,7 @@ static void add_words(const struct reading *r, const char *value)
 	}
 }
 
-/* Files and folders by which git decides whom it trusts, or which commands of a configuration apply. It runs none of them. */
+/* Files and folders that configure git's trust or attributes, without being run. */
 static bool is_trusted_file(const struct aj_gitconfig *v)
 {
 	static const struct {
@@ -189,7 +189,7 @@ static bool is_trusted_file(const struct aj_gitconfig *v)
 	return false;
 }
 
-/* Also where it is missing: git would read a new one. */
+/* Even if missing: git would read a new one. */
 static void add_trusted_file(const struct reading *r, const char *value)
 {
 	const char *path = expand(r, r->top, value);

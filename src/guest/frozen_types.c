@@ -1,5 +1,5 @@
-/* Makes classes immutable, as those of the interpreter's own program are: no code sets an attribute of such a class any more.
- * Python has a flag of types for it and no function. The flag's place is that of CPython's type objects since 3.8, and is checked. */
+/* Makes classes immutable, like CPython's static types: sets Py_TPFLAGS_IMMUTABLETYPE, for which Python has no function.
+ * The offset of tp_flags is that of CPython since 3.8, and is checked before use. */
 #include "guest/frozen_types.h"
 
 #include <stddef.h>

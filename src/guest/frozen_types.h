@@ -1,5 +1,5 @@
-/* The classes of syntax trees, which no code may change while the check reads trees through them. */
+/* Immutable classes of syntax trees: no code can change them while the check reads trees. */
 #pragma once
 
-/* NULL, or what is missing: gives check/plain_code.py the function freeze_type(class), which returns whether the class is immutable now. */
+/* Give check/plain_code.py the function freeze_type(class), which returns whether the class is now immutable. Returns NULL, or what is missing. */
 const char *aj_frozen_types_prepare(void);

@@ -128,7 +128,7 @@ int aj_plain_offer(enum aj_plain_offered which, object *(*function)(object *, ob
 		int flags;
 		const char *text;
 	} methods[] = {
-		/* PyMethodDefs, which must last */
+		/* static: PyMethodDefs must stay valid */
 		[AJ_OFFER_COMPILE_PLAIN] = { .name = "compile_plain", .flags = VARARGS },
 		[AJ_OFFER_FREEZE_TYPE] = { .name = "freeze_type", .flags = VARARGS },
 	};

@@ -68,5 +68,5 @@ static inline object *aj_plain_type_of(object *o)
 	return type;
 }
 enum aj_plain_offered { AJ_OFFER_COMPILE_PLAIN, AJ_OFFER_FREEZE_TYPE };
-/* Hands the layer a function of this C signature, by its name in check/plain_code.py. */
+/* Offer a C function to the layer, under its name in check/plain_code.py. */
 int aj_plain_offer(enum aj_plain_offered which, object *(*function)(object *, object *));

@@ -41,7 +41,7 @@ static bool would_wait(int error)
 	return error == EAGAIN || error == EINTR;
 }
 
-/* Bytes are counted as read before they are written, so that no byte passes uncounted, whenever this process is killed. */
+/* Count bytes before they are written: none passes uncounted even if this process is killed. */
 static void count_read(struct aj_flow *flow, size_t bytes)
 {
 	*flow->total += bytes;

@@ -46,7 +46,7 @@ struct aj_flow {
 	void (*turned)(struct aj_flow *flow); /* after a turn of bulk */
 	const struct aj_flow *back; /* the other direction, whose owner closes both sockets once both flows have finished; NULL: none */
 	uint64_t moved, *total; /* total: of all flows of that direction, when they are read; what is never written is taken off again */
-	struct aj_moved *shown; /* the same of this flow, where the supervisor sees it; NULL: nowhere */
+	struct aj_moved *shown; /* the same figures in shared memory; NULL: not shared */
 	uint64_t most; /* that `total` may be; 0: any. A flow that has more for it counts one byte more, and moves none */
 	/* Bytes that were read and not written: `passed` of `held_bytes`, from `held_at` on, may be written. */
 	uint8_t *held;

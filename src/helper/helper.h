@@ -11,7 +11,7 @@ struct aj_helper {
 	int pidfd;  /* a child of ours; -1: none */
 	int socket; /* SOCK_SEQPACKET; closed: the other side is gone. -1: none */
 	pid_t pid;
-	struct aj_unsent unsent; /* of one that moves bytes */
+	struct aj_unsent unsent; /* of a helper that forwards bytes */
 };
 #define AJ_NO_HELPER                      \
 	(struct aj_helper)                \
@@ -24,14 +24,14 @@ typedef void aj_helper_fn(void *arg, int socket, pid_t parent);
 
 /* Start one, and wait until it is ready, or has failed. `what`: for the error: "start the process that ...". Thread-safe as fork(). */
 int aj_helper_start(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what, struct aj_error *err);
-/* The same for a helper that gets `unsent`, with rows of `row_bytes` for `count` connections; it is in `ret_unsent`, too, which `arg` holds. */
+/* The same for a helper that forwards bytes: `unsent` gets rows of `row_bytes` for `count` connections. `arg` must contain `*ret_unsent`. */
 int aj_helper_start_mover(struct aj_helper *helper, aj_helper_fn *fn, void *arg, struct aj_unsent *ret_unsent, size_t count,
                           size_t row_bytes, const char *step, const char *what, struct aj_error *err);
 /* The same in two parts, for a caller with an event loop: start it; then read its answer, when its socket is readable. 0: it is ready. 1: the
  * socket does not block, and the answer is not there. -1: it has failed or ended, and remains to be ended. */
 int aj_helper_begin(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what, struct aj_error *err);
 int aj_helper_answer(const struct aj_helper *helper, const char *step, const char *what, struct aj_error *err);
-/* Ask it to end: by its end of file, and by what it shares. */
+/* Ask it to stop, by end of file on its socket and by the shared memory. */
 void aj_helper_stop(const struct aj_helper *helper);
 void aj_helper_kill(const struct aj_helper *helper);
 /* Reap it, after killing it where it does not end by itself, and close the handle. Harmless without a helper. */

@@ -1,5 +1,5 @@
-/* The rows of unsent reports: an array in anonymous shared memory, with a list of the free ones that only the helper uses.
- * The supervisor takes nothing but the rows from it: no number in it is an index of the supervisor's. */
+/* An array of rows in anonymous shared memory, with a free list that only the helper uses.
+ * The supervisor reads only rows, and uses no number from the memory as an index. */
 #include "helper/unsent.h"
 
 #include <errno.h>
@@ -7,10 +7,10 @@
 #include <sys/mman.h>
 
 struct aj_unsent_head {
-	uint32_t stop;    /* the supervisor's */
-	uint32_t stopped; /* the helper's, as the rest */
-	uint32_t free;    /* number of a free row, and one; 0: none */
-	uint32_t reached; /* rows below this number were used once */
+	uint32_t stop;    /* written by the supervisor */
+	uint32_t stopped; /* written by the helper, as the rest */
+	uint32_t free;    /* first free row + 1; 0: none */
+	uint32_t reached; /* rows below this index have been used */
 	_Alignas(16) char rows[];
 };
 

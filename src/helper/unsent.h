@@ -1,5 +1,5 @@
-/* Reports about connections that a helper has not sent yet, in memory that it shares with the supervisor. The supervisor reads them there when
- * the helper ends, however it ends: no byte that passed is unrecorded because a message was missing. */
+/* Unsent reports about connections, in memory that a helper shares with the supervisor. The supervisor reads them when the helper ends, even if it
+ * was killed, so every forwarded byte is recorded. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -7,47 +7,47 @@
 
 #include "base/error.h"
 
-/* What one direction of a connection has read, and what of that it has written. */
+/* Bytes that one direction of a connection has read, and written. */
 struct aj_moved {
 	uint64_t read, written;
 };
 
-/* The begin of a row; the connection's report follows. */
+/* Header of a row; the connection's report follows. */
 struct aj_unsent_row {
 	uint32_t used;
-	uint32_t next; /* number of the next free row, and one; 0: none */
+	uint32_t next; /* next free row + 1; 0: none */
 	struct aj_moved out, in;
 };
 
 struct aj_unsent_head;
 
 struct aj_unsent {
-	struct aj_unsent_head *head; /* shared; NULL: there is no such memory */
+	struct aj_unsent_head *head; /* shared; NULL: not open */
 	size_t count, row_bytes;
 };
 
-/* Before the helper is forked; afterwards, in the supervisor: later children do not get the memory. */
+/* aj_unsent_open() before the helper is forked; then aj_unsent_keep() in the supervisor, so that later children do not inherit the memory. */
 int aj_unsent_open(struct aj_unsent *unsent, size_t count, size_t row_bytes, const char *step, struct aj_error *err);
 void aj_unsent_keep(const struct aj_unsent *unsent);
 void aj_unsent_close(struct aj_unsent *unsent);
 
 /* --- in the helper --- */
 
-/* A row, zeroed but for `used`; NULL: none is left. */
+/* A row, zeroed except for `used`; NULL: all are in use. */
 struct aj_unsent_row *aj_unsent_take(const struct aj_unsent *unsent);
-/* Its report has been sent, or there is none. */
+/* Free the row: its report was sent, or is not needed. */
 void aj_unsent_give(const struct aj_unsent *unsent, struct aj_unsent_row *row);
-/* Has the supervisor asked for the end? A loop that looks at this in each turn stops sooner than by the event of its socket, which waits
- * behind those of thousands of connections. */
+/* Whether the supervisor has asked the helper to stop. Checked in each turn of the loop, as the event of the socket waits behind those of
+ * thousands of connections. */
 bool aj_unsent_stop_asked(const struct aj_unsent *unsent);
-/* No row changes any more. */
+/* Declare that no row changes any more. */
 void aj_unsent_stopped(const struct aj_unsent *unsent);
 
 /* --- in the supervisor --- */
 
 void aj_unsent_ask_stop(const struct aj_unsent *unsent);
-/* The row behind number `*at`, copied into `ret` of `row_bytes`; false: no more. Of a helper that was killed, `written` is what it has
- * read, as nothing says how much of that it has written. */
+/* Copy the next used row from `*at` on into `ret`, which has `row_bytes`; false: no more. killed: `written` gets the count of bytes read, since
+ * the count of bytes written may be out of date. */
 bool aj_unsent_next(const struct aj_unsent *unsent, bool killed, size_t *at, void *ret);
-/* Did the helper say that it has stopped? */
+/* Whether the helper has called aj_unsent_stopped(). */
 bool aj_unsent_has_stopped(const struct aj_unsent *unsent);

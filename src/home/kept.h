@@ -13,7 +13,7 @@ int aj_kept_open(const struct aj_plan *plan, const struct aj_request *request, s
 
 struct aj_kept {
 	const char *name, *path;        /* the folder that holds the home and its record */
-	const char *policy, *workspace; /* "" where the record is not whole; "*": of all workspaces */
+	const char *policy, *workspace; /* "" if the record is incomplete; "*": all workspaces */
 	int64_t used_s;                 /* CLOCK_REALTIME of the last start; 0: never */
 	bool in_use;
 };

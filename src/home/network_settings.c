@@ -1,6 +1,6 @@
-/* Passes to a command the caller's certificates and package registries: variables and lines of files that the tables name.
- * A value with a password is not passed. Of a file with certificates the jail gets a copy of the certificates alone, so a path that an
- * earlier jail has led elsewhere shows nothing. */
+/* Passes the caller's certificates and package registries to a command: variables and lines of files, by tables.
+ * Values with a password are not passed. Of a file with certificates only the certificates are copied, so a path that an earlier jail
+ * redirected to another file shows nothing else. */
 #include "home/network_settings.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 enum { FILE_MAX = 4 << 20, CONFIG_MAX = 64 << 10 };
 
-/* Each holds the path of a file with certificates in PEM form. */
+/* Variables with the path of a PEM file. */
 static const char *const certificate_variables[] = {
 	"SSL_CERT_FILE",  "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT",
 	"GIT_SSL_CAINFO", "CARGO_HTTP_CAINFO",   "NPM_CONFIG_CAFILE",  "AWS_CA_BUNDLE",  NULL
@@ -42,14 +42,14 @@ static const char *const registry_variables[] = { "PIP_INDEX_URL",
 	                                          "GOPRIVATE",
 	                                          NULL };
 
-/* Files below the home: the lines that are passed, by their key (a pattern), and where programs in the jail find them. */
+/* Files below the home: keys (patterns) of the lines to pass, and where programs in the jail find them. */
 static const struct config {
-	const char *paths[2];    /* the first that is there */
-	const char *sections[3]; /* how these begin; none: all */
+	const char *paths[2];    /* the first that exists is used */
+	const char *sections[3]; /* prefixes of section names; none: all sections */
 	const char *keys[4];
-	const char *certificate_key, *certificate_variable; /* its value is the path of a file with certificates */
-	const char *target, *variable;                      /* that names the target; NULL: programs look there */
-	bool continued;                                     /* a line that begins with a blank belongs to the one before it */
+	const char *certificate_key, *certificate_variable; /* key whose value is the path of a PEM file, and the variable for it */
+	const char *target, *variable;                      /* variable: set to the target; NULL: programs read it by default */
+	bool continued;                                     /* a line that begins with a blank continues the one before it */
 } configs[] = {
 	{ { ".npmrc" }, { NULL }, { "registry", "@*:registry" }, "cafile", "NPM_CONFIG_CAFILE", AJ_SETTINGS "/npmrc", "NPM_CONFIG_GLOBALCONFIG", false },
 	{ { ".config/pip/pip.conf", ".pip/pip.conf" },
@@ -65,7 +65,7 @@ static const struct config {
 	  { "registry", "index", "replace-with", "default" },
 	  "cainfo",
 	  "CARGO_HTTP_CAINFO",
-	  "/.cargo/config.toml", /* cargo looks in each folder above the one where it stands */
+	  "/.cargo/config.toml", /* cargo searches all parents of the working directory */
 	  NULL,
 	  false },
 };
@@ -77,7 +77,7 @@ struct taker {
 	AJ_LIST(const char *) copied; /* source, target, source, ... of certificates */
 };
 
-#define SAY(t, ...) (*AJ_PUSH((t)->arena, &(t)->request->settings_said) = aj_printf((t)->arena, __VA_ARGS__))
+#define SAY(t, ...) (*AJ_PUSH((t)->arena, &(t)->request->settings_notices) = aj_printf((t)->arena, __VA_ARGS__))
 
 static bool has_variable(const char *const *items, size_t count, const char *name)
 {
@@ -88,7 +88,7 @@ static bool has_variable(const char *const *items, size_t count, const char *nam
 	return false;
 }
 
-/* Did the policy or an option set it, or a setting before? These win. */
+/* Whether the policy, an option or an earlier setting has set it: these take precedence. */
 static bool is_set(const struct taker *t, const char *name)
 {
 	const struct aj_request *r = t->request;
@@ -101,15 +101,15 @@ static void set(struct taker *t, const char *name, const char *value)
 	*AJ_PUSH(t->arena, &t->request->tool_env) = aj_printf(t->arena, "%s=%s", name, value);
 }
 
-/* A user's name in a URL is often a token, and so is what a URL asks for: no registry needs a query. Programs read URLs differently, so it
- * does not matter where in the value these are. */
+/* A user's name in a URL is often a token, and so is a query, which no registry needs. Programs parse URLs differently, so their place in the
+ * value does not matter. */
 static bool has_secret(const struct taker *t, const char *value)
 {
 	const char *query = strchr(value, '?');
 	return strchr(value, '@') || (query && strchr(query, '=')) || aj_env_secret(aj_printf(t->arena, "VALUE=%s", value));
 }
 
-/* The options, with those that would add the hosts of the value's URLs to the policy's list where it lacks them. */
+/* Append an --allow-host option for each host in the value's URLs that the policy's list lacks. */
 static const char *add_hosts(const struct taker *t, const char *options, const char *value)
 {
 	for (const char *at = strstr(value, "://"); at && t->policy->network == AJ_NET_ALLOW; at = strstr(at, "://")) {
@@ -132,7 +132,7 @@ static const char *advice(const struct taker *t, const char *options)
 	return *options ? aj_printf(t->arena, "; the policy's list lacks its host: add%s", options) : "";
 }
 
-/* All of a small regular file as text; NULL with errno. */
+/* Read a small regular file as text; NULL with errno. */
 static char *read_text(const struct taker *t, int fd, size_t most)
 {
 	struct stat st;
@@ -151,7 +151,7 @@ static char *read_text(const struct taker *t, int fd, size_t most)
 	return text;
 }
 
-/* The certificates of a text in PEM form, one after the other, and nothing else of it. */
+/* The certificates of a PEM text, concatenated; private keys and other blocks are left out. */
 static const char *certificates_of(const struct taker *t, const char *text, unsigned *ret_count)
 {
 	static const struct {
@@ -180,7 +180,7 @@ static void add_file(struct taker *t, const char *target, const char *text, cons
 	*AJ_PUSH(t->arena, &t->request->settings) = (struct aj_setting_file){ target, text, why };
 }
 
-/* Does the jail show the file at this path, as it does the host's own certificates? */
+/* Whether the jail shows the file at this path, like the host's own certificates. */
 static bool is_shown(const struct taker *t, const char *path)
 {
 	static const char *const shown[] = { "/usr", "/etc/ssl/certs", "/etc/pki" };
@@ -193,7 +193,7 @@ static bool is_shown(const struct taker *t, const char *path)
 	return at_path && at_file && strcmp(t->policy->rootfs, "host") == 0;
 }
 
-/* `where` says what names the file: a variable, or a key of a file. */
+/* where: the variable or the key of a file that names `path`. */
 static void take_certificates(struct taker *t, const char *variable, const char *path, const char *where)
 {
 	unsigned count = 0;
@@ -229,7 +229,7 @@ static void take_variable(struct taker *t, const char *name, bool certificates)
 	if (certificates)
 		take_certificates(t, name, value, name);
 	else if (has_secret(t, value))
-		SAY(t, "%s is not passed: it holds a password or a token; --env %s passes it all the same", name, name);
+		SAY(t, "%s is not passed: it contains a password or a token; use --env %s to pass it anyway", name, name);
 	else {
 		set(t, name, value);
 		SAY(t, "%s is passed%s", name, advice(t, add_hosts(t, "", value)));
@@ -262,7 +262,7 @@ static bool is_here(const struct config *config, const char *section)
 	return any;
 }
 
-/* A value that goes on in later lines would be cut: TOML's arrays, tables and long texts. */
+/* Reject TOML arrays, tables and multi-line strings: later lines would be lost. */
 static bool is_whole(const char *value)
 {
 	return *value && !strchr("[{", *value) && strncmp(value, "\"\"\"", 3) != 0 && strncmp(value, "'''", 3) != 0;
@@ -279,10 +279,10 @@ static void take_certificate_key(struct taker *t, const struct config *config, c
 	if (*value == '/')
 		take_certificates(t, config->certificate_variable, value, where);
 	else
-		SAY(t, "%s is not passed: `%s` is no absolute path", where, value);
+		SAY(t, "%s is not passed: `%s` is not an absolute path", where, value);
 }
 
-/* The bytes of a line without its comment. */
+/* The length of a line without its comment. */
 static size_t without_comment(const char *line, size_t bytes)
 {
 	for (size_t i = 1; i < bytes; i++)
@@ -296,7 +296,7 @@ static void take_lines(struct taker *t, const struct config *config, const char 
 	char *kept = aj_alloc(t->arena, strlen(text) + 2), *to = kept;
 	const char *hosts = "", *section = "";
 	unsigned passed = 0, secret = 0;
-	bool in_kept = false; /* is the line before this one passed? */
+	bool in_kept = false; /* whether the line before this one is passed */
 	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
 		size_t bytes = without_comment(line, strcspn(line, "\n")), equals = strcspn(line, config->continued ? "=:\n" : "=\n");
 		const char *whole = trimmed(t, line, bytes), *key, *value;
@@ -353,7 +353,7 @@ static void take_config(struct taker *t, const struct config *config, int home)
 			take_lines(t, config, config->paths[i], text);
 		else
 			SAY(t, "~/%s is not passed: %s", config->paths[i],
-			    errno == ELOOP ? "it is behind a symlink" : strerrordesc_np(errno));
+			    errno == ELOOP ? "a component of the path is a symlink" : strerrordesc_np(errno));
 		return;
 	}
 }

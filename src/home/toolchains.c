@@ -176,7 +176,7 @@ static void each_entry(struct search *s, const char *path)
 
 static const char *const standard[] = { "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin" };
 
-/* Does the jail have this toolchain anyhow, in a folder of /usr that is on its PATH? */
+/* Whether the jail has this toolchain anyway, in a folder of /usr on its PATH. */
 static bool in_system(struct search *s, const char *name)
 {
 	const char *program = aj_toolchain_program(name);

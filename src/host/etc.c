@@ -1,5 +1,5 @@
-/* Lists the files of the host's /etc that programs need to run, by one table.
- * What the table does not name, no jail sees: /etc is where hosts keep passwords, keys and tokens, often readable by all. */
+/* Lists the files of the host's /etc that programs need to run, by a table.
+ * Nothing else of /etc is visible in a jail: hosts keep passwords, keys and tokens there, often readable by all users. */
 #include "host/etc.h"
 
 #include <dirent.h>
@@ -15,17 +15,17 @@
 
 #include "base/fd.h"
 
-#define LIBRARIES "where libraries are"
-#define NAMES "names of services and protocols, and the order of addresses"
+#define LIBRARIES "paths of libraries"
+#define NAMES "names of services and protocols, and address preference"
 #define ZONE "the host's time zone"
 #define CERTIFICATES "OpenSSL and certificates, without private keys"
-#define LANGUAGE "names of languages"
+#define LANGUAGE "locale settings"
 #define JAVA "Java and its tools"
-#define SYSTEM "which system this is"
+#define SYSTEM "name and version of the system"
 #define INTERPRETER "configuration of interpreters"
 
-/* A file first: the entries after it come out of the same overlay (mounts/sources.c). No row is a folder in which hosts keep secrets beside
- * what programs need: such a folder is named by its parts. */
+/* A file first: the entries after it share its overlay (mounts/sources.c). Of a folder that may also contain secrets, such as ssl, only parts
+ * have rows. */
 const struct aj_etc_row aj_etc_rows[] = {
 	{ "ld.so.cache", LIBRARIES },
 	{ "ld.so.conf", LIBRARIES },
@@ -34,13 +34,13 @@ const struct aj_etc_row aj_etc_rows[] = {
 	{ "services", NAMES },
 	{ "protocols", NAMES },
 	{ "gai.conf", NAMES },
-	{ "mime.types", "kinds of files by their names" },
+	{ "mime.types", "MIME types by file name" },
 	{ "locale.alias", LANGUAGE },
 	{ "os-release", SYSTEM },
 	{ "lsb-release", SYSTEM },
 	{ "ld.so.conf.d", LIBRARIES },
 	{ "alternatives", "links in /usr lead through it" },
-	{ "fonts", "fontconfig: which fonts there are" },
+	{ "fonts", "fontconfig" },
 	{ "crypto-policies", CERTIFICATES },
 	{ "java*", JAVA },
 	{ "groovy", JAVA },
@@ -51,10 +51,10 @@ const struct aj_etc_row aj_etc_rows[] = {
 	{ "php.d", INTERPRETER },
 	{ "php/*/cli", INTERPRETER },
 	{ "php/*/mods-available", INTERPRETER },
-	{ "ImageMagick-6", "limits of ImageMagick" },
-	{ "ImageMagick-7", "limits of ImageMagick" },
+	{ "ImageMagick-6", "resource limits of ImageMagick" },
+	{ "ImageMagick-7", "resource limits of ImageMagick" },
 	{ "dictionaries-common/words", "a list of words, by a link into /usr" },
-	{ "chromium.d", "options with which Debian starts its chromium" },
+	{ "chromium.d", "default options of Debian's chromium" },
 	{ "maven/m2.conf", JAVA },
 	{ "maven/logging", JAVA },
 	{ "ssl/openssl.cnf", CERTIFICATES },
@@ -71,13 +71,13 @@ const struct aj_etc_row aj_etc_rows[] = {
 };
 
 const struct aj_etc_row aj_etc_left_out[] = {
-	{ "environment", "variables of all users: proxies and services with their passwords" },
-	{ "gitconfig", "credential helpers, and addresses with tokens" },
+	{ "environment", "environment of all users, with passwords of proxies and services" },
+	{ "gitconfig", "credential helpers, and URLs with tokens" },
 	{ "machine-id", "identifies the host" },
 	{ "maven/settings.xml", "passwords of repositories" },
 	{ "npmrc", "tokens of registries" },
-	{ "pip.conf", "addresses of registries with passwords" },
-	{ "shadow", "passwords, as in gshadow, sudoers and their backups" },
+	{ "pip.conf", "URLs of registries with passwords" },
+	{ "shadow", "password hashes; also gshadow, sudoers and their backups" },
 	{ "ssh", "keys of the host" },
 	{ "ssl/private", "keys of services" },
 	{ NULL, NULL },
@@ -98,7 +98,7 @@ struct search {
 	struct aj_error *err;
 };
 
-/* A symlink below /usr, which a jail has as well. Other links are followed when the file is opened. */
+/* Whether a symlink leads into /usr, which a jail has as well. Other links are followed when the file is opened. */
 static bool leads_into_usr(const char *name, const char *link)
 {
 	for (; strncmp(link, "../", 3) == 0; link += 3) {
@@ -154,11 +154,11 @@ static int list_folder(const struct search *s, const char *folder, names *ret)
 	return 0;
 }
 
-/* What `pattern` stands for in `folder`: "" or a path with a slash at the end, whose entries these are. */
+/* Add the matches of `pattern` in `folder` ("", or a path with a final slash), which has these entries. */
 static int add_matches(const struct search *s, const names *entries, const char *folder, const char *pattern)
 {
 	size_t part = strcspn(pattern, "/"), fixed = strcspn(pattern, "*/");
-	bool whole = fixed == part; /* else a `*` ends the part */
+	bool whole = fixed == part; /* else the part ends with `*` */
 	const char *rest = pattern + part;
 	for (size_t i = 0; i < entries->count; i++) {
 		const struct name *name = &entries->items[i];

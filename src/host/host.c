@@ -159,7 +159,7 @@ void aj_host_advise(struct aj_error *err)
 	struct rlimit files;
 	if (err->errnum == EMFILE && getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		aj_advise(err,
-		          "this process may have %lu open files, and each jail takes some: raise that limit (`ulimit -n`, or LimitNOFILE= of the "
+		          "this process may have %lu open files, and each jail uses several: raise the limit (`ulimit -n`, or LimitNOFILE= of the "
 		          "systemd unit), or keep fewer jails at a time",
 		          (unsigned long)files.rlim_cur);
 		return;

@@ -19,7 +19,7 @@ struct aj_host {
 	bool init_root; /* the supervisor is id 0 of the initial user namespace, which RLIMIT_NPROC does not bind */
 	int kernel_major, kernel_minor;
 	int landlock_abi;            /* 0 without Landlock */
-	unsigned processors;         /* on which the supervisor may run; 0: unknown */
+	unsigned processors;         /* in the supervisor's affinity mask; 0: unknown */
 	const char *cgroup;          /* cgroup v2 directory below which the supervisor may create leaves; NULL: none */
 	bool cgroup_given;           /* the caller named it */
 	unsigned cgroup_controllers; /* AJ_CGROUP_* controllers available to a leaf there */

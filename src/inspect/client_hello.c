@@ -9,10 +9,10 @@
 enum {
 	RECORD_HEADER = 5,
 	RECORD_MAX = 1 << 14,
-	FIRST_KIND = 20, /* of records: change of cipher, alert, handshake, data, heartbeat */
+	FIRST_KIND = 20, /* content types of records: change_cipher_spec, alert, handshake, application_data, heartbeat */
 	HANDSHAKE = 22,
 	LAST_KIND = 24,
-	OLD_HELLO = 0x80, /* of SSL 2, with the upper bits of its length */
+	SSL2_HELLO = 0x80, /* first byte, with the upper bits of the length */
 	CLIENT_HELLO = 1,
 	SERVER_NAME = 0,
 	HOST_NAME = 0,
@@ -29,8 +29,8 @@ struct cursor {
 
 bool aj_hello_may_begin(uint8_t first)
 {
-	/* Records of up to 16 KiB. Negotiations of telnet begin with 255. */
-	return (first >= FIRST_KIND && first <= LAST_KIND) || (first & ~0x3f) == OLD_HELLO;
+	/* A length of up to 16 KiB. Telnet negotiation begins with 255. */
+	return (first >= FIRST_KIND && first <= LAST_KIND) || (first & ~0x3f) == SSL2_HELLO;
 }
 
 static bool stop_reading(struct cursor *c, enum aj_hello fault)
@@ -53,7 +53,7 @@ static enum aj_hello odd_version(const uint8_t *at, size_t there)
 	return empty || at[RECORD_HEADER] == CLIENT_HELLO ? AJ_HELLO_MALFORMED : AJ_HELLO_NOT_TLS;
 }
 
-/* The first record is of another kind than a handshake: an alert, say, or an empty one, which some servers pass over. */
+/* The first record is not a handshake: an alert or an empty record, say, which some servers ignore. */
 static enum aj_hello other_record(const uint8_t *at, size_t there)
 {
 	if (there > 1 && at[1] >= 16)
@@ -65,8 +65,8 @@ static enum aj_hello other_record(const uint8_t *at, size_t there)
 	return at[3] == 0 && at[4] <= 2 ? AJ_HELLO_MALFORMED : AJ_HELLO_NOT_TLS;
 }
 
-/* A ClientHello as SSL 2 has it, which has room for no server's name: two bytes of length, its kind, a version. */
-static enum aj_hello old_hello(const uint8_t *at, size_t there)
+/* An SSL 2 ClientHello, which cannot contain a server name: two bytes of length, the type, a version. */
+static enum aj_hello ssl2_hello(const uint8_t *at, size_t there)
 {
 	if (there > 2 && at[2] != CLIENT_HELLO)
 		return AJ_HELLO_NOT_TLS;
@@ -79,7 +79,7 @@ static enum aj_hello no_handshake(const uint8_t *at, size_t there)
 {
 	if (!aj_hello_may_begin(at[0]))
 		return AJ_HELLO_NOT_TLS;
-	return at[0] & OLD_HELLO ? old_hello(at, there) : other_record(at, there);
+	return at[0] & SSL2_HELLO ? ssl2_hello(at, there) : other_record(at, there);
 }
 
 /* At the start of a record: false where it is not there yet, or no record of a handshake. */

@@ -12,7 +12,7 @@ enum aj_hello {
 	AJ_HELLO_NAME,      /* `ret_name`: one host name in lower case, without a final dot */
 	AJ_HELLO_NO_NAME,   /* no server_name extension */
 	AJ_HELLO_ECH,       /* encrypted_client_hello, be it GREASE: the name in the clear may not be the one that counts */
-	AJ_HELLO_MALFORMED, /* TLS, or SSL 2, but no ClientHello in a record of a handshake as the standards have it */
+	AJ_HELLO_MALFORMED, /* TLS or SSL 2, but not a valid ClientHello in a handshake record */
 	AJ_HELLO_TOO_LONG,
 	AJ_HELLO_NOT_TLS,
 };
@@ -21,7 +21,7 @@ enum aj_hello {
  * clear; else it is empty. */
 enum aj_hello aj_client_hello(const uint8_t *data, size_t bytes, char ret_name[256]);
 
-/* Can a connection whose first byte is this one be for a server of TLS? */
+/* Whether a connection with this first byte can be TLS. */
 bool aj_hello_may_begin(uint8_t first);
 
 /* Why a connection with this ClientHello is refused, for a sentence's end; NULL: MORE or NAME. */

@@ -20,7 +20,7 @@ struct head {
 	size_t hosts, lengths, encodings;
 	uint64_t body_bytes;
 	bool chunked, old; /* old: HTTP/1.0 */
-	bool bare;         /* a method for whose body some servers do not look, and take it for the next request */
+	bool bare;         /* a method without a body: some servers ignore one, and parse it as the next request */
 };
 
 void aj_http_begin(struct aj_http *h, const char *host, uint16_t port)
@@ -277,7 +277,7 @@ static size_t take_body(struct aj_http *h, struct aj_span s, uint8_t next)
 	return bytes;
 }
 
-/* Its first line is complete, or no line of a request. */
+/* Buffer the begin of the body until it is known whether it is a request line. */
 static size_t take_body_begin(struct aj_http *h, struct aj_span s)
 {
 	const bool whole = h->body_left <= s.bytes;
@@ -285,7 +285,7 @@ static size_t take_body_begin(struct aj_http *h, struct aj_span s)
 	case AJ_HTTP_MORE:
 		break;
 	case AJ_HTTP_YES:
-		refuse(h, "a body that begins as another request does, for a method whose requests have none");
+		refuse(h, "a body that begins like another request, for a method without a body");
 		break;
 	case AJ_HTTP_NO:
 		h->state = BODY;

@@ -38,8 +38,8 @@ static enum aj_http_looks ends_with_version(const char *at, const char *end, boo
 	return AJ_HTTP_NO;
 }
 
-/* A line without a version, as HTTP/0.9 has it, whose target is a URL, or a host for CONNECT: it says for whom it is. (A first word CONNECT
- * is also NATS's, with JSON behind it.) */
+/* A line without a version (HTTP/0.9) whose target names a host: a URL, or HOST:PORT of CONNECT. (NATS also begins with CONNECT, followed by
+ * JSON.) */
 static bool names_host(struct aj_span method, const char *target, const char *end)
 {
 	static const char *const schemes[] = { "http://", "https://" };

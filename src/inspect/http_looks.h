@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of the bytes so far. MORE: call again with more, from the first on; not where they have `ended`, which ends a line, too. */
+/* Classify the bytes so far. MORE: call again with all bytes from the first; never returned if they have `ended`, which also ends a line. */
 enum aj_http_looks { AJ_HTTP_NO, AJ_HTTP_MORE, AJ_HTTP_YES };
 enum aj_http_looks aj_http_looks(const uint8_t *data, size_t bytes, bool ended);
 

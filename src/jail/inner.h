@@ -31,7 +31,7 @@ void aj_run_on_connector(struct aj_run *run);
 /* relay.c, for a network by allow-list, and for published ports. */
 /* Init has made the sockets: start the relay with them, and let init go on. The descriptors stay the caller's. */
 void aj_run_on_sockets(struct aj_run *run, const struct aj_passed *passed);
-/* Read what the relay has reported; a relay that has ended is noted. Returns AJ_RUN_* bits. */
+/* Read the relay's reports, and notice its exit. Returns AJ_RUN_* bits. */
 unsigned aj_run_on_relay(struct aj_run *run);
 /* The same of the publisher. */
 void aj_run_on_publisher(struct aj_run *run);

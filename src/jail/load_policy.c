@@ -1,5 +1,5 @@
-/* Loads a policy for a run: an environment variable counts as the option that it stands for, and a name that neither the site nor
- * agentjail has is a file of the caller's own folder of policies.
+/* Loads a policy for a run: environment variables stand for options, and a name that is neither the site's nor built in is a file in the
+ * caller's own folder of policies.
  * It does not decide which settings a variable may change: the code of the options does. */
 #include "jail/load_policy.h"
 

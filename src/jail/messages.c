@@ -122,9 +122,9 @@ unsigned aj_run_on_control(struct aj_run *run)
 		aj_run_fail(run, "the jail's guest cannot be moved into its cgroup");
 		return 0;
 	}
-	/* A cold jail's init is held before it begins. */
-	if ((found & AJ_CHANNEL_ARMED) && run->jail.holder && aj_jail_hold(run->channel.runner, run->plan->processors) < 0) {
-		aj_run_fail(run, "the jail's guest cannot be held to its processors");
+	/* A cold jail's init gets its affinity before it starts. */
+	if ((found & AJ_CHANNEL_ARMED) && run->jail.holder && aj_jail_set_affinity(run->channel.runner, run->plan->processors) < 0) {
+		aj_run_fail(run, "the processor affinity of the jail's guest cannot be set");
 		return 0;
 	}
 	/* Before the code is sent: the mounts are as they were built. */

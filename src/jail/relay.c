@@ -20,10 +20,9 @@
 enum { TURN = 64 };
 /* For which connections that have ended wait for each other, once some were recorded: each record waits for the disk. */
 enum { RECORD_EVERY_US = 1000000 };
-/* Time for a helper to stop, which takes it one turn of its loop; a service has other jails. One that is late is killed, and what it has
- * moved is known all the same. */
+/* Time for a helper to stop, which takes one turn of its loop. A late one is killed; its byte counts are in shared memory. */
 enum { STOP_MS = 1000, STOP_SHARED_MS = 20 };
-/* Then a service's relay has this long to reset its connections. */
+/* Time for a service's relay to reset its connections after that. */
 enum { RESET_US = 2000000 };
 
 static int start_relay(struct aj_run *run, const struct aj_passed *passed, struct aj_error *err)
@@ -107,7 +106,7 @@ static void on_record_timer(struct aj_timer *timer)
 	record(timer->arg);
 }
 
-/* The first ones at once, and each answer of a person's. Those of a time without a run are recorded then, with the id of the run before. */
+/* Record the first connections and each answer at once. Between runs, they are recorded with the id of the run before. */
 static void record(struct aj_run *run)
 {
 	if (!run->connections || !aj_network_unrecorded(&run->network) || (run->record_timer.place && !run->network.answer_count))
@@ -125,8 +124,8 @@ static void on_relay_late(struct aj_timer *timer)
 	aj_helper_kill(&run->relay);
 }
 
-/* It has stopped, was killed, or has ended by itself: what it did not report is taken from its memory. A service does not wait for its end. */
-static void take_rest_of_relay(struct aj_run *run, const char *why)
+/* The relay has stopped, was killed or has exited: read its unsent reports from shared memory. A service does not wait for its exit. */
+static void take_unsent_reports(struct aj_run *run, const char *why)
 {
 	struct aj_egress_event event;
 	bool open;
@@ -154,7 +153,7 @@ static void on_end_of_relay(struct aj_run *run)
 		                                        .instead = "Start a new jail, or work without the network.",
 		                                        .count = 1 };
 	aj_network_add_trouble(&run->network.refused, &lost);
-	take_rest_of_relay(run, "agentjail's relay has ended");
+	take_unsent_reports(run, "agentjail's relay has ended");
 }
 
 static void add_answer(struct aj_network_use *network, const struct aj_ask_answer *answer)
@@ -266,7 +265,7 @@ void aj_run_on_publisher(struct aj_run *run)
 
 /* --- the end --- */
 
-/* Of a helper that was asked to stop: what it says until it has. */
+/* Read the reports of a helper that was asked to stop, until it has. */
 static void read_last(struct aj_run *run, const struct aj_helper *helper, bool (*read_some)(struct aj_run *run, int most))
 {
 	int64_t until_us = aj_in_ms(run->lasting ? STOP_SHARED_MS : STOP_MS);
@@ -280,13 +279,13 @@ static void read_last(struct aj_run *run, const struct aj_helper *helper, bool (
 	}
 }
 
-/* Figures of another process: no result wraps around. */
-static uint64_t less(uint64_t from, uint64_t bytes)
+/* Saturating: the figures are another process's, and the difference must not wrap around. */
+static uint64_t subtract(uint64_t from, uint64_t bytes)
 {
 	return bytes < from ? from - bytes : 0;
 }
 
-/* The bytes of connections that are open, which their ends will count: this result gets what has come since the last one. */
+/* Add the bytes of open connections since the last result; their ends will subtract these. */
 static void count_open(struct aj_run *run)
 {
 	struct aj_network_use *network = &run->network;
@@ -299,8 +298,8 @@ static void count_open(struct aj_run *run)
 			bytes_out += event.bytes_out;
 			bytes_in += event.bytes_in;
 		}
-	network->bytes_out = less(network->bytes_out + bytes_out, run->open_before.bytes_out);
-	network->bytes_in = less(network->bytes_in + bytes_in, run->open_before.bytes_in);
+	network->bytes_out = subtract(network->bytes_out + bytes_out, run->open_before.bytes_out);
+	network->bytes_in = subtract(network->bytes_in + bytes_in, run->open_before.bytes_in);
 	run->open_before.bytes_out = bytes_out;
 	run->open_before.bytes_in = bytes_in;
 }
@@ -325,7 +324,7 @@ void aj_run_end_network(struct aj_run *run)
 	if (run->relay.socket >= 0) {
 		aj_egress_stop(&run->relay);
 		read_last(run, &run->relay, read_reports);
-		take_rest_of_relay(run, "the jail has ended");
+		take_unsent_reports(run, "the jail has ended");
 	}
 	aj_run_report_network(run);
 	aj_run_watch(run);

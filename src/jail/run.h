@@ -36,7 +36,7 @@ enum aj_run_fd {
 enum {
 	AJ_RUN_ARMED = 1,    /* a lasting jail is ready for its first snippet */
 	AJ_RUN_ANSWERED = 2, /* run->result is complete: status, claims, output. A lasting jail takes the next snippet */
-	AJ_RUN_REAPED = 8,   /* its relay is gone, too, which may end later */
+	AJ_RUN_REAPED = 8,   /* its relay has exited, too, which may be later than the jail */
 	AJ_RUN_GONE = 4,     /* the jail is gone and its fds are closed. When a run was under way, run->result is complete */
 };
 
@@ -69,7 +69,7 @@ struct aj_run {
 	LIST_ENTRY(aj_run) listed; /* in a list of the owner's */
 	aj_output_fn *output;      /* as it comes; may be NULL */
 	void *output_arg;
-	aj_connections_fn *connections; /* connections that have ended since the last call; may be NULL */
+	aj_connections_fn *connections; /* gets connections that ended since the last call; may be NULL */
 	void *connections_arg;
 	struct aj_pty *pty;         /* where the plan has a terminal; NULL: none */
 	struct aj_pump *pump;       /* for standard output and error, where the plan has pumps; NULL: none */
@@ -85,8 +85,8 @@ struct aj_run {
 	struct aj_network_use network; /* its reports that are in no result yet */
 	struct {
 		uint64_t bytes_out, bytes_in;
-	} open_before;                /* by connections that were open at the last result, which has it */
-	struct aj_timer record_timer; /* until it goes off, connections that have ended wait for each other */
+	} open_before;                /* by connections open at the last result, which counts it */
+	struct aj_timer record_timer; /* collects ended connections until it fires */
 	struct aj_plan built;         /* replaces the caller's plan once a folder could not be an overlay */
 
 	/* Set while the run is in a fork group, see fork/group.h; else NULL. */
@@ -169,8 +169,8 @@ void aj_run_give_up(struct aj_run *run);
 void aj_run_cheated(struct aj_run *run);
 /* Fail the run: the jail cannot be watched any more. */
 void aj_run_fail(struct aj_run *run, const char *cause);
-/* End its network, and move what is in no result yet into run->result, whether a run is under way or not. Waits for the relay for 20 ms at
- * most where the jail is a lasting one. */
+/* End the jail's network, and add what no result has yet to run->result, even between runs. For a lasting jail, waits at most 20 ms for the
+ * relay. */
 void aj_run_end_network(struct aj_run *run);
 /* Kill the jail and wait for its end, now, without on_event. Without effect once the jail is gone. */
 void aj_run_kill(struct aj_run *run);

@@ -163,14 +163,14 @@ static enum aj_lock pass_single(const struct aj_locks *l, int listener_fd, const
 
 /* --- */
 
-/* Not while a call that passed has still to be checked again: the table of its process must end with that process. */
-static enum aj_lock share_table(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
+/* Not while a passed call is still to be rechecked: the recheck relies on a descriptor table that ends with its process. */
+static enum aj_lock pass_tracer_clone(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
 {
 	for (int i = 0; i < AJ_LOCK_LOOKS; i++)
 		if (l->looks[i].thread > 0 && l->looks[i].number >= 0)
 			return answer_call(listener_fd, call, EAGAIN);
 	l->shared = true;
-	aj_notify_pass_share(listener_fd, call);
+	aj_notify_pass_tracer_clone(listener_fd, call);
 	return AJ_LOCK_HANDLED;
 }
 
@@ -191,8 +191,8 @@ enum aj_lock aj_locks_call(struct aj_locks *l, const struct aj_plan *plan, const
 {
 	if (!(plan->deny & AJ_LOCKS_MEDIATED))
 		return AJ_LOCK_NONE;
-	if (plan->profile == AJ_PROFILE_COMMAND && !(plan->deny & AJ_DENY_PTRACE) && aj_notify_is_share(call))
-		return share_table(l, listener_fd, call);
+	if (plan->profile == AJ_PROFILE_COMMAND && !(plan->deny & AJ_DENY_PTRACE) && aj_notify_is_tracer_clone(call))
+		return pass_tracer_clone(l, listener_fd, call);
 	if (!aj_notify_is_lock(call))
 		return AJ_LOCK_NONE;
 	if (l->proc_fd <= 0 && (l->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)

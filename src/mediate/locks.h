@@ -6,8 +6,8 @@
  * its place: that call passes, and is checked again. A thread that wins this race has to keep the descriptor as it is, since closing or
  * replacing it would release the lock; so it is found, and the jail is ended.
  *
- * Under a policy with process.ptrace LeakSanitizer may make its tracer, which shares the table of its process. From then on no POSIX lock
- * of the jail passes (ENOLCK), and all others are taken on duplicates. */
+ * With process.ptrace, LeakSanitizer may start its tracer, which shares the descriptor table of its process. From then on POSIX locks of the
+ * jail fail with ENOLCK, and all others are taken on duplicates. */
 #pragma once
 #include "mediate/lockable.h"
 
@@ -31,7 +31,7 @@ struct aj_lock_look {
 struct aj_locks {
 	struct aj_lockable files;
 	int proc_fd; /* 0: not open yet */
-	bool shared; /* processes may share a descriptor table: a tracer was made, which the policy allows */
+	bool shared; /* a tracer was started: processes may share a descriptor table */
 	bool many;   /* the group's processes are in several mount namespaces: a jail and its branches */
 	struct aj_lock_wait waits[AJ_LOCK_WAITS];
 	size_t waiting;

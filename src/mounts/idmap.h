@@ -12,6 +12,6 @@ struct aj_idmap {
 
 /* A user namespace that holds the mapping; -1 with err. A child process makes it, and is gone on return. */
 int aj_idmap_namespace(const struct aj_idmap *map, struct aj_error *err);
-/* A detached mount of `dir`, an open folder, in which files of `uid` and `gid` belong to `to_uid` and `to_gid`, and all others to no id.
- * `recursive`: with the mounts below it. -1 with errno: EINVAL where the file system has no such mounts. */
+/* A detached, idmapped mount of the folder `dir`. recursive: with the mounts below it. -1 with errno: EINVAL if the file system does not support
+ * such mounts. */
 int aj_idmap_mount(int dir, int userns, bool recursive);

@@ -30,7 +30,7 @@ static int fail(struct aj_error *err, const struct aj_mount *m, int errnum, cons
 /* The parent of the last row's target: neighbouring rows of the plan share it. */
 struct place {
 	int root, dir;
-	int overlay; /* attached overlay of `folder`, a row's: neighbouring rows share it; 0: none */
+	int overlay; /* attached overlay of `folder`, shared by neighbouring rows; 0: none */
 	int folder;
 	int blanks;          /* placeholders for masks and overlay layers; -1 without any */
 	char path[PATH_MAX]; /* of dir, with a slash at the end; "" for none */
@@ -123,7 +123,7 @@ static int overlay_entry(const struct aj_mount *m, struct place *place, mode_t t
 	return aj_overlay_entry(place->overlay, m->name, type);
 }
 
-/* A part that sources.c has not opened. Without an overlay it is cloned from the mount of its folder. */
+/* Open a part that sources.c left closed: from the overlay, or else a clone from the mount of its folder. */
 static int open_part(struct aj_mount *m, struct place *place, struct aj_error *err)
 {
 	int part = overlay_entry(m, place, 0);
@@ -150,8 +150,8 @@ static int overlay_file_row(struct aj_mount *m, struct place *place, int *source
 	return 0;
 }
 
-/* Replace `*source`, a folder that is not cloned yet, by itself from the overlay of a folder above it, and else by its clone. Returns
- * whether it is in an overlay now, or -1 with err. */
+/* Replace `*source`, a folder that is not cloned yet, by the same folder from an overlay of a parent, else by a clone. Returns whether it is from
+ * an overlay, or -1 with err. */
 static int shared_row(struct aj_mount *m, struct place *place, int *source, struct aj_error *err)
 {
 	int shared = overlay_entry(m, place, S_IFDIR);

@@ -1,5 +1,5 @@
-/* Shows writable workspaces of other owners as the jail's own, by mounts with mapped ids. Files of further owners belong to no id in them.
- * It changes no file, and maps no other folder: a workspace is given to be written, a bind as it is. */
+/* Shows writable workspaces of other owners as the jail's own, by idmapped mounts, in which files of further owners belong to nobody.
+ * Binds are not mapped: the jail may be meant to write only a part of one. */
 #include "mounts/owners.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "mounts/idmap.h"
 #include "mounts/mount.h"
 
-bool aj_mount_closed(const struct aj_plan *plan, const struct stat *folder)
+bool aj_mount_not_writable(const struct aj_plan *plan, const struct stat *folder)
 {
 	mode_t bit = folder->st_uid == plan->host_uid ? S_IWUSR : folder->st_gid == plan->host_gid ? S_IWGRP : S_IWOTH;
 	return !(folder->st_mode & bit);
@@ -33,8 +33,8 @@ static int map_row(const struct aj_plan *plan, struct aj_mount *m, struct aj_err
 		return aj_mount_fail_source(m->source, err);
 	if (fstat(folder, &st) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "workspace", errno, "examine `%s`", m->source);
-	/* Nobody may write a folder without the owner's bit, whose id the jail would get. */
-	if (!aj_mount_closed(plan, &st) || !(st.st_mode & S_IWUSR))
+	/* Without the owner's write bit, the owner's id does not help. */
+	if (!aj_mount_not_writable(plan, &st) || !(st.st_mode & S_IWUSR))
 		return 0;
 	struct aj_idmap map = { .uid = st.st_uid, .to_uid = plan->host_uid, .gid = st.st_gid, .to_gid = plan->host_gid };
 	cleanup_fd int userns = aj_idmap_namespace(&map, err);
@@ -44,7 +44,7 @@ static int map_row(const struct aj_plan *plan, struct aj_mount *m, struct aj_err
 	if (m->mapped >= 0 && aj_fd_move_high(&m->mapped) == 0)
 		return 0;
 	aj_fail(err, AJ_EXIT_SETUP, "workspace", errno,
-	        "`%s` belongs to user id %u, and the jail writes as user id %u: show its files as the jail's own (a mount with mapped ids)",
+	        "`%s` belongs to user id %u and the jail has user id %u: make an idmapped mount, in which its files are the jail's",
 	        m->source, st.st_uid, plan->host_uid);
 	aj_advise(err, "`chown -R %u:%u` the folder, run agentjail as its owner, or use --workspace-mode copy", plan->host_uid,
 	          plan->host_gid);

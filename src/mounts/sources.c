@@ -47,7 +47,7 @@ int aj_mount_clone_tree(int path, struct aj_mount *m)
 /* Descriptors that later rows take over from earlier ones. */
 struct common {
 	int folder;      /* a detached mount of the last file's folder; -1: none */
-	int host_folder; /* the same folder on the host, and its mount and path there */
+	int host_folder; /* the same folder on the host; then its mount and path there */
 	uint64_t mount;
 	unsigned noexec; /* AJ_NOEXEC where the overlay of `folder` will have it */
 	char path[PATH_MAX];
@@ -55,8 +55,8 @@ struct common {
 	int mask_fd;
 };
 
-/* The overlay of the last file's folder shows what lies below that folder, too, in the same mount. The folder could be cloned without the
- * mounts below it, so none of those is locked; what is in another mount has an overlay of its own. */
+/* Whether the overlay of the last file's folder also shows this entry: it must be below that folder, in the same mount. The folder could be cloned
+ * without the mounts below it, so none of those is locked; an entry of another mount gets an overlay of its own. */
 static bool share_folder(const char *real, const struct statx *of, struct aj_mount *m, const struct common *common)
 {
 	const char *rest = common->folder < 0 || common->noexec != (m->flags & AJ_NOEXEC) ? NULL : aj_path_rest(real, common->path);

@@ -58,7 +58,7 @@ void aj_options_help(int command, FILE *out);
 struct aj_option_row {
 	const char *name, *value, *help, *fallback; /* value NULL: a switch; fallback NULL: none */
 	const char *const *words;                   /* the values, where they are a few words; else NULL */
-	const char *heading;                        /* of the group that the option is in */
+	const char *heading;                        /* of the option's group */
 };
 /* The next option of `command` (or of AJ_FOR_POLICY) from row *i on, which is 0 for the first. False: there is none. */
 bool aj_options_row(int command, size_t *i, struct aj_option_row *ret);

@@ -9,7 +9,7 @@
 #include "base/text.h"
 
 enum { MOST_MS = 7 * 24 * 3600 * 1000 };
-enum { SPARE_JAILS = 16 }; /* for runs outside of sessions, where --sessions-max alone is given */
+enum { SPARE_JAILS = 16 }; /* for runs outside sessions, if only --sessions-max is given */
 
 /* clang-format off */
 static const struct number {
@@ -121,9 +121,9 @@ int aj_serve_options_relate(struct aj_serve_options *serving, struct aj_error *e
 	if (c->sessions_max <= c->jails_max)
 		return 0;
 	aj_fail(err, AJ_EXIT_USAGE, "options", 0,
-	        "--sessions-max %lu is more than --jails-max %lu: each session needs a jail, so %lu of them could not open",
+	        "--sessions-max %lu exceeds --jails-max %lu: each session needs a jail, so %lu of them could not open",
 	        (unsigned long)c->sessions_max, (unsigned long)c->jails_max, (unsigned long)(c->sessions_max - c->jails_max));
-	aj_advise(err, "raise --jails-max to %lu or more (runs outside of sessions need jails too), or lower --sessions-max",
+	aj_advise(err, "raise --jails-max to %lu or more (runs outside sessions need jails too), or lower --sessions-max",
 	          (unsigned long)c->sessions_max);
 	return -1;
 }

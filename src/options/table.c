@@ -204,8 +204,8 @@ static const char *set_seed(struct aj_options *o, const char *v)
 	return NULL;
 }
 
-/* Completes the path of the host at the beginning of an option's text: `~/` is the caller's home, and a relative path starts at the working
- * directory. NULL: that folder is not known. */
+/* Make the host path at the start of an option's value absolute: `~/` is the caller's home, and a relative path starts at the working directory.
+ * NULL: that folder is unknown. */
 static const char *host_path(struct aj_options *o, const char *v)
 {
 	size_t bytes = strcspn(v, ":");
@@ -262,7 +262,7 @@ static const char *add_bind(struct aj_options *o, const char *v)
 	return wrong ? wrong : push_setting(o, "--bind", "filesystem.binds", v, true);
 }
 
-/* Beside the policy's hosts, where there are some. A host without a port is one for HTTPS; of the host's loopback each port is written out. */
+/* Add to the policy's hosts. The default port is 443; the host's loopback requires a port. */
 static const char *add_host(struct aj_options *o, const char *v)
 {
 	struct aj_host_rule rule;
@@ -342,7 +342,7 @@ static const char *add_file(struct aj_options *o, const char *v)
 		wrong = "an input file is always read-only";
 	for (size_t i = 0; !wrong && i < o->request.binds.count; i++)
 		if (strcmp(o->request.binds.items[i].target, bind.target) == 0)
-			wrong = aj_printf(o->arena, "`%s` is at %s already: give one of them another place, as HOST:/input/NAME",
+			wrong = aj_printf(o->arena, "`%s` is already at %s: choose another path for one of them, as HOST:/input/NAME",
 			                  o->request.binds.items[i].source, bind.target);
 	if (!wrong)
 		*AJ_PUSH(o->arena, &o->request.binds) = bind;
@@ -418,9 +418,9 @@ const struct aj_option aj_option_table[] = {
 	{ "--rootfs", "DIR", AJ_FOR_ALL | AJ_FOR_POLICY, set_rootfs, NULL,
 	  "the Python tree to use, under a policy that shows one; see `agentjail rootfs`" },
 	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL,
-	  "show a host path in the jail, read-only unless :rw; a folder before what lies in it (repeatable)" },
+	  "show a host path in the jail, read-only unless :rw; outer folders first (repeatable)" },
 	{ "--connect", "SOCKET", AJ_FOR_RUN | AJ_FOR_POLICY, add_socket, NULL,
-	  "show a Unix socket of the host, to which the command may connect (repeatable)" },
+	  "show a Unix socket of the host and allow the command to connect to it (repeatable)" },
 	{ "--sign", NULL, AJ_FOR_RUN, set_sign, NULL,
 	  "let git sign by your ssh-agent and gpg-agent: their sockets and your public keys; the command can use these keys while it runs" },
 	{ "--workspace", "DIR", AJ_FOR_JAIL | AJ_FOR_POLICY, set_workspace, NULL, "the folder that a policy with a workspace shows" },
@@ -435,31 +435,31 @@ const struct aj_option aj_option_table[] = {
 	{ "--home", "empty|kept", AJ_FOR_RUN, NULL, "filesystem.home",
 	  "the home: empty, or kept for this policy and workspace; see `agentjail homes`" },
 	{ "--home-scope", "workspace|policy", AJ_FOR_RUN, NULL, "filesystem.home_scope",
-	  "one kept home for each workspace, or one for all workspaces of this policy" },
+	  "keep one home per workspace, or one for all workspaces of the policy" },
 	{ "--toolchain", "auto|none|NAME", AJ_FOR_RUN, NULL, "filesystem.toolchains",
 	  "show toolchains outside of /usr: those that PATH betrays, none, or one by its name (repeatable)" },
 	{ "--proc", "fresh|none", AJ_FOR_RUN | AJ_FOR_POLICY, set_proc, NULL, "whether the jail gets a /proc of its own (default fresh)" },
 	{ .help = "Network" },
 	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
 	{ "--allow-host", "HOST[:PORT]", AJ_FOR_RUN, add_host, NULL,
-	  "connect to this host too, and by --network allow to no other one: a name, `*.name`, or an address, with port 443 where none is written; "
-	  "`host:PORT` is this port of the host's own 127.0.0.1 and ::1, to which the jail connects by the name `host` (repeatable)" },
+	  "also allow connections to this host; sets --network allow. A name, `*.name` or an address, with port 443 unless another is given; "
+	  "`host:PORT` is a port of the host's own 127.0.0.1 and ::1, to which the jail connects by the name `host` (repeatable)" },
 	{ "--network-ask", NULL, AJ_FOR_RUN | AJ_FOR_POLICY, set_ask, NULL,
-	  "ask at our terminal about each name that the list lacks, before it is connected to" },
+	  "ask at the terminal before a connection to a name that the list lacks" },
 	{ "--network-ask-command", "CMD", AJ_FOR_RUN, set_ask_command, NULL,
-	  "ask this command of the shell about each name that the list lacks: a line of JSON on its standard input, one on its output; see docs/network.md" },
+	  "ask this shell command about each name that the list lacks: one line of JSON on its standard input, one on its output; see docs/network.md" },
 	{ "--network-ask-fd", "FD", AJ_FOR_RUN, set_ask_fd, NULL, "ask by the same lines on this inherited socket" },
 	{ "--network-ask-timeout", "TIME", AJ_FOR_RUN, NULL, "network.ask_timeout", "time for one answer (60s); then it is no" },
 	{ "--network-ask-save", "FILE", AJ_FOR_RUN, set_ask_save, NULL,
-	  "add each name that is allowed for this run to the network.allow of this policy file, which is made where there is none" },
+	  "add each name allowed for this run to network.allow of this policy file, which is created if missing" },
 	{ "--publish", "[HOST:]PORT[:GUESTPORT]", AJ_FOR_RUN, add_published, NULL,
-	  "open a port of this host, on 127.0.0.1 unless HOST is another address, that leads to a server in the jail (repeatable)" },
+	  "publish a port of the jail on this host, on 127.0.0.1 unless HOST is another address (repeatable)" },
 	{ .help = "Program" },
 	{ "--chdir", "DIR", AJ_FOR_RUN, set_chdir, NULL, "start in this folder of the jail (default the workspace or /tmp)" },
 	{ "--env", "NAME[=VALUE]", AJ_FOR_BOTH, add_env, NULL,
 	  "set a variable, or pass ours on; nothing else is passed but, to a terminal, TERM, COLORTERM and the language (repeatable)" },
 	{ "--mcp", NULL, AJ_FOR_RUN, set_mcp, NULL,
-	  "COMMAND is an MCP server on standard input and output (default policy mcp-server): its client is told why it did not start" },
+	  "COMMAND is an MCP server on standard input and output (default policy mcp-server); errors at its start are sent to its client" },
 	{ .help = "Limits" },
 	{ "--timeout", "TIME", AJ_FOR_ALL, NULL, "limits.wall", "wall clock limit of a run: 500ms, 10s, 2m (30s; run: none)" },
 	{ "--memory", "SIZE", AJ_FOR_ALL, NULL, "limits.memory", "memory limit: 256M, 2G (512M; run: none)" },
@@ -473,7 +473,7 @@ const struct aj_option aj_option_table[] = {
 	{ "--json", NULL, AJ_FOR_JAIL | AJ_FOR_POLICY, set_json, NULL,
 	  "print the whole result as one JSON object on one line; run: with the output in it" },
 	{ "--json-fd", "FD", AJ_FOR_RUN, set_json_fd, NULL,
-	  "write that object to this inherited descriptor, and pass output on as it comes, the first half of output.capture" },
+	  "write that object to this inherited descriptor, and pass output on as it arrives, up to half of output.capture" },
 	{ "--for-model", NULL, AJ_FOR_EXEC, set_for_model, NULL, "with --json: for_model in the result, a text for a model to read" },
 	{ "--report", "FILE", AJ_FOR_BOTH, set_report, NULL,
 	  "write what happened to this file when the run has ended: FILE.json is the whole result, FILE.md is for people" },
@@ -494,10 +494,10 @@ const struct aj_option aj_option_table[] = {
 	{ "--parked", "N", AJ_FOR_SERVE, NULL, NULL, "jails that are kept ready, for each policy and tenant" },
 	{ "--jails-max", "N", AJ_FOR_SERVE, NULL, NULL, "jails in use at a time, not counting parked jails" },
 	{ "--sessions-max", "N", AJ_FOR_SERVE, NULL, NULL,
-	  "sessions that are open at a time; each needs a jail, so the limit not given of these two follows" },
-	{ "--tenant-sessions", "N", AJ_FOR_SERVE, NULL, NULL, "sessions of one tenant that has a name; 0: half of --sessions-max" },
+	  "open sessions; each needs a jail, so if only one of --jails-max and --sessions-max is given, it sets the other" },
+	{ "--tenant-sessions", "N", AJ_FOR_SERVE, NULL, NULL, "open sessions of one named tenant; 0: half of --sessions-max" },
 	{ "--queue-max", "N", AJ_FOR_SERVE, NULL, NULL, "requests that may wait for a jail; one client may have half of them" },
-	{ "--queue-time", "TIME", AJ_FOR_SERVE, NULL, NULL, "how long a request waits for a jail before it is refused as busy; 0: no limit" },
+	{ "--queue-time", "TIME", AJ_FOR_SERVE, NULL, NULL, "how long a request waits for a jail before it fails as busy; 0: no limit" },
 	{ "--clients-max", "N", AJ_FOR_SERVE, NULL, NULL, "connections at a time" },
 	{ "--pools-max", "N", AJ_FOR_SERVE, NULL, NULL,
 	  "pairs of policy and tenant that are kept warm; the least recently used is dropped first" },

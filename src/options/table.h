@@ -9,7 +9,7 @@ struct aj_option {
 	const char *key; /* the policy's key that it sets; with neither, a row of serve_options.c */
 	const char *help;
 };
-extern const struct aj_option aj_option_table[]; /* ends with a row without a help */
+extern const struct aj_option aj_option_table[]; /* the last row has no help */
 
 /* NULL, or why the value is wrong. */
 const char *aj_option_apply(struct aj_options *options, const struct aj_option *option, const char *value);

@@ -81,7 +81,7 @@ static bool numeric(const char *host_port)
 	return host_port[0] == '[' || strspn(host_port, "0123456789.") == name_bytes(host_port);
 }
 
-static const char own_loopback_why[] = "the jail's own loopback, not the host's: a server in the jail; the host's is `host:PORT`";
+static const char own_loopback_why[] = "the jail's own loopback, for servers in the jail; the host's loopback is `host:PORT`";
 
 /* The jail's own loopback: the names in its /etc/hosts, 127.0.0.0/8, and the addresses that stand for "this host". */
 static bool own_loopback(const char *host_port)
@@ -110,7 +110,7 @@ static struct aj_answer by_list(const struct aj_policy *policy, const char *host
 	if (a.verdict == AJ_DENIED && numeric(host))
 		a.why = "an address that no item of the list writes out";
 	else if (a.verdict == AJ_DENIED && loopback)
-		a.why = "a port of the host's own loopback that no item of the list writes out";
+		a.why = "a port of the host's own loopback that is not on the list";
 	else if (a.verdict == AJ_DENIED && policy->ask) {
 		a.verdict = AJ_ASKED;
 		a.why = "no item of the list covers this host: a run would ask whether to allow it (network.ask), and refuse it where nobody can be asked";
@@ -175,11 +175,11 @@ struct aj_answer aj_answer_import(const struct aj_policy *policy, const char *mo
 struct call {
 	struct aj_arena *arena;
 	const char *name;
-	bool listed, open, refused; /* without a condition: open, or refused where no condition says otherwise */
+	bool listed, open, refused; /* rows without a condition: open, or refused unless a condition matches */
 	int errnum;
 	const char *conditions, *exceptions, *why;
 	AJ_LIST(const struct aj_syscall *) refusals; /* the rows behind `exceptions` */
-	const struct aj_syscall *otherwise;          /* refuses what no condition names */
+	const struct aj_syscall *otherwise;          /* refuses calls that match no condition */
 };
 
 static const char *condition_text(const struct aj_syscall *row, struct aj_arena *arena)

@@ -29,7 +29,7 @@ static int fits(const struct aj_policy *policy, const struct aj_request *request
 		aj_advise(err, "leave --rootfs out, or set filesystem.rootfs to the name of a tree, in a policy file that extends this policy");
 	} else if (request->snippet && policy->ptrace && !request->inspect) {
 		aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0,
-		                "policy `%s` allows tracing (process.ptrace = true), which only commands can do", policy->name);
+		                "policy `%s` allows tracing (process.ptrace = true), which snippets do not support", policy->name);
 		aj_advise(err, "use `agentjail run`, or a policy without process.ptrace");
 	} else if (!request->snippet && !policy->exec) {
 		aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0,
@@ -146,8 +146,8 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	static char *python_argv[] = { "/usr/bin/python3", NULL }, *any_argv[] = { "COMMAND", NULL };
 	plan->argv = request->snippet ? python_argv : request->argv ? request->argv : any_argv;
 	AJ_LIST(const char *) asked = { 0 }; /* the caller's after the policy's: the last one wins */
-	/* A program that counts the host's processors starts more threads than the jail has processors for. Not MAKEFLAGS, and no other variable
-	 * that makes a serial program parallel; OpenBLAS and MKL read OpenMP's, and so does `nproc`. */
+	/* Programs that count the host's processors would start too many threads. MAKEFLAGS and other variables that make a serial program parallel
+	 * are left out. OpenBLAS, MKL and `nproc` read OpenMP's variable. */
 	static const char *const parallel[] = { "OMP_NUM_THREADS",                          /* OpenMP */
 		                                "GOMAXPROCS",                               /* Go */
 		                                "RAYON_NUM_THREADS",    "CARGO_BUILD_JOBS", /* Rust */
@@ -158,7 +158,7 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		                            "GIT_CONFIG_VALUE_0=0",     "GIT_CONFIG_KEY_1=maintenance.auto",
 		                            "GIT_CONFIG_VALUE_1=false", "GIT_CONFIG_KEY_2=gc.worktreePruneExpire",
 		                            "GIT_CONFIG_VALUE_2=never" };
-	/* npm would try for 72 s, pip and cargo for 10. */
+	/* By default npm retries for 72 s, pip and cargo for 10 s. */
 	static const char *const no_retries[] = { "npm_config_fetch_retries=0", "PIP_RETRIES=0", "CARGO_NET_RETRY=0", "UV_HTTP_RETRIES=0" };
 	for (size_t i = 0; !request->snippet && plan->network < AJ_NET_ALLOW && i < sizeof no_retries / sizeof *no_retries; i++)
 		*AJ_PUSH(arena, &asked) = no_retries[i];

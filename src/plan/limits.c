@@ -51,16 +51,16 @@ unsigned aj_plan_processors(const struct aj_policy *policy, const struct aj_host
 	return policy->cpu_percent && whole < host->processors ? (unsigned)whole : host->processors;
 }
 
-/* Without a cpu cgroup a jail can be held to whole processors, which is less exact. */
+/* Without a cpu cgroup the limit is an affinity to whole processors, which is less exact. */
 static const char *by_affinity(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host)
 {
 	unsigned processors = aj_plan_processors(policy, host), all = host->processors;
 	bool exact = policy->cpu_percent >= 100 * (uint64_t)processors;
 	if (processors == all)
-		return exact && all ? aj_printf(arena, "the host's %u processors are no more (no cpu cgroup)", all)
+		return exact && all ? aj_printf(arena, "not needed: the host has only %u processors (no cpu cgroup)", all)
 		                    : "none: no cpu cgroup, so the jail may use every processor";
 	plan->processors = processors;
-	plan->deny |= plan->profile == AJ_PROFILE_COMMAND ? AJ_DENY_AFFINITY : 0; /* a snippet's allow-list lacks the call */
+	plan->deny |= plan->profile == AJ_PROFILE_COMMAND ? AJ_DENY_AFFINITY : 0; /* not on a snippet's allow-list */
 	return aj_printf(arena, "affinity to %u of %u processors (no cpu cgroup)%s", processors, all, exact ? "" : AJ_MORE_THAN_ASKED);
 }
 

@@ -118,9 +118,9 @@ const char *aj_plan_in_workspace(const struct aj_plan *plan, const char *target,
 
 static const char by_policy[] = "asked for by the policy";
 
-/* Where a bind lies over an earlier one of the policy, the caller, a toolchain or a kept home, the earlier one is hidden: an error, unless the
- * same files are shown there, as writable as before. */
-static int hides_none(const struct aj_plan *plan, const struct aj_bind *b, const char *target, bool of_policy, struct aj_error *err)
+/* A bind over an earlier one (of the policy, the caller, a toolchain or a kept home) hides it: an error, unless it shows the same files, equally
+ * writable. */
+static int check_not_hidden(const struct aj_plan *plan, const struct aj_bind *b, const char *target, bool of_policy, struct aj_error *err)
 {
 	for (size_t i = plan->named_from; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
@@ -150,7 +150,7 @@ static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct a
 	const char *target = aj_plan_in_workspace(plan, b->target, arena);
 	if (workspace && (strcmp(target, AJ_WORKSPACE) == 0 || (plan->workspace_at && aj_path_within(plan->workspace_at, target))))
 		return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover the workspace", b->target);
-	if (hides_none(plan, b, target, why == by_policy, err) < 0)
+	if (check_not_hidden(plan, b, target, why == by_policy, err) < 0)
 		return -1;
 	add_row(plan, arena, AJ_MOUNT_BIND, target, b->source, folder_flags(plan, request, b->writable), why);
 	return 0;
@@ -306,8 +306,8 @@ static int binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_p
 	return 0;
 }
 
-/* A socket that may be connected to is shown at its own path, or wherever an earlier row shows its folder: through an overlay that folder
- * has a socket of the same name, which leads nowhere. */
+/* Show a socket that the jail may connect to at its own path, and wherever an earlier row shows its folder: in an overlay of that folder the socket
+ * has another inode, and no server. */
 static int named_sockets(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
                          const struct aj_request *request, struct aj_error *err)
 {
@@ -322,10 +322,10 @@ static int named_sockets(struct aj_plan *plan, struct aj_arena *arena, const str
 			shown |= rest && (!(m.flags & AJ_COPIED) || aj_path_within(path, m.target)); /* a copy has no sockets */
 			if (rest && *rest && ((m.flags & AJ_LAYERED) || !aj_mount_is_shared(&m)))
 				add_row(plan, arena, AJ_MOUNT_BIND, aj_printf(arena, "%s%s", m.target, rest), path,
-				        folder_flags(plan, request, false), "a socket that may be connected to");
+				        folder_flags(plan, request, false), "a socket that the jail may connect to");
 		}
 		struct aj_bind itself = { .source = path, .target = path };
-		if (!shown && add_bind(plan, arena, request, &itself, has_workspace, "a socket that may be connected to", err) < 0)
+		if (!shown && add_bind(plan, arena, request, &itself, has_workspace, "a socket that the jail may connect to", err) < 0)
 			return -1;
 	}
 	return 0;

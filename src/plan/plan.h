@@ -104,7 +104,7 @@ struct aj_plan {
 	int terminal_fd; /* ours to which the terminal is relayed; -1 without one */
 	enum aj_escapes escapes;
 	AJ_LIST(struct aj_mount) mounts;
-	size_t named_from;              /* the first row of what the policy, the caller and the command's home add to the tree */
+	size_t named_from;              /* index of the first row from the policy, the caller or the command's home */
 	const char *home, *home_source; /* of a command: its path in the jail; a kept home's folder on the host, or NULL */
 	const char *workspace_at;       /* the path of the workspace in the jail; NULL: there is none */
 	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */
@@ -119,7 +119,7 @@ struct aj_plan {
 	bool protected;                            /* the rows that hold these places exist: see workspace/protect.h */
 	AJ_LIST(const char *) protect; /* places in the workspace that stay unchanged: patterns, see policy/protect.h */
 	AJ_LIST(struct aj_rlimit) rlimits;
-	unsigned processors; /* on so many alone the jail runs: its limit, without a cpu cgroup; 0: all */
+	unsigned processors; /* number in the jail's affinity: its limit, without a cpu cgroup; 0: all */
 	const char *cgroup;  /* parent directory for the leaf, NULL for none */
 	AJ_LIST(struct aj_cgroup_row) cgroup_rows;
 	/* Bounds of the zygote itself: rows for its own leaf, and rlimits. Two of the rows grow with its jails: aj_zygote_memory(),
@@ -246,7 +246,7 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 #define AJ_MORE_THAN_ASKED ", which is more than the share that was asked for"
 /* What differs from `option`, which set `key` to `value`, where that is a limit which this plan does not enforce, or not exactly; else NULL. */
 const char *aj_plan_unenforced(const struct aj_plan *plan, const char *key, const char *option, const char *value, struct aj_arena *arena);
-/* The processors that a jail can use: those of limits.cpu_percent, rounded up, and no more than the host's. */
+/* Processors that a jail can use: limits.cpu_percent, rounded up, at most the host's. */
 unsigned aj_plan_processors(const struct aj_policy *policy, const struct aj_host *host);
 /* Does the policy require a cgroup limit for which this host has no controller? */
 bool aj_plan_lacks_cgroup(const struct aj_policy *policy, const struct aj_host *host);

@@ -21,7 +21,7 @@ struct aj_import {
 	bool program; /* may be executed */
 };
 
-/* A file that a command may read, below AJ_SETTINGS as a rule; see home/network_settings.h. */
+/* A file for a command to read, usually below AJ_SETTINGS; see home/network_settings.h. */
 #define AJ_SETTINGS "/etc/agentjail"
 struct aj_setting_file {
 	const char *target, *text, *why;
@@ -84,17 +84,17 @@ struct aj_request {
 	const char *changes; /* of an overlay or a copy: go on with the changes that an earlier run has left under this id; NULL: begin with none */
 	bool changes_newest; /* with no such id: go on with those of the newest run of the same policy, in the same mode, if any wait */
 	void (*notice)(const char *text); /* shows a person, before the jail begins, what the run will lack; NULL: nothing is shown */
-	bool workspace_around; /* the workspace is the repository around the working directory, which the policy has chosen */
-	bool may_hold;         /* the plan is made of this very request, so that what aj_places_check() adds to it is heeded */
-	AJ_LIST(const char *) environments; /* virtual environments in the workspace that hold agentjail's own program: shown read-only */
+	bool workspace_around;            /* the workspace is the repository around the working directory, by the policy */
+	bool may_hold;                    /* the plan is made from this request, so aj_places_check() may add to it */
+	AJ_LIST(const char *) environments; /* virtual environments in the workspace with agentjail's own program: shown read-only */
 	const char *main_repository; /* of a workspace that is a linked worktree, see workspace/worktree.h; NULL: not shown */
 	const char *worktree; /* the name of that worktree in it; NULL: one of the two folders lies in the other, so that no layer covers both */
 	const char *home_source, *home_at; /* the kept home, and its path in the jail; NULL: none, and the home is /tmp */
 	const char *home_for;              /* the workspace that a kept home is for; "*": all of them */
 	AJ_LIST(struct aj_import) imports;
-	AJ_LIST(const char *) import_links;       /* of filesystem.home_import: left out, as they are behind a symlink */
+	AJ_LIST(const char *) import_links;       /* of filesystem.home_import: left out because of a symlink */
 	AJ_LIST(struct aj_setting_file) settings; /* of network.pass_settings */
-	AJ_LIST(const char *) settings_said;      /* a line for each of these settings, passed or not */
+	AJ_LIST(const char *) settings_notices;   /* a notice for each setting, passed or not */
 	AJ_LIST(struct aj_bind) tools;            /* folders of toolchains, shown read-only */
 	AJ_LIST(const char *) hidden;             /* paths in the jail of files in these folders */
 	AJ_LIST(const char *) tool_env;           /* NAME=value */

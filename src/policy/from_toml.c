@@ -43,7 +43,7 @@ static int wrong_type(const struct aj_key *key, const struct aj_toml *value, con
 	return -1;
 }
 
-/* A URL's user and password are not for error messages. */
+/* Leave a URL's user and password out of error messages. */
 static const char *quoted(const char *text, struct aj_arena *arena)
 {
 	const char *scheme = strstr(text, "://"), *user = scheme ? strrchr(scheme, '@') : NULL;

@@ -12,13 +12,13 @@
 #include "policy/item_types.h"
 
 enum { NAME_MAX_BYTES = 253, LABEL_MAX = 63, TEXT_MAX_BYTES = 300 };
-/* What a text is: an item of network.allow, a question about one host, or a server that the relay connects to for a site. */
+/* Use of a parsed text: an item of network.allow, a question about one host, or a server that the site configures. */
 enum use { RULE, QUESTION, SERVER };
 
-/* The second one is what programs and their settings call the host in containers; and some servers answer to a name below `internal`
- * where they refuse one that they do not know. */
+/* The second one is common in settings for containers, and some servers accept only Host names that they know, such as names below
+ * `internal`. */
 static const char *const loopback_names[] = { "host", "host.docker.internal" };
-static const char own_loopback[] = "the jail's own loopback, where no server of the host is";
+static const char own_loopback[] = "the jail's own loopback, which servers of the host do not listen on";
 
 bool aj_host_is_loopback_name(const char *name)
 {
@@ -85,7 +85,7 @@ static bool is_mapped(const uint8_t address[16])
 	return memcmp(address, prefix, sizeof prefix) == 0;
 }
 
-/* Where a connection ends at the host's loopback: 127.0.0.0/8, ::1, and 0.0.0.0/8 and ::, which the kernel takes for it. */
+/* Addresses of the loopback: 127.0.0.0/8, ::1, and 0.0.0.0/8 and ::, which the kernel connects to it. */
 static bool is_loopback(int family, const uint8_t *address)
 {
 	static const uint8_t zeros[15] = { 0 };
@@ -149,16 +149,16 @@ static const char *parse_host(const char *host, size_t bytes, struct aj_host_rul
 		ret->name[i - star] = (char)tolower((unsigned char)host[i]);
 	ret->name[bytes - star] = '\0';
 	if (ret->kind == AJ_HOST_BELOW && !strchr(ret->name, '.'))
-		return "every name below a whole top-level domain: name a domain in it";
+		return "covers a whole top-level domain: use a domain below it";
 	return NULL;
 }
 
-/* What the text says, for its use. */
+/* Check the parsed rule for its use; returns what is wrong, or NULL. */
 static const char *for_use(struct aj_host_rule *rule, enum use use)
 {
 	bool mapped = rule->kind == AJ_HOST_NETWORK && rule->family == AF_INET6 && is_mapped(rule->address);
 	if (mapped && (use != QUESTION || rule->bits != 128))
-		return "an IPv4 address in IPv6's form: write it as an IPv4 address";
+		return "an IPv4-mapped IPv6 address: write it as an IPv4 address";
 	if (mapped) {
 		memmove(rule->address, rule->address + 12, 4);
 		rule->family = AF_INET;
@@ -177,7 +177,7 @@ static const char *for_use(struct aj_host_rule *rule, enum use use)
 	return own && use == RULE ? own_loopback : NULL;
 }
 
-/* Of a question, the name may have a dot at its end, and the address may be IPv4's in IPv6's form. */
+/* In a question, the name may have a final dot, and the address may be IPv4-mapped. */
 static const char *parse(const char *text, struct aj_host_rule *ret, enum use use)
 {
 	const char *colon = strrchr(text, ':');
@@ -301,7 +301,7 @@ static const char *check_proxy(struct aj_arena *arena, const char *text)
 	if (strncmp(text, scheme, sizeof scheme - 1) != 0)
 		return "not http://HOST:PORT";
 	if (strchr(text, '@'))
-		return "with a user or a password in it; fix: network.upstream_proxy_credentials names a file or a command that has them";
+		return "with a user or a password in it; fix: set network.upstream_proxy_credentials to a file or a command that has them";
 	const char *wrong = aj_host_server_parse(text + sizeof scheme - 1, &rule);
 	if (wrong)
 		return wrong;
@@ -324,4 +324,4 @@ static bool covers_equal(struct aj_arena *arena, const char *outer, const char *
 	return strcmp(outer, inner) == 0;
 }
 
-const struct aj_item_kind aj_item_credentials = { "a place of credentials", check_credentials, covers_equal, "^((file:/|command:).+)?$" };
+const struct aj_item_kind aj_item_credentials = { "a source of credentials", check_credentials, covers_equal, "^((file:/|command:).+)?$" };

@@ -17,15 +17,17 @@ struct aj_host_rule {
 
 /* An item of network.allow; NULL, or the error in it. */
 const char *aj_host_rule_parse(const char *text, struct aj_host_rule *ret);
-/* A server that a site names, `host:port`: a name or an address, also the host's own loopback by 127.0.0.1 or localhost. */
+/* Parse a server that a site configures, `host:port`: a name or an address, also 127.0.0.1 or localhost of the host. */
 const char *aj_host_server_parse(const char *text, struct aj_host_rule *ret);
-/* Is that name (lower case, no final dot) reserved for the host's loopback? No rule but one of LOOPBACK has it. */
+/* Whether the name (lower case, no final dot) is reserved for the host's loopback: only LOOPBACK rules match it. */
 bool aj_host_is_loopback_name(const char *name);
-/* Can an item of network.allow name it, as a name? Not one that programs read as an address, such as 127.1, which a DNS question may hold. */
+/* Whether an item of network.allow can have this name. False for names that programs parse as addresses, such as 127.1, which a DNS question can
+ * contain. */
 bool aj_host_can_be_named(const char *name);
 
-/* Does the rule allow this name (lower case, no final dot) at this port; at a port of its own? */
+/* Whether the rule allows this name (lower case, no final dot) at this port; at any port. */
 bool aj_host_rule_has_name(const struct aj_host_rule *rule, const char *name, uint16_t port);
 bool aj_host_rule_has_some_port(const struct aj_host_rule *rule, const char *name);
-/* Does the rule write this address (in_addr, in6_addr) out? Of the host's loopback LOOPBACK alone does, 127.0.0.1 and ::1. An IPv4 address in IPv6's form is looked at as itself. */
+/* Whether the rule contains this address (in_addr, in6_addr). Only LOOPBACK contains addresses of the host's loopback, 127.0.0.1 and ::1. IPv4-mapped
+ * addresses are treated as IPv4. */
 bool aj_host_rule_has_address(const struct aj_host_rule *rule, int family, const void *address, uint16_t port);

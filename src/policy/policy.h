@@ -106,10 +106,10 @@ struct aj_policy {
 	bool proc;          /* a fresh, read-only /proc */
 	enum aj_workspace workspace;
 	enum aj_workspace_at workspace_at;
-	bool workspace_here;       /* of a command: the working directory, where the caller names no folder */
-	bool workspace_repository; /* then: all of the git repository that it is in */
+	bool workspace_here;       /* of a command: the working directory, unless the caller names a folder */
+	bool workspace_repository; /* then: the whole git repository around it */
 	enum aj_home home;
-	enum aj_home_scope home_scope;         /* of a home that is kept */
+	enum aj_home_scope home_scope;         /* of a kept home */
 	AJ_LIST(const char *) home_import;     /* paths in the caller's home */
 	AJ_LIST(const char *) toolchains;      /* names of policy/toolchains.h, AJ_TOOLCHAINS_* */
 	AJ_LIST(const char *) binds;           /* HOST[:JAIL][:ro|:rw], as aj_bind_parse() reads them */
@@ -124,16 +124,16 @@ struct aj_policy {
 	uint64_t connections;        /* open at a time */
 	uint64_t connections_per_s;
 	uint64_t bytes_out, bytes_in; /* of all connections together */
-	bool pass_settings;           /* the caller's certificates and package registries, to a command with a network */
+	bool pass_settings;           /* pass the caller's certificates and package registries to a command with a network */
 	bool ask;                     /* of AJ_NET_ALLOW: names that are not in `allow` are asked for */
 	uint64_t ask_ms;
 	AJ_LIST(const char *) publish; /* as aj_publish_rule_parse() reads them */
 	enum aj_publish_to publish_to;
 	const char *upstream_proxy;       /* the site's: http://HOST:PORT; NULL or "": none */
-	const char *upstream_credentials; /* file:/PATH or command:TEXT, whose first line is USER:PASSWORD; NULL or "": none */
+	const char *upstream_credentials; /* file:/PATH or command:TEXT, with USER:PASSWORD as its first line; NULL or "": none */
 	bool exec;                        /* the system call list of commands instead of the snippets' */
 	bool fork;
-	bool ptrace; /* a command may trace its own processes */
+	bool ptrace;                    /* a command may trace its own processes */
 	uint64_t deny_syscalls;         /* AJ_DENY_* */
 	uint64_t uid;                   /* inside the jail; the group id too */
 	AJ_LIST(const char *) env;      /* NAME=value */

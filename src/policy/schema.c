@@ -70,7 +70,7 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "paths, absolute in the jail or relative to the workspace, that are shown empty and read-only, even where a bind shows a file; a path that the jail could "
 	          "create must exist, unless :if-present follows" },
 	{ "filesystem.sockets", AJ_KEY_LIST, AT(sockets), .max = AJ_SOCKETS_MAX, .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR, .items = &aj_item_socket,
-	  .help = "host paths of Unix stream sockets that a command sees and may connect to; all other sockets of the host are out of reach" },
+	  .help = "host paths of Unix stream sockets that a command may connect to; other sockets of the host are out of reach" },
 	{ "filesystem.workspace", AJ_KEY_ENUM, AT(workspace), .names = workspace_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
 	  .help = "how the folder that the caller names with --workspace is shown: read-only; overlay, a layer over the folder takes what the jail writes; copy, the jail "
 	          "writes a copy of the folder; or read-write, changes in it are permanent. Changes of overlay and copy are kept apart until `agentjail changes apply`; sessions have neither" },
@@ -80,13 +80,13 @@ const struct aj_key aj_policy_keys[] = {
 	{ "filesystem.workspace_here", AJ_KEY_BOOL, AT(workspace_here), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
 	  .help = "whether the working directory of `agentjail run` is the workspace where the caller names none" },
 	{ "filesystem.workspace_repository", AJ_KEY_BOOL, AT(workspace_repository), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
-	  .help = "whether that workspace is the root of the git repository around the working directory, where there is one: git works nowhere below it" },
+	  .help = "whether that workspace is the root of the git repository around the working directory, if there is one: git needs the whole repository" },
 	{ "filesystem.home", AJ_KEY_ENUM, AT(home), .names = home_names, .fallback = "empty", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
 	  .help = "the home of a command of `agentjail run`: empty (/tmp, gone with the jail) or kept (a folder for each policy and workspace, below the caller's state "
 	          "folder, shown at the caller's own home path; see `agentjail homes`)" },
 	{ "filesystem.home_scope", AJ_KEY_ENUM, AT(home_scope), .names = home_scope_names, .fallback = "workspace", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
-	  .help = "what a kept home is for: workspace, each workspace has its own; or policy, all workspaces share one, so that a program signs in once. What a jail leaves "
-	          "in a shared home, as a shell's start-up file or a hook, runs in the jails of other workspaces too" },
+	  .help = "scope of a kept home: workspace, one for each workspace; or policy, one for all workspaces, so that a program signs in once. Files that a jail leaves "
+	          "in a shared home, such as a shell's start-up file or a hook, also run in the jails of other workspaces" },
 	{ "filesystem.home_import", AJ_KEY_LIST, AT(home_import), .max = 50, .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS, .seen = true, .items = &aj_item_in_home,
 	  .help = "files and folders of the caller's home of which `agentjail run` copies the present state into the command's home at each start, as paths relative to the "
 	          "home; missing ones and symlinks are left out" },
@@ -115,7 +115,7 @@ const struct aj_key aj_policy_keys[] = {
 	{ "network.mode", AJ_KEY_ENUM, AT(network), .names = network_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_NAMESPACE,
 	  .unwalled = "host", .help = "none (no interface is up), loopback, allow (only the hosts of network.allow, by TCP) or host (the host's own network: no wall)" },
 	{ "network.allow", AJ_KEY_LIST, AT(allow), .max = 200, .looser = AJ_LOOSER_MORE, .by = AJ_BY_NAMESPACE, .items = &aj_item_host,
-	  .help = "hosts of network.mode = \"allow\", as name:port, *.name:port (every name below it), address:port or network/bits:port, with [...] around an IPv6 address; host:port is this port of the host's own loopback. "
+	  .help = "hosts of network.mode = \"allow\", as name:port, *.name:port (every name below it), address:port or network/bits:port, with [...] around an IPv6 address; host:port is a port of the host's own loopback. "
 	          "A name whose address is private, or otherwise not public, is refused unless an item writes that address out" },
 	{ "network.connections", AJ_KEY_COUNT, AT(connections), .min = 1, .max = 64 * K, .fallback = "1024", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
 	  .help = "connections that network.mode = \"allow\" has open at a time; further ones are refused" },
@@ -127,7 +127,7 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "bytes that the jail may receive by network.mode = \"allow\", all connections together; then they are cut and further ones refused" },
 	{ "network.pass_settings", AJ_KEY_BOOL, AT(pass_settings), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER, .seen = true,
 	  .help = "whether a command with a network gets the caller's certificates (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, ...) and package registries (PIP_INDEX_URL, GOPROXY, those "
-	          "of ~/.npmrc, pip.conf and cargo's configuration, ...), but for values that hold a password or a token" },
+	          "of ~/.npmrc, pip.conf and cargo's configuration, ...), except values with a password or a token" },
 	{ "network.ask", AJ_KEY_BOOL, AT(ask), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
 	  .help = "whether a connection to a name that network.allow lacks waits while a person is asked (run --network-ask, --network-ask-command, --network-ask-fd); where nobody "
 	          "can be asked it is refused" },
@@ -161,7 +161,7 @@ const struct aj_key aj_policy_keys[] = {
 	{ "limits.cpu", AJ_KEY_DURATION, AT(cpu_ms), .min = 10, .max = 168 * HOUR, .none = true, .as_wall = true, .fallback = "wall", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RLIMIT,
 	  .help = "processor time of each process; `wall` is as much as limits.wall" },
 	{ "limits.cpu_percent", AJ_KEY_COUNT, AT(cpu_percent), .min = 1, .max = 100000, .none = true, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_CGROUP,
-	  .help = "share of processors that the whole jail gets, in percent: 100 is one; without cgroup v2 whole processors, rounded up" },
+	  .help = "CPU limit of the whole jail, in percent: 100 is one processor; without cgroup v2 whole processors, rounded up" },
 	{ "limits.memory", AJ_KEY_BYTES, AT(memory_bytes), .min = 16 * M, .max = 4096 * G, .none = true, .fallback = "512M", .looser = AJ_LOOSER_MORE, .by = AJ_BY_CGROUP,
 	  .help = "memory of the whole jail; without cgroup v2 of each process" },
 	{ "limits.pids", AJ_KEY_COUNT, AT(pids), .min = 1, .max = M, .none = true, .fallback = "32", .looser = AJ_LOOSER_MORE, .by = AJ_BY_CGROUP,

@@ -26,5 +26,5 @@ extern const char *const aj_toolchain_prefixes[], *const aj_toolchain_secrets[];
 #define AJ_TOOLCHAINS_AUTO "auto"
 #define AJ_TOOLCHAINS_NONE "none"
 bool aj_toolchain_word_valid(const char *word);
-/* The program by which a toolchain that a distribution installed below /usr is known; NULL: none is. */
+/* The program that indicates this toolchain below /usr, installed by a distribution; NULL: none. */
 const char *aj_toolchain_program(const char *name);

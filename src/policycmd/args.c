@@ -145,7 +145,7 @@ void aj_policy_options_help(const struct aj_policy_command *command, FILE *out)
 	}
 	if (takes_policy_option(command->name, "--json", 6)) {
 		aj_help_row(out, "--json", "the same for programs");
-		aj_help_row(out, "--config FILE", "a site's configuration, where there is no /etc/agentjail/agentjail.toml");
+		aj_help_row(out, "--config FILE", "the site's configuration, if /etc/agentjail/agentjail.toml does not exist");
 	}
 	if (shows_effective(command->name))
 		aj_help_row(out, "--network MODE, ...",

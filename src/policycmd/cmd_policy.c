@@ -30,7 +30,7 @@ static void usage(FILE *out)
 	fprintf(out, "Usage: agentjail policy SUBCOMMAND [options]\n\n");
 	for (const struct aj_policy_command *c = aj_policy_commands; c->name; c++)
 		aj_help_row(out, c->synopsis, c->help);
-	fprintf(out, "\nA policy is a NAME of `agentjail policy list`, or --policy-file FILE: a name is\n"
+	fprintf(out, "\nA policy is a NAME of `agentjail policy list`, or --policy-file FILE; a NAME is\n"
 	             "never a path. `agentjail policy SUBCOMMAND --help` has the options;\n"
 	             "agentjail.toml(5) describes the files.\n");
 }

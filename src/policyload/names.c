@@ -34,7 +34,7 @@ void aj_policy_names_in(const char *folder, struct aj_arena *arena, aj_policy_na
 		if (bytes <= 5 || strcmp(e->d_name + bytes - 5, ".toml") != 0)
 			continue;
 		const char *name = aj_strndup(arena, e->d_name, bytes - 5);
-		if (aj_policy_name_valid(name)) /* else no option could name it */
+		if (aj_policy_name_valid(name)) /* options accept only valid names */
 			add_name(arena, ret, name);
 	}
 	if (dir)
@@ -68,12 +68,11 @@ int aj_policy_names_own(const char *folder, const char *name, const struct aj_si
 	*ret = NULL;
 	if (!own || access(own, F_OK) < 0 || is_known(site, name, diags->arena))
 		return 0;
-	/* What lies behind a symlink may be in a workspace, where an earlier run has written it. */
+	/* The target of a symlink may be in a workspace, and written by an earlier run. */
 	cleanup_fd int fd = aj_beneath_open(AT_FDCWD, own, O_PATH);
 	if (fd < 0) {
-		aj_diag_error(diags, &(struct aj_origin){ .file = own, .line = 1, .column = 1 }, AJ_E_EXTENDS,
-		              "the policy is not taken: %s",
-		              errno == ELOOP ? "it is behind a symlink, and an earlier run may have chosen where that leads"
+		aj_diag_error(diags, &(struct aj_origin){ .file = own, .line = 1, .column = 1 }, AJ_E_EXTENDS, "the policy is not used: %s",
+		              errno == ELOOP ? "a component of its path is a symlink, whose target an earlier run may have chosen"
 		                             : strerrordesc_np(errno));
 		aj_diag_advise(diags, "--policy-file names the file itself");
 		return -1;

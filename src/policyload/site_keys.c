@@ -25,7 +25,7 @@ const struct aj_key aj_site_keys[] = {
 	{ "network.upstream_proxy", AJ_KEY_TEXT, AT(upstream_proxy), .fallback = "", .by = AJ_BY_SUPERVISOR, .items = &aj_item_proxy,
 	  .help = "http://HOST:PORT: the proxy that jails with network.mode = \"allow\" are connected through, by CONNECT; it resolves their names. Empty: none" },
 	{ "network.upstream_proxy_credentials", AJ_KEY_TEXT, AT(upstream_credentials), .fallback = "", .by = AJ_BY_SUPERVISOR, .items = &aj_item_credentials,
-	  .help = "file:/PATH or command:TEXT (of the host's shell): where the user and password for network.upstream_proxy are, as a first line USER:PASSWORD, which is read "
+	  .help = "source of the user and password for network.upstream_proxy: file:/PATH, or command:TEXT for the host's shell. Its first line is USER:PASSWORD, read "
 	          "at the start of each jail. Empty: none" },
 	{ "audit.destination", AJ_KEY_TEXT, AT(audit), .fallback = "none", .by = AJ_BY_LAUNCHER, .items = &aj_item_destination,
 	  .help = "where every run is recorded: none, file:/path, syslog or journal" },

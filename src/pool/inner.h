@@ -24,7 +24,7 @@ struct aj_pool {
 	struct aj_timer pause;  /* then zygote and births are retried */
 	struct aj_timer refill; /* then the parked jails are topped up */
 	int64_t pause_us;
-	bool full; /* the pause is for what another jail's end gives back */
+	bool full; /* paused until the end of another jail frees a resource */
 	struct aj_pool_counts counts;
 };
 

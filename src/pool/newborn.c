@@ -95,7 +95,7 @@ static const char *wrong_channels(const struct aj_birth_answer *claim, struct aj
 	return NULL;
 }
 
-/* `errnum`: of the calls that checked what is claimed. Either way the zygote ends, as its newborn may be one that we cannot kill. */
+/* errnum: of the calls that checked the claim. The zygote ends in any case, as the newborn may be a process that we cannot kill. */
 static enum aj_newborn report_lie(struct aj_error *err, const char *wrong, int errnum)
 {
 	if (errnum == EMFILE || errnum == ENFILE) {
@@ -136,7 +136,7 @@ enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_bi
 		return give_up_birth(jail, errno, err);
 	if (!wrong)
 		wrong = aj_holder_admit(zygote->holder, pid);
-	int errnum = errno; /* without descriptors no check can open what it reads */
+	int errnum = errno; /* EMFILE: the checks need descriptors */
 	/* Killed before the kernel could be asked for its namespaces: that is no lie of the zygote. */
 	if (wrong && own >= 0 && aj_procfs_is_ending(pid) && aj_holder_bore(zygote->holder, pid, own)) {
 		jail->init_pidfd = aj_steal(&own);

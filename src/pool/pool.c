@@ -37,7 +37,7 @@ static void free_ended(struct aj_run *jail)
 	free(jail);
 }
 
-/* Its relay may end after it: with a thousand connections that takes time. */
+/* The relay may exit later than the jail: closing a thousand connections takes time. */
 static void on_ended(struct aj_run *jail, unsigned found)
 {
 	(void)found;

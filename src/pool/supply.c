@@ -25,7 +25,7 @@ static void report_trouble(struct aj_pool *p, const struct aj_error *err)
 	tell_owner(p, err);
 }
 
-/* Is something used up that comes back with other jails? Without jails of this pool only descriptors may be held by others. */
+/* Whether a resource is used up that the end of other jails frees. If this pool has no jails, that can only be descriptors. */
 static bool is_full(const struct aj_pool *p, const struct aj_error *err)
 {
 	return err->errnum == EMFILE || err->errnum == ENFILE || (p->used && (err->errnum == EAGAIN || err->errnum == ENOMEM));
@@ -40,7 +40,7 @@ static void pause_after(struct aj_pool *p, const struct aj_error *cause)
 	p->full = is_full(p, err);
 	if (p->full) {
 		advised.reason = AJ_REASON_BUSY;
-		aj_advise(&advised, "end jails or sessions that are not needed, or keep fewer at a time");
+		aj_advise(&advised, "end unused jails or sessions, or keep fewer at a time");
 	}
 	report_trouble(p, err);
 	p->pause_us = p->pause_us ? p->pause_us * 2 : FIRST_PAUSE_US;
@@ -197,8 +197,8 @@ unsigned aj_pool_available(const struct aj_pool *p)
 
 int aj_pool_fail_busy(const struct aj_pool *p, struct aj_error *err)
 {
-	aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_LIMIT, "busy", 0, "%u jails are alive, the limit", p->config.jails_max);
-	aj_advise(err, "end jails or sessions that are not needed and forget checkpoints, or raise the limit (jails_max)");
+	aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_LIMIT, "busy", 0, "%u jails are alive, which is the limit", p->config.jails_max);
+	aj_advise(err, "end unused jails or sessions and forget checkpoints, or raise the limit (jails_max)");
 	return -1;
 }
 

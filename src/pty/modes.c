@@ -20,7 +20,7 @@ static const struct {
 	{ .key = 'i', .undo = "\033[4l" },
 	{ .key = 'q', .undo = "\033[0 q" },
 	{ .key = 'c', .undo = "\033]104\033\\\033]105\033\\\033]110\033\\\033]111\033\\\033]112\033\\\033]117\033\\\033]119\033\\" },
-	{ .key = 'p', .undo = "\033]9;4;0\033\\" }, /* progress, in the task bar */
+	{ .key = 'p', .undo = "\033]9;4;0\033\\" }, /* progress in the task bar */
 	{ .key = 't', .undo = "\033]0;\033\\" },
 	{ .number = 1 },
 	{ .number = 5 },
@@ -162,14 +162,14 @@ static void modify_keys(struct aj_modes *modes, const char *params, size_t bytes
 	set_mode(modes, '>', 0, modes->modified_keys);
 }
 
-/* A second number 1 is for the icon's alone. */
+/* With a second number 1 only the icon's title. */
 static bool is_for_title(const char *params, size_t bytes)
 {
 	const char *second = memchr(params, ';', bytes);
 	return !second || second + 1 == params + bytes || second[1] != '1';
 }
 
-/* The stack of titles: the title of before is on it where it was put there before the first one of the jail's. */
+/* The title stack has the original title if the jail pushed it before setting its first title. */
 static void push_or_pop_title(struct aj_modes *modes, unsigned what)
 {
 	if (what == 22 && (modes->titles || !has_mode(modes, 't')))

@@ -18,7 +18,7 @@ struct aj_modes {
 	struct aj_keyboard keyboard[2]; /* of the main screen, and of the alternate one */
 	bool alternate;                 /* that screen is shown */
 	unsigned modified_keys;         /* xterm's modifyOtherKeys */
-	unsigned titles; /* on the terminal's stack of titles, of which the lowest is that of before; 0: it is not there */
+	unsigned titles; /* on the terminal's title stack, the lowest being the original one; 0: it was not pushed */
 };
 
 /* Does aj_modes_undo() know this DEC private mode? */

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 
 enum {
-	PATIENCE_MS = 3000,   /* for a terminal that takes nothing, once a limit has ended the run */
+	PATIENCE_MS = 3000,   /* for a terminal that does not read, after a limit has ended the run */
 	LOOK_US = 200000,     /* interval at which we look whether we have become the foreground */
 	DRAIN_BYTES = 1 << 20 /* more than a pseudoterminal can hold */
 };
@@ -333,7 +333,7 @@ void aj_pty_drain(struct aj_pty *pty)
 	watch(pty);
 }
 
-/* False: the terminal takes nothing. */
+/* False: the terminal does not read. */
 static bool write_rest(struct aj_pty *pty, int patience_ms)
 {
 	while (!pty->hung_up && pty->out.bytes > pty->out.sent) {
@@ -344,9 +344,8 @@ static bool write_rest(struct aj_pty *pty, int patience_ms)
 	return true;
 }
 
-/* What waits in the terminal itself is dropped, and its output goes on where a person has stopped it: else our last words, and those of our
- * caller, would wait as well. */
-static void give_up_rest(struct aj_pty *pty)
+/* Drop the terminal's output queue, and restart output stopped by ^S: else our last line and the caller's would wait as well. */
+static void discard_output(struct aj_pty *pty)
 {
 	char line[80];
 	snprintf(line, sizeof line, "\030\r\nagentjail: %zu bytes were not shown\r\n", pty->out.bytes - pty->out.sent);
@@ -367,7 +366,7 @@ void aj_pty_close(struct aj_pty *pty, bool overdue)
 		aj_buffer_add(&pty->out, "\r", 1);
 	undo_modes(pty);
 	if (!write_rest(pty, overdue ? PATIENCE_MS : -1))
-		give_up_rest(pty);
+		discard_output(pty);
 	aj_buffer_free(&pty->out);
 	aj_caller_close(&pty->caller);
 }

@@ -47,6 +47,6 @@ void aj_pty_hold(struct aj_pty *pty, bool held);
 bool aj_pty_is_still(const struct aj_pty *pty);
 /* Every process of the jail has ended: read their last output. */
 void aj_pty_drain(struct aj_pty *pty);
-/* Write the rest, waiting for the terminal as any program does, and give it back. `overdue`: the run was ended by a limit, so a terminal that
- * takes nothing for some seconds gets no more than a line that says so. */
+/* Write the rest of the output, waiting for the terminal, and restore it. overdue: a limit ended the run; if the terminal does not read for
+ * some seconds, drop the rest and print how much. */
 void aj_pty_close(struct aj_pty *pty, bool overdue);

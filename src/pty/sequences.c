@@ -22,7 +22,7 @@ static const struct csi_row {
 	{ 't', 0, 0, 20, 21, AJ_ESCAPE_ANSWER }, /* the title, which the jail may have set, as if it were typed */
 	{ 't', 0, 0, 22, 23, AJ_PASSES },        /* the stack of titles */
 	{ 't', '*', 0, 0, ~0U, AJ_ESCAPE_WINDOW },
-	{ 't', '*', ' ', 0, ~0U, AJ_ESCAPE_OTHER }, /* the bell's volume, which nothing brings back */
+	{ 't', '*', ' ', 0, ~0U, AJ_ESCAPE_OTHER }, /* the bell's volume, which cannot be restored */
 	{ 'u', '*', ' ', 0, ~0U, AJ_ESCAPE_OTHER },
 	{ '|', '*', '*', 0, ~0U, AJ_ESCAPE_WINDOW }, /* columns and lines */
 	{ 'y', '*', '*', 0, ~0U, AJ_ESCAPE_ANSWER }, /* checksums of the screen, which shows what was there before; self-tests */
@@ -36,10 +36,10 @@ static const struct csi_row {
 	{ 'm', '>', 0, 0, 3, AJ_ESCAPE_OTHER },      /* what cursor and function keys send */
 	{ 'm', '>', 0, 5, ~0U, AJ_ESCAPE_OTHER },    /* and other keys: modes.c knows 4 */
 	{ 'f', '>', 0, 0, ~0U, AJ_ESCAPE_OTHER },    /* and in which form */
-	{ 'n', '>', 0, 0, ~0U, AJ_ESCAPE_OTHER },    /* the same, switched off */
+	{ 'n', '>', 0, 0, ~0U, AJ_ESCAPE_OTHER },    /* the same, disabled */
 	{ 's', '>', 0, 0, ~0U, AJ_ESCAPE_OTHER },    /* whether Shift selects text */
 	{ 'q', '*', '"', 0, ~0U, AJ_ESCAPE_OTHER },  /* characters that an erasure leaves */
-	{ 'g', '*', '*', 0, ~0U, AJ_ESCAPE_OTHER },  /* tab stops, which few terminals can bring back */
+	{ 'g', '*', '*', 0, ~0U, AJ_ESCAPE_OTHER },  /* tab stops, which few terminals can restore */
 	{ 'W', '*', '*', 0, ~0U, AJ_ESCAPE_OTHER },
 	{ 'z', '*', '\'', 0, ~0U, AJ_ESCAPE_OTHER }, /* reports of the mouse, in the way of DEC */
 	{ 'w', '*', '\'', 0, ~0U, AJ_ESCAPE_OTHER },

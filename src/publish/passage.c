@@ -39,8 +39,8 @@ struct passage {
 	struct aj_flow in, out; /* to the server, from it */
 	struct aj_timer timer;
 	uint16_t guest_port;
-	int family;                 /* of the attempt: a server may listen on 127.0.0.1, or on ::1 alone */
-	struct aj_publish_row *row; /* its report; both are freed once that is sent */
+	int family;                 /* of this attempt: a server may listen on only one of 127.0.0.1 and ::1 */
+	struct aj_publish_row *row; /* its report; freed with the connection once sent */
 };
 
 struct aj_publisher {
@@ -52,7 +52,7 @@ struct aj_publisher {
 	struct passage *passages;
 	struct passage *first_ended, **last_ended; /* to be reported */
 	unsigned count, most;                      /* of both */
-	uint64_t moved;                            /* by all; no limit counts it */
+	uint64_t moved;                            /* by all connections; not limited */
 	struct aj_bulk bulk;
 	struct aj_pace pace; /* of its turns */
 	struct aj_timer rest, full;
@@ -109,7 +109,7 @@ static void report(struct passage *c)
 	int64_t lasted_us = aj_now_us() - event->opened_us;
 	event->bytes_in = c->in.moved;
 	event->bytes_out = c->out.moved;
-	event->lasted_us = lasted_us ? lasted_us : 1; /* 0: it is open */
+	event->lasted_us = lasted_us ? lasted_us : 1; /* 0 means open */
 	c->next = NULL;
 	*p->last_ended = c;
 	p->last_ended = &c->next;
@@ -276,7 +276,7 @@ static void on_port(struct aj_io *io, uint32_t events)
 
 /* --- the publisher --- */
 
-/* The supervisor waits for the end of file: what takes time comes behind it. */
+/* The supervisor waits for the end of file: slow steps come after it. */
 _Noreturn static void stop(struct aj_publisher *p)
 {
 	aj_unsent_stopped(&p->unsent);

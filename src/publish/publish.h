@@ -36,14 +36,14 @@ struct aj_publish_event {
 };
 struct aj_publish_row {
 	struct aj_unsent_row row;
-	struct aj_publish_event event; /* its bytes are in `row` until it has ended */
+	struct aj_publish_event event; /* its byte counts are in `row` until it ends */
 };
 /* Does not wait. 1; 0: the publisher is gone, or has ended after aj_publish_stop(); -1: none now. A publisher whose reports are not read
  * takes no further client once as many wait as may be open. */
 int aj_publish_read(struct aj_publish *publish, struct aj_publish_event *ret);
-/* No new clients, and no byte more: the publisher closes its end of the socket, resets the connections that are open, and ends. */
+/* Stop the publisher: it forwards nothing more, closes its end of the socket, resets open connections and exits. */
 void aj_publish_stop(const struct aj_publish *publish);
-/* As aj_egress_next_unsent(), of a publisher that was stopped, or is gone. */
+/* Like aj_egress_next_unsent(), for a publisher that was stopped or has exited. */
 bool aj_publish_next_unsent(const struct aj_publish *publish, size_t *at, struct aj_publish_event *ret);
 /* End the publisher, and close the ports. Harmless where nothing is published. */
 void aj_publish_end(struct aj_publish *publish);

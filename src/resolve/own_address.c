@@ -1,5 +1,5 @@
-/* Asks the kernel where a packet to an address would go, by its routes and rules (rtnetlink(7)): no packet is sent, and no list of addresses
- * is kept that could be out of date. Host's own is what is delivered locally: also second addresses, and whole networks of local routes. */
+/* Asks the kernel for the route to an address (rtnetlink(7)): no packet is sent, and there is no list of addresses that could be out of date.
+ * The host's own addresses are those with a route of type local: also secondary addresses and whole networks. */
 #include "resolve/own_address.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ int aj_own_address_open(void)
 	return routes < 0 ? -1 : 0;
 }
 
-/* No route, or one that says so. */
+/* No route, or an unreachable or prohibit route. */
 static bool is_unreachable(int error)
 {
 	return error == ENETUNREACH || error == EHOSTUNREACH || error == EINVAL || error == EACCES || error == EAFNOSUPPORT ||
@@ -50,7 +50,7 @@ bool aj_own_address(int family, const uint8_t *address, bool *ret_unreachable)
 	if (send(routes, &q, q.head.nlmsg_len, 0) < 0)
 		return true;
 	ssize_t n;
-	do /* it is there already; an older one is of a question whose answer was not read */
+	do /* the answer is already there; skip older ones that were not read */
 		n = recv(routes, &a, sizeof a, MSG_DONTWAIT);
 	while (n >= (ssize_t)sizeof a.head && a.head.nlmsg_seq != number);
 	if (n >= (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr)) && a.head.nlmsg_type == NLMSG_ERROR) {

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Once in a process, before its walls. -1 with errno. */
+/* Call once in a process, before its filter is installed. -1 with errno. */
 int aj_own_address_open(void);
 /* Asks the kernel's routes, and sends nothing. *ret_unreachable: there is no route to it. True where the kernel does not answer. */
 bool aj_own_address(int family, const uint8_t *address, bool *ret_unreachable);

@@ -63,8 +63,8 @@ struct aj_network_use {
 	struct aj_network_published *published;
 	struct aj_network_answer *answers;
 	size_t connection_count, published_count, answer_count;
-	uint64_t total, open;         /* connections that were made: that have ended, that are open */
-	uint64_t bytes_out, bytes_in; /* of both, those that no earlier result has */
+	uint64_t total, open;         /* connections: ended, open */
+	uint64_t bytes_out, bytes_in; /* of both, since the last result */
 	uint64_t published_total, published_bytes_out, published_bytes_in;
 };
 
@@ -77,7 +77,7 @@ void aj_network_add_answer(struct aj_network_use *network, const struct aj_netwo
 bool aj_network_unrecorded(const struct aj_network_use *network);
 /* Forget what is recorded now; the sums stay. */
 void aj_network_forget_recorded(struct aj_network_use *network);
-/* Is there anything in it that a record should have? */
+/* Whether it has anything to record. */
 bool aj_network_used(const struct aj_network_use *network);
 void aj_network_free(struct aj_network_use *network);
 

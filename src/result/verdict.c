@@ -222,7 +222,7 @@ static void list_limits(const struct aj_facts *f, struct aj_result *r)
 		add_limit_hit(r, "wall_clock");
 }
 
-/* What programs print when an allocation failed. A sanitizer, as of Go's race detector, reserves terabytes at its start, all of which
+/* Messages of programs after a failed allocation. A sanitizer, as in Go's race detector, reserves terabytes at its start, all of which
  * RLIMIT_DATA counts: no limit is high enough. */
 static const struct memory_word {
 	const char *word, *remedy;
@@ -236,7 +236,7 @@ static const struct memory_word {
 	{ "bad_alloc", NULL },
 };
 
-/* NULL: nothing of that kind was captured. */
+/* The message in the captured standard error; NULL: none. */
 static const struct memory_word *says_no_memory(const struct aj_output_buffer *capture)
 {
 	size_t bytes;
@@ -248,7 +248,7 @@ static const struct memory_word *says_no_memory(const struct aj_output_buffer *c
 	return found;
 }
 
-/* A refused allocation is counted nowhere, so the status stays; but what points to one is said. */
+/* The kernel does not count failed allocations, so the status stays, but a hint names the signs of one. */
 static void hint_at_memory(const struct aj_plan *plan, struct aj_result *r)
 {
 	if (plan->snippet || !plan->memory_by_rlimit || (r->status != AJ_STATUS_ERROR && r->status != AJ_STATUS_SIGNAL))
@@ -262,7 +262,7 @@ static void hint_at_memory(const struct aj_plan *plan, struct aj_result *r)
 	else
 		return;
 	snprintf(r->hint, sizeof r->hint,
-	         "memory may have run out: each process has at most %lu MiB of private memory (RLIMIT_DATA, as there is no memory cgroup), and %s; %s",
+	         "the memory limit may have been reached: each process has at most %lu MiB of private memory (RLIMIT_DATA, no memory cgroup), and %s; %s",
 	         plan->memory_bytes >> 20, why, said && said->remedy ? said->remedy : "raise limits.memory (--memory)");
 }
 

@@ -86,7 +86,7 @@ int aj_step_attributes(struct aj_steps *w, struct aj_error *err)
 	return 0;
 }
 
-int aj_jail_hold(pid_t pid, unsigned processors)
+int aj_jail_set_affinity(pid_t pid, unsigned processors)
 {
 	cpu_set_t ours, its;
 	if (!processors)
@@ -94,7 +94,7 @@ int aj_jail_hold(pid_t pid, unsigned processors)
 	if (sched_getaffinity(0, sizeof ours, &ours) < 0)
 		return -1;
 	CPU_ZERO(&its);
-	/* Several jails get different ones. */
+	/* Different processors for different jails. */
 	unsigned skip = (unsigned)pid % (unsigned)CPU_COUNT(&ours);
 	for (int cpu = 0, round = 0; round < 2 && (unsigned)CPU_COUNT(&its) < processors; cpu = (cpu + 1) % CPU_SETSIZE, round += !cpu) {
 		if (!CPU_ISSET(cpu, &ours))

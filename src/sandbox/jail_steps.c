@@ -19,16 +19,16 @@
 
 enum { CONTROL_FD = 3 };
 
-/* Who may mount in a cgroup namespace of its own could mount cgroup2 there and write the files of its own cgroups, which belong to the
- * user. A zygote's births mount, and no filter sees which file system; so neither a zygote nor what is below it gets such a namespace. */
+/* A process that may mount in its own cgroup namespace could mount cgroup2 and write its own cgroup's files, which belong to the user. A zygote must
+ * mount for each birth, and a filter cannot see the type of file system; so neither a zygote nor its descendants get such a namespace. */
 static int lock_cgroup_namespaces(const struct aj_steps *w, struct aj_error *err)
 {
-	/* With leaves, the cgroups belong to this user for certain. Without them, each jail reports what cannot be set. */
+	/* With leaves the cgroups belong to this user. Without them each jail reports the limits that it cannot set. */
 	if (aj_write_text(w->proc_fd, "sys/user/max_cgroup_namespaces", "0") == 0 || !w->leaves)
 		return 0;
 	aj_fail(err, AJ_EXIT_SETUP, "lock_limits", errno,
-	        "write /proc/sys/user/max_cgroup_namespaces, which keeps a zygote out of its cgroup's files");
-	aj_advise(err, "in a container: a writable /proc/sys, or no cgroup that is delegated to this user");
+	        "write /proc/sys/user/max_cgroup_namespaces, which keeps a zygote from writing its cgroup's files");
+	aj_advise(err, "in a container: make /proc/sys writable, or delegate no cgroup to this user");
 	return -1;
 }
 

@@ -209,8 +209,8 @@ static int start_init(const struct aj_plan *plan, bool beside, int cgroup, struc
 	/* Before init hears that its maps stand, as it may make itself undumpable then. */
 	jail->listens = aj_notify_may_take(jail->init_pidfd);
 	jail->baseline = plan->snippet;
-	if (aj_jail_hold(jail->init_pid, plan->zygote ? 0 : plan->processors) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "affinity", errno, "hold the jail to %u processors", plan->processors);
+	if (aj_jail_set_affinity(jail->init_pid, plan->zygote ? 0 : plan->processors) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "affinity", errno, "set the affinity of the jail to %u processors", plan->processors);
 	if (err->exit_code || write_maps(plan, jail->init_pid, err) < 0)
 		return -1;
 	if (plan->publish.count)
@@ -246,7 +246,7 @@ int aj_launch(const struct aj_plan *given, struct aj_jail *ret_jail, struct aj_e
 	struct aj_jail_ends ends = AJ_NO_ENDS;
 	struct aj_zygote_cgroups cgroups = { 0 };
 	cleanup_fd int cgroup = -1;
-	bool own_leaves = given->host_uid == geteuid(); /* no process with the jail's id may use root's leaves */
+	bool own_leaves = given->host_uid == geteuid(); /* a process with another id must not use root's leaves */
 
 	if (aj_mount_owners_open(&mapped, given, err) < 0)
 		goto out;

@@ -51,8 +51,8 @@ int aj_jail_go(struct aj_jail *jail, struct aj_error *err);
 
 /* Ask init to kill and reap all processes, so that their usage is counted. A jail that is still being set up ignores this. */
 void aj_jail_stop(struct aj_jail *jail);
-/* Let a process, and what it will start, run on so many processors alone; 0: on all. -1 with errno. */
-int aj_jail_hold(pid_t pid, unsigned processors);
+/* Set the affinity of a process and its future children to this many processors; 0: all. -1 with errno. */
+int aj_jail_set_affinity(pid_t pid, unsigned processors);
 
 /* End every process of the jail, now. Safe to call twice. */
 void aj_jail_kill(struct aj_jail *jail);

@@ -25,7 +25,7 @@ enum {
 	                                 "because the kernel lets no PID 1 make children for its parent")     \
 	X(handles,       AJ_BY_ZYGOTE,   "opens the /proc and the cgroup folder that births need, so that no folder above them can be reached") \
 	X(write_maps,    AJ_BY_JAIL,     "the kernel accepts id maps from a process in the user namespace or in its parent, and the supervisor is two levels above: each jail maps its one id itself") \
-	X(lock_limits,   AJ_BY_OWNERS,   "sets per-namespace counts in /proc/sys/user, while the host's /proc is still in reach") \
+	X(lock_limits,   AJ_BY_OWNERS,   "sets per-namespace counts in /proc/sys/user while the host's /proc is still mounted") \
 	X(attributes,    AJ_BY_BUILDERS, "resets the caller's privileges that fork and exec preserve: while the host's /proc is in reach, and before any exec") \
 	X(sources,       AJ_BY_BUILDERS, "opens the sources of binds with the caller's own rights, which the next step may give up") \
 	X(identity,      AJ_BY_OWNERS,   "the jail's only id; files made from here on belong to that id")                   \

@@ -1,4 +1,4 @@
-/* Appends one filter to another: what the first allows, the second decides. The generator of filters is linked with this file too. */
+/* Appends one filter to another: the second decides on calls that the first allows. Also linked into the generator of filters. */
 #include <linux/seccomp.h>
 #include <string.h>
 

@@ -35,7 +35,7 @@ static bool is_conditional(const struct aj_syscall *row)
 	return row->arg[0].mask != 0;
 }
 
-/* The row that answers what no other row of the call names; NULL: the call has none. */
+/* The call's row for all cases that its other rows do not match; NULL: none. */
 static const struct aj_syscall *find_otherwise(const struct rows *rows, const char *name)
 {
 	const struct aj_syscall *otherwise = NULL;
@@ -58,13 +58,13 @@ static uint32_t row_action(const struct aj_syscall *row)
 	                                    : SCMP_ACT_ALLOW;
 }
 
-/* `otherwise`: the action of the filter for what no row names. libseccomp takes no rule that repeats it. */
+/* otherwise: the filter's default action. libseccomp rejects rules with the same action. */
 static int add_row(scmp_filter_ctx ctx, const struct aj_syscall *row, uint32_t action, uint32_t otherwise)
 {
 	int nr = seccomp_syscall_resolve_name(row->name);
 	if (nr == __NR_SCMP_ERROR)
 		return -EINVAL;
-	if (nr < 0 || action == otherwise) /* exists on other architectures only */
+	if (nr < 0 || action == otherwise) /* does not exist on this architecture, or is the default */
 		return 0;
 	struct scmp_arg_cmp cmp[AJ_SYSCALL_ARGS];
 	unsigned count = 0;
@@ -101,7 +101,7 @@ static int finish_filter(scmp_filter_ctx ctx, int r, struct sock_filter *out, si
 	return (int)((size_t)bytes / sizeof *out);
 }
 
-/* All rows, except that a call with an `otherwise` row is allowed here and decided by a filter of its own. */
+/* Compile all rows; a call with an `otherwise` row is allowed here and decided by a filter of its own. */
 static int compile_calls(const struct rows *rows, uint32_t otherwise, struct sock_filter *out, size_t room)
 {
 	scmp_filter_ctx ctx;
@@ -118,7 +118,7 @@ static int compile_calls(const struct rows *rows, uint32_t otherwise, struct soc
 	return finish_filter(ctx, r, out, room);
 }
 
-/* The filter of one call with an `otherwise` row: other calls are allowed by its first instructions. */
+/* Compile the filter of one call with an `otherwise` row; its first instructions allow all other calls. */
 static int compile_otherwise(const struct rows *rows, const struct aj_syscall *otherwise, struct sock_filter *out, size_t room)
 {
 	enum { HEAD = 3 };

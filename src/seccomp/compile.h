@@ -43,12 +43,11 @@ const struct aj_filter *aj_filter_stage(enum aj_stage stage);
 /* The filter of the relay of a jail's network: see seccomp/relay.c. Generated, never fails. */
 const struct aj_filter *aj_filter_relay(void);
 
-/* Append `next` to the `count` instructions of `out`: every `allow` among them becomes a jump to it. The new count; 0: no room. */
+/* Append `next` to the `count` instructions of `out`: each `allow` becomes a jump to it. Returns the new count, or 0 if there is no room. */
 unsigned short aj_filter_append(struct sock_filter *out, size_t room, unsigned short count, const struct aj_filter *next);
 
-/* Turn every errno action into a notification, except errno 0, ENOSYS, and the answers by which a kernel says that it does not know a
- * call's option: libraries try these all the time. AJ_QUIET marks such an answer, in a field that the kernel ignores for BPF_RET. A
- * notification without a listener is ENOSYS. */
+/* Turn every errno action into a notification, except errno 0, ENOSYS, and the answer of a kernel that does not know a call's option, which libraries
+ * try often. AJ_QUIET marks such an answer, in a field that the kernel ignores for BPF_RET. A notification without a listener is ENOSYS. */
 enum { AJ_QUIET = 1 };
 void aj_filter_report(struct sock_filter *insns, size_t count);
 

@@ -104,7 +104,7 @@ static const struct aj_syscall mediated_locks[] = {
 	NOT_HERE(6, "F_SETLK on a file that is not the jail's"), NOT_HERE(7, "F_SETLKW on a file that is not the jail's"),
 	NOT_HERE(37, "F_OFD_SETLK on a file that is not the jail's"), NOT_HERE(38, "F_OFD_SETLKW on a file that is not the jail's"),
 	{ .name = "clone", .errnum = EPERM, .arg = { { .index = 0, .mask = CLONE_FILES_BIT | CLONE_THREAD_BIT, .value = CLONE_FILES_BIT } },
-	  .why = "descriptors shared by two processes", .instead = "Start a thread, or fork without CLONE_FILES. LeakSanitizer: ASAN_OPTIONS=detect_leaks=0, or allow process.ptrace." },
+	  .why = "a descriptor table shared by two processes", .instead = "Start a thread, or fork without CLONE_FILES. LeakSanitizer: ASAN_OPTIONS=detect_leaks=0, or allow process.ptrace." },
 	{ .name = "close_range", .errnum = EPERM, .arg = { { .index = 2, .mask = UNSHARE_BIT, .value = UNSHARE_BIT } },
 	  .why = "descriptors of one thread's own", .instead = "Use close_range without CLOSE_RANGE_UNSHARE." },
 };
@@ -142,7 +142,7 @@ static const struct aj_syscall tcp_options[] = {
 #undef INSTEAD
 
 /* A tracer's requests are rows of the allow-list. */
-#define INSTEAD "Debug with output or logging in the program itself, or have the policy allow process.ptrace."
+#define INSTEAD "Debug with output or logging in the program itself, or allow process.ptrace in the policy."
 static const struct aj_syscall deny_ptrace[] = {
 	REFUSE("ptrace", "other processes' memory"),
 	REFUSE("process_vm_readv", "other processes' memory"), REFUSE("process_vm_writev", "other processes' memory"),
@@ -152,11 +152,11 @@ static const struct aj_syscall deny_ptrace[] = {
 /* The supervisor lets them pass when the branch has its descriptors (fork/fork.c). A snippet's list has neither. */
 static const struct aj_syscall branch_steps[] = {
 	{ .name = "capset", .errnum = EPERM, .why = "a step of a branch", .instead = "There is no privilege to gain or drop; leave this step out." },
-	{ .name = "fchdir", .errnum = EPERM, .arg = { { .index = 0, .mask = 0xffffffff, .value = 0 } }, .why = "a step of a branch", .instead = "Open the folder under another number than 0." },
+	{ .name = "fchdir", .errnum = EPERM, .arg = { { .index = 0, .mask = 0xffffffff, .value = 0 } }, .why = "a step of a branch", .instead = "Open the folder as another descriptor than 0." },
 };
 
-#define INSTEAD "The jail has the processors that sched_getaffinity shows; start as many threads."
-static const struct aj_syscall deny_affinity[] = { REFUSE("sched_setaffinity", "the processors of the jail are its limit") };
+#define INSTEAD "Start as many threads as sched_getaffinity shows processors."
+static const struct aj_syscall deny_affinity[] = { REFUSE("sched_setaffinity", "the affinity is the jail's CPU limit") };
 #undef INSTEAD
 
 /* In the order of the AJ_DENY_* bits. */

@@ -8,9 +8,9 @@
 struct question {
 	const char *name;
 	const uint64_t *args;
-	bool answered;                      /* by a row that allows the call, or returns 0 */
-	const struct aj_syscall *row;       /* that refuses the call by its arguments */
-	const struct aj_syscall *otherwise; /* that refuses what no other row of the call names */
+	bool answered;                      /* a row allows the call, or returns 0 */
+	const struct aj_syscall *row;       /* refuses the call by its arguments */
+	const struct aj_syscall *otherwise; /* refuses the call if no other row matches */
 };
 
 static bool row_matches(const struct aj_syscall *row, const uint64_t args[6])

@@ -99,14 +99,14 @@ int aj_notify_pass_lock(int listener_fd, const struct aj_notification *call)
 	return aj_notify_is_lock(call) ? continue_call(listener_fd, call) : -1;
 }
 
-bool aj_notify_is_share(const struct aj_notification *call)
+bool aj_notify_is_tracer_clone(const struct aj_notification *call)
 {
 	return call->nr == SYS_clone && call->args[0] == AJ_TRACER_FLAGS;
 }
 
-int aj_notify_pass_share(int listener_fd, const struct aj_notification *call)
+int aj_notify_pass_tracer_clone(int listener_fd, const struct aj_notification *call)
 {
-	return aj_notify_is_share(call) ? continue_call(listener_fd, call) : -1;
+	return aj_notify_is_tracer_clone(call) ? continue_call(listener_fd, call) : -1;
 }
 
 int aj_notify_pass(int listener_fd, const struct aj_notification *call, enum aj_pass which)

@@ -40,11 +40,11 @@ int aj_notify_pass(int listener_fd, const struct aj_notification *call, enum aj_
  * caller no longer waits. */
 bool aj_notify_is_lock(const struct aj_notification *call);
 int aj_notify_pass_lock(int listener_fd, const struct aj_notification *call);
-/* CLONE_VM, CLONE_FS, CLONE_FILES and CLONE_UNTRACED: the clone by which LeakSanitizer makes its tracer. The flags are in a register; the child shares the caller's memory and descriptors. After
- * it a process may have the descriptor table of another. -1 when the caller no longer waits. */
+/* LeakSanitizer starts its tracer by a clone with CLONE_VM, CLONE_FS, CLONE_FILES and CLONE_UNTRACED. Once it passes, two processes may share a
+ * descriptor table. Passing returns -1 if the caller no longer waits. */
 #define AJ_TRACER_FLAGS 0x800700u
-bool aj_notify_is_share(const struct aj_notification *call);
-int aj_notify_pass_share(int listener_fd, const struct aj_notification *call);
+bool aj_notify_is_tracer_clone(const struct aj_notification *call);
+int aj_notify_pass_tracer_clone(int listener_fd, const struct aj_notification *call);
 /* Install a copy of the supervisor's descriptor in the caller, under exactly that number, replacing the descriptor there. -1 with errno. */
 int aj_notify_place(int listener_fd, uint64_t id, int fd, int number, bool keep_on_exec);
 

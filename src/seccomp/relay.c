@@ -24,7 +24,7 @@ static const struct aj_syscall relay[] = {
 	{ .name = "socket", .arg = { IS(0, 10), TYPE(1) }, .why = "IPv6, TCP: the same" },
 	{ .name = "socket", .arg = { IS(0, 10), TYPE(2) }, .why = "IPv6, UDP: the same" },
 	{ .name = "connect", .why = "hosts, name servers; Landlock bounds the ports of TCP, where the kernel can" },
-	{ .name = "getsockname", .why = "the address that the jail meant" },
+	{ .name = "getsockname", .why = "the address that the jail connected to" },
 	{ .name = "getpeername", .why = "the address that was reached" },
 	{ .name = "getsockopt", .arg = { IS(1, 1) }, .why = "SOL_SOCKET: how a connect ended" },
 	{ .name = "getsockopt", .arg = { IS(1, 0), IS(2, 80) }, .why = "SO_ORIGINAL_DST: the address before NAT" },

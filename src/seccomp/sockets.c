@@ -60,7 +60,7 @@ static const struct aj_syscall families_unix_only[] = {
 #define NO_DATAGRAM4(mask, value) NO_PROTOCOL(0u, 2, DATAGRAM, mask, value)
 #define NO_DATAGRAM6(mask, value) NO_PROTOCOL(0u, 10, DATAGRAM, mask, value)
 static const struct aj_syscall families_internet[] = {
-	{ "socket", EAFNOSUPPORT, REASON("other families", "Use IPv4, IPv6 or a unix socket; there are no other kinds.") },
+	{ "socket", EAFNOSUPPORT, REASON("other families", "Use IPv4, IPv6 or Unix sockets; other families are not available.") },
 	{ "socket", EPERM, .arg = { INTERNET, TYPE(RAW) }, REASON("raw sockets", "Use TCP or UDP; a raw socket needs a privilege.") },
 	NO_TYPE(0xf, 0), NO_TYPE(4, 4), NO_TYPE(8, 8),
 	/* but 0 and 6 */

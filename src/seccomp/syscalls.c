@@ -1,8 +1,8 @@
 /* The allow-lists: `snippet` is the smallest that runs CPython on pure computation, `command` runs ordinary
  * programs. It compiles nothing and grants nothing by default: a call that is not named here gets ENOSYS.
  *
- * A refused call gets the errno of a kernel that has no such feature, or of one that forbids it to a process without privileges: programs
- * handle these. Giving up rights is allowed. A probe that a kernel answers is not refused: it is allowed, or returns 0 and is not made.
+ * A refused call gets the errno of a kernel without the feature, or of one that denies it to unprivileged processes: programs handle these.
+ * Dropping rights is allowed. Probes are allowed, or return 0 without being executed.
  *
  * x32 and i386 are refused by architecture, not by number. */
 #include "seccomp/syscalls.h"
@@ -29,7 +29,7 @@ enum {
 	GROWS_DOWN = 0x100,
 	HUGE_MAPPING = 0x40000, /* MAP_HUGETLB */
 	HUGE_MEMFD = 4,         /* MFD_HUGETLB */
-	MEMFD_UNKNOWN = 0x3ffffe0, /* neither a flag nor a size of huge pages */
+	MEMFD_UNKNOWN = 0x3ffffe0, /* neither flags nor huge page sizes */
 	HUGE_SEGMENT = 04000,   /* SHM_HUGETLB */
 	WHITEOUT = 4,           /* RENAME_WHITEOUT */
 	SUSPEND_SECCOMP = 1 << 21, /* PTRACE_O_SUSPEND_SECCOMP */
@@ -38,11 +38,11 @@ enum {
 };
 
 #define FCNTL(cmd, why_) { "fcntl", .arg = { IS(1, cmd) }, .why = why_ }
-/* The answers of a kernel, or of a file, that knows no such command. */
-#define NO_FCNTL { "fcntl", EINVAL, REASON("others: leases and notifications stall or spy on other users of a file", "Look at the file again from time to time.") }
+/* The errno of an unknown command. */
+#define NO_FCNTL { "fcntl", EINVAL, REASON("others: leases and notifications stall or spy on other users of a file", "Poll the file instead.") }
 #define NO_IOCTL                                                                                                                  \
-	{ "ioctl", EPERM, .arg = { IS(1, 0x540a) }, REASON("TCXONC stops the caller's terminal", "Write, or do not write; leave out tcflow.") }, \
-	{ "ioctl", ENOTTY, REASON("others", "Use the library's portable way.") }
+	{ "ioctl", EPERM, .arg = { IS(1, 0x540a) }, REASON("TCXONC stops the caller's terminal", "Leave out tcflow.") }, \
+	{ "ioctl", ENOTTY, REASON("others", "Use a portable function of the library.") }
 #define ONLY_UNIX_PAIRS { "socketpair", EAFNOSUPPORT, REASON("other families", "Make a pair of Unix sockets.") }
 
 #define REASON(...) REASON_(__VA_ARGS__)
@@ -119,9 +119,9 @@ static const struct aj_syscall snippet[] = {
 	{ "getrusage", .why = "time.process_time" },
 	{ "uname", .why = "platform, and what imports it" },
 	{ "sysinfo", .why = "qsort in libc asks how much memory there is" },
-	{ "socketpair", .arg = { IS(0, 1) }, .why = "asyncio wakes itself through one" }, ONLY_UNIX_PAIRS,
+	{ "socketpair", .arg = { IS(0, 1) }, .why = "asyncio uses a pair to wake its loop" }, ONLY_UNIX_PAIRS,
 	{ "sendto", .arg = { NULL_POINTER(4) }, .why = "the same pair, and no address: a host's socket may lie in a bind" },
-	{ "sendto", EISCONN, REASON("an address for a message", "The sockets of a pair are connected: send without an address.") },
+	{ "sendto", EISCONN, REASON("an address for a message", "Sockets of a pair are connected: send without an address.") },
 	{ "recvfrom", .why = "the same pair" },
 	{ "epoll_create1", .why = "asyncio" },
 	{ "epoll_ctl", .why = "asyncio" },
@@ -147,7 +147,7 @@ static const struct aj_syscall command[] = {
 	ALLOW("umask"), ALLOW("utime"), ALLOW("utimes"), ALLOW("utimensat"), ALLOW("futimesat"), ALLOW("getxattr"),
 	ALLOW("lgetxattr"), ALLOW("fgetxattr"), ALLOW("listxattr"), ALLOW("llistxattr"), ALLOW("flistxattr"),
 	ALLOW("inotify_init"), ALLOW("inotify_init1"), ALLOW("inotify_add_watch"), ALLOW("inotify_rm_watch"),
-	/* The kernel leaves the set-id bits out when it makes a folder. */
+	/* The kernel ignores set-id bits in mkdir. */
 	ALLOW("mkdir"), ALLOW("mkdirat"),
 #define NO_SET_ID(call, index)                                                              \
 	{ call, .arg = { ARG(index, SET_ID_BITS, 0) }, .why = "never a set-id file" },      \
@@ -188,7 +188,7 @@ static const struct aj_syscall command[] = {
 	ALLOW("mq_getsetattr"),
 	{ "memfd_create", .arg = { ARG(1, HUGE_MEMFD, 0) }, .why = "files in memory, never of huge pages" },
 	{ "memfd_create", ENOMEM, .arg = { ARG(1, HUGE_MEMFD | MEMFD_UNKNOWN, HUGE_MEMFD) }, REASON(HUGE_PAGES) },
-	{ "memfd_create", EINVAL, REASON("flags that no kernel knows: programs ask whether there is the call", "") },
+	{ "memfd_create", EINVAL, REASON("unknown flags: programs probe for the call with them", "") },
 	{ "shmget", .arg = { ARG(2, HUGE_SEGMENT, 0) }, .why = "System V shared memory, never of huge pages" },
 	{ "shmget", ENOMEM, .arg = { ARG(2, HUGE_SEGMENT, HUGE_SEGMENT) }, REASON(HUGE_PAGES) },
 	/* processes, threads, signals */
@@ -206,28 +206,28 @@ static const struct aj_syscall command[] = {
 	ALLOW("sigaltstack"), ALLOW("signalfd"), ALLOW("signalfd4"), ALLOW("pause"), ALLOW("alarm"),
 	ALLOW("restart_syscall"), ALLOW("getrlimit"), ALLOW("getrusage"),
 	ALLOW("times"), ALLOW("sysinfo"), ALLOW("uname"), ALLOW("capget"), ALLOW("landlock_create_ruleset"),
-	ALLOW("landlock_add_rule"), ALLOW("landlock_restrict_self"), ALLOW("capset"), /* there are no capabilities: only giving up succeeds */
+	ALLOW("landlock_add_rule"), ALLOW("landlock_restrict_self"), ALLOW("capset"), /* without capabilities, capset can only drop */
 	/* Without a listener (SECCOMP_FILTER_FLAG_NEW_LISTENER, 8): what our filter reports, a newer one would report to the jail. Without
 	 * records (SECCOMP_FILTER_FLAG_LOG, 2): the kernel writes them into the host's audit log. */
 	{ "seccomp", .arg = { ARG(1, 8 | 2, 0) }, .why = "filters of its own, without a listener or records for the host's audit log" },
 	{ "seccomp", EINVAL, REASON("a listener, or records for the host's audit log", "Install the filter without these flags.") },
-	/* Any limit except RLIMIT_CORE (4), which stays 1: at 1 the kernel starts no core handler on the host, at 0 it does. No core is
-	 * written either way, so a program that sets the limit is told that it did. The masks express "not 4" bit by bit. */
+	/* Any limit except RLIMIT_CORE (4), which stays 1: at 1 the kernel starts no core handler on the host, at 0 it does. No core file is
+	 * written either way, so setting the limit returns 0. The masks express "not 4" bit by bit. */
 #define NOT_CORE(mask, value) { "prlimit64", .arg = { IS(0, 0), ARG(1, mask, value) }, .why = "its own, not RLIMIT_CORE" }
 	NOT_CORE(1, 1), NOT_CORE(2, 2), NOT_CORE(8, 8), NOT_CORE(LOW32, 0),
 	{ "prlimit64", .arg = { NULL_POINTER(2) }, .why = "reading any limit" },
-	{ "prlimit64", AJ_ERRNO_NONE, .arg = { IS(0, 0), IS(1, 4), NULL_POINTER(3) }, .why = "RLIMIT_CORE: there are no core files" },
-	{ "prlimit64", EPERM, REASON("limits of other processes", "Set limits of the process itself, with pid 0 and without reading the old ones.") },
+	{ "prlimit64", AJ_ERRNO_NONE, .arg = { IS(0, 0), IS(1, 4), NULL_POINTER(3) }, .why = "RLIMIT_CORE: core files are never written" },
+	{ "prlimit64", EPERM, REASON("limits of other processes", "Set only the process's own limits, with pid 0 and without reading the old ones.") },
 #undef NOT_CORE
 #define NOT_CORE(mask, value) { "setrlimit", .arg = { ARG(0, mask, value) }, .why = "its own, not RLIMIT_CORE" }
 	NOT_CORE(1, 1), NOT_CORE(2, 2), NOT_CORE(8, 8), NOT_CORE(LOW32, 0),
-	{ "setrlimit", AJ_ERRNO_NONE, .arg = { IS(0, 4) }, .why = "RLIMIT_CORE: there are no core files" },
+	{ "setrlimit", AJ_ERRNO_NONE, .arg = { IS(0, 4) }, .why = "RLIMIT_CORE: core files are never written" },
 #undef NOT_CORE
-	/* Less of the disk's time than by default, or as much. A class or level above is taken from the host's programs. */
+	/* The default I/O priority or a lower one; a higher one would slow down the host's programs. */
 	{ "ioprio_set", .arg = { IS(2, 0) }, .why = "IOPRIO_CLASS_NONE" },
 	{ "ioprio_set", .arg = { ARG(2, LOW32 & ~3u, 0x4004) }, .why = "IOPRIO_CLASS_BE, levels 4 to 7" },
 	{ "ioprio_set", .arg = { ARG(2, LOW32 & ~7u, 0x6000) }, .why = "IOPRIO_CLASS_IDLE" },
-	{ "ioprio_set", EPERM, REASON("the disk's time before other programs", "Use the class idle, or best-effort with a level of 4 to 7.") },
+	{ "ioprio_set", EPERM, REASON("a higher I/O priority", "Use the class idle, or best-effort with a level of 4 to 7.") },
 	{ "clone", .arg = { ARG(0, NEW_NAMESPACES, 0) }, .why = "processes and threads, no new namespaces" },
 	{ "sched_setscheduler", .arg = { SCHEDULER(0) }, .why = "SCHED_OTHER, which libzmq sets for each thread" },
 	{ "sched_setscheduler", .arg = { SCHEDULER(3) }, .why = "SCHED_BATCH" },
@@ -236,11 +236,11 @@ static const struct aj_syscall command[] = {
 	{ "personality", .arg = { ARG(0, LOW32 & ~0x60008u, 0) }, .why = "PER_LINUX, PER_LINUX32, UNAME26, ADDR_NO_RANDOMIZE" },
 	{ "personality", .arg = { IS(0, 0xffffffff) }, .why = "query only" },
 	{ "personality", EPERM, REASON("READ_IMPLIES_EXEC, MMAP_PAGE_ZERO, other systems", "Run as a plain Linux program; leave this step out.") },
-	{ "unshare", .arg = { ARG(0, LOW32 & ~(unsigned)OWN_CWD, 0) }, .why = "CLONE_FS, CLONE_SYSVSEM: a thread's own working directory" },
-	{ "iopl", AJ_ERRNO_NONE, .arg = { IS(0, 0) }, .why = "level 0, which it has" },
-	{ "ioperm", AJ_ERRNO_NONE, .arg = { IS(2, 0) }, .why = "fewer ports: there are none" },
-	/* Tracing of the jail's own processes: group `ptrace` denies it unless the policy allows it. Requests by number, since a new one may
-	 * do anything. Never PTRACE_O_SUSPEND_SECCOMP, which the kernel gave to everybody by PTRACE_SEIZE before Linux 5.17.2. */
+	{ "unshare", .arg = { ARG(0, LOW32 & ~(unsigned)OWN_CWD, 0) }, .why = "CLONE_FS, CLONE_SYSVSEM: a working directory per thread" },
+	{ "iopl", AJ_ERRNO_NONE, .arg = { IS(0, 0) }, .why = "level 0 is the current one" },
+	{ "ioperm", AJ_ERRNO_NONE, .arg = { IS(2, 0) }, .why = "disables ports: none are enabled" },
+	/* Tracing of the jail's own processes; group `ptrace` denies it unless the policy allows it. Requests are listed, as new ones are unknown.
+	 * Never PTRACE_O_SUSPEND_SECCOMP, which before Linux 5.17.2 PTRACE_SEIZE granted without a capability. */
 #define TRACE(request, why_) { "ptrace", .arg = { IS(0, request) }, .why = why_ }
 #define TRACE_OPTIONS(request, why_) { "ptrace", .arg = { IS(0, request), ARG(3, SUSPEND_SECCOMP, 0) }, .why = why_ }
 	TRACE(0, "PTRACE_TRACEME"), TRACE(1, "PTRACE_PEEKTEXT"), TRACE(2, "PTRACE_PEEKDATA"), TRACE(3, "PTRACE_PEEKUSER"),
@@ -252,7 +252,7 @@ static const struct aj_syscall command[] = {
 	TRACE(0x4207, "PTRACE_INTERRUPT"), TRACE(0x4208, "PTRACE_LISTEN"), TRACE(0x4209, "PTRACE_PEEKSIGINFO"),
 	TRACE(0x420a, "PTRACE_GETSIGMASK"), TRACE(0x420b, "PTRACE_SETSIGMASK"), TRACE(0x420e, "PTRACE_GET_SYSCALL_INFO"),
 	TRACE_OPTIONS(0x4200, "PTRACE_SETOPTIONS"), TRACE_OPTIONS(0x4206, "PTRACE_SEIZE"),
-	{ "ptrace", EPERM, REASON("tracing by a request that gdb and strace do not make", "Debug with output or logging in the program itself.") },
+	{ "ptrace", EPERM, REASON("a request that gdb and strace do not use", "Debug with output or logging in the program itself.") },
 #undef TRACE
 #undef TRACE_OPTIONS
 	ALLOW("process_vm_readv"), ALLOW("process_vm_writev"),
@@ -273,22 +273,22 @@ static const struct aj_syscall command[] = {
 	ALLOW("recvfrom"), ALLOW("sendmsg"), ALLOW("recvmsg"), ALLOW("sendmmsg"), ALLOW("recvmmsg"),
 	{ "socketpair", .arg = { IS(0, 1) }, .why = "AF_UNIX" }, ONLY_UNIX_PAIRS,
 #undef ALLOW
-	/* prctl: what a process may ask, and what it may give up. The kernel itself refuses what needs a capability. */
+	/* prctl: queries, and dropping rights. The kernel refuses options that need a capability. */
 #define PRCTL(option, why_) { "prctl", .arg = { IS(0, option) }, .why = why_ }
 	PRCTL(1, "PR_SET_PDEATHSIG"), PRCTL(2, "PR_GET_PDEATHSIG"), PRCTL(3, "PR_GET_DUMPABLE"),
 	PRCTL(15, "PR_SET_NAME"), PRCTL(16, "PR_GET_NAME"), PRCTL(21, "PR_GET_SECCOMP"), PRCTL(23, "PR_CAPBSET_READ"),
 	PRCTL(29, "PR_SET_TIMERSLACK"), PRCTL(30, "PR_GET_TIMERSLACK"), PRCTL(36, "PR_SET_CHILD_SUBREAPER"),
 	PRCTL(37, "PR_GET_CHILD_SUBREAPER"), PRCTL(38, "PR_SET_NO_NEW_PRIVS"), PRCTL(39, "PR_GET_NO_NEW_PRIVS"),
 	PRCTL(0x53564d41, "PR_SET_VMA: names for memory"), PRCTL(52, "PR_GET_SPECULATION_CTRL"), PRCTL(22, "PR_SET_SECCOMP: tighten"),
-	PRCTL(7, "PR_GET_KEEPCAPS"), PRCTL(8, "PR_SET_KEEPCAPS: there are none to keep"), PRCTL(24, "PR_CAPBSET_DROP"),
-	PRCTL(0x59616d61, "PR_SET_PTRACER: whom Yama would let trace it"), PRCTL(25, "PR_GET_TSC"), PRCTL(26, "PR_SET_TSC: its own use of rdtsc"), PRCTL(27, "PR_GET_SECUREBITS"),
+	PRCTL(7, "PR_GET_KEEPCAPS"), PRCTL(8, "PR_SET_KEEPCAPS: without capabilities it has no effect"), PRCTL(24, "PR_CAPBSET_DROP"),
+	PRCTL(0x59616d61, "PR_SET_PTRACER: Yama's permission to trace it"), PRCTL(25, "PR_GET_TSC"), PRCTL(26, "PR_SET_TSC: its own use of rdtsc"), PRCTL(27, "PR_GET_SECUREBITS"),
 	PRCTL(28, "PR_SET_SECUREBITS"), PRCTL(41, "PR_SET_THP_DISABLE"), PRCTL(42, "PR_GET_THP_DISABLE"), PRCTL(47, "PR_CAP_AMBIENT"),
 	PRCTL(65, "PR_SET_MDWE: no new executable memory"), PRCTL(66, "PR_GET_MDWE"),
-	{ "prctl", .arg = { IS(0, 4), ARG(1, LOW32 & ~1u, 0) }, .why = "PR_SET_DUMPABLE: off, and on, which opens it to the jail's own processes" },
+	{ "prctl", .arg = { IS(0, 4), ARG(1, LOW32 & ~1u, 0) }, .why = "PR_SET_DUMPABLE: off or on, which affects only the jail's own processes" },
 #define SPECULATION(value, why_) { "prctl", .arg = { IS(0, 53), IS(2, value) }, .why = why_ }
 	SPECULATION(4, "PR_SET_SPECULATION_CTRL: PR_SPEC_DISABLE"), SPECULATION(8, "PR_SPEC_FORCE_DISABLE"), SPECULATION(16, "PR_SPEC_DISABLE_NOEXEC"),
 #undef SPECULATION
-	{ "prctl", EPERM, .arg = { IS(0, 53), IS(2, 2) }, REASON("PR_SPEC_ENABLE: protection of the processor switched off", "Leave the option out; the protection stays.") },
+	{ "prctl", EPERM, .arg = { IS(0, 53), IS(2, 2) }, REASON("PR_SPEC_ENABLE: disables a CPU mitigation", "Leave the option out; the mitigation stays on.") },
 	{ "prctl", EINVAL, REASON("other options", "Leave the option out.") },
 #undef PRCTL
 	FCNTL(0, "F_DUPFD"), FCNTL(1, "F_GETFD"), FCNTL(2, "F_SETFD"), FCNTL(3, "F_GETFL"), FCNTL(4, "F_SETFL"),
@@ -311,12 +311,11 @@ static const struct aj_syscall command[] = {
 	IOCTL(0x402c542c, "TCSETSW2"), IOCTL(0x402c542d, "TCSETSF2"), IOCTL(0x80045430, "TIOCGPTN"),
 	IOCTL(0x40045431, "TIOCSPTLCK"), IOCTL(0x5441, "TIOCGPTPEER"), IOCTL(0x40049409, "FICLONE"),
 	IOCTL(0x4020940d, "FICLONERANGE"), IOCTL(0xc020660b, "FS_IOC_FIEMAP"), IOCTL(0x80086601, "FS_IOC_GETFLAGS"),
-	{ "ioctl", EIO, .arg = { IS(1, 0x5412) }, REASON("TIOCSTI types into the caller's terminal", "Leave it out: a terminal is not written to by its programs.") },
+	{ "ioctl", EIO, .arg = { IS(1, 0x5412) }, REASON("TIOCSTI types into the caller's terminal", "Leave it out: programs must not write to a terminal's input.") },
 	NO_IOCTL,
 };
 
-/* EPERM: the caller made the call on purpose, and the kernel would forbid it to a process without privileges. The reason, and the advice
- * for a model: */
+/* EPERM: intentional calls that the kernel would deny to an unprivileged process. With the reason, and advice for a model: */
 #define NAMESPACES "other namespaces", "This jail is the isolation; run the program without a container or sandbox of its own."
 #define MOUNTS "mounts", "The folders are given by the policy; use those that are there, and write in /tmp."
 #define PROCESSES "other processes", "Act on your own process only; talk to others through pipes and files."
@@ -353,7 +352,7 @@ static const struct aj_syscall refused[] = {
 	REFUSE("fanotify_init", "watches the host's files", "Look at the files again from time to time, or use inotify."),
 	REFUSE("settimeofday", CLOCK), REFUSE("clock_settime", CLOCK), REFUSE("adjtimex", CLOCK), REFUSE("clock_adjtime", CLOCK),
 	REFUSE("sethostname", FIXED), REFUSE("setdomainname", FIXED),
-	REFUSE("open_by_handle_at", HANDLES), { "name_to_handle_at", EOPNOTSUPP, REASON(HANDLES) }, /* as of a file system without handles */
+	REFUSE("open_by_handle_at", HANDLES), { "name_to_handle_at", EOPNOTSUPP, REASON(HANDLES) }, /* like a file system without handles */
 	NO_XATTR("setxattr"), NO_XATTR("lsetxattr"), NO_XATTR("fsetxattr"),
 	NO_XATTR("removexattr"), NO_XATTR("lremovexattr"), NO_XATTR("fremovexattr"),
 	REFUSE("setgroups", IDS),
@@ -388,25 +387,25 @@ static const struct aj_syscall snippet_refused[] = {
 	REFUSE("fchdir", "the folder stays", "Use absolute paths; the working directory is given."),
 };
 
-/* Left out of both lists: ENOSYS, as of a kernel that was built without the call, or is older. Libraries work around that. */
+/* On neither list: ENOSYS, like an older kernel or one built without the call. Libraries have fallbacks. */
 #define ABSENT(name_, why_) { name_, ENOSYS, .why = why_ }
-#define NUMA "where memory lies: as of a kernel without NUMA"
-#define AIO "counts against a limit of the whole host; as of a kernel without AIO"
+#define NUMA "memory placement; like a kernel without NUMA"
+#define AIO "counts against a limit of the whole host; like a kernel without AIO"
 #define FUTEX2 "Linux 6.7: libraries use futex"
-#define GONE "no kernel has it any more"
+#define GONE "removed from the kernel"
 static const struct aj_syscall absent[] = {
 	ABSENT("clone3", "its flags are behind a pointer, which a filter cannot read; libc uses clone"),
 	ABSENT("openat2", "its flags are behind a pointer; callers use openat"),
 	ABSENT("sched_setattr", "its scheduler is behind a pointer; callers use sched_setscheduler"),
-	ABSENT("vmsplice", "a pipe would hold whole huge pages by a byte of each, which no limit counts"),
+	ABSENT("vmsplice", "one byte in a pipe would pin a whole huge page, which no limit counts"),
 	ABSENT("memfd_secret", "memory that the host cannot swap; off in most kernels"),
-	ABSENT("fanotify_mark", "there is no descriptor of fanotify_init"), ABSENT("quotactl_fd", "quotas of the host"),
-	ABSENT("fchmodat2", "Linux 6.6: libc uses fchmodat"), ABSENT("cachestat", "Linux 6.5: tells what other programs of the host read"),
-	ABSENT("map_shadow_stack", "Linux 6.6: a kernel without shadow stacks"),
+	ABSENT("fanotify_mark", "fanotify_init is refused"), ABSENT("quotactl_fd", "quotas of the host"),
+	ABSENT("fchmodat2", "Linux 6.6: libc uses fchmodat"), ABSENT("cachestat", "Linux 6.5: shows which files other programs of the host read"),
+	ABSENT("map_shadow_stack", "Linux 6.6: like a kernel without shadow stacks"),
 	ABSENT("futex_wake", FUTEX2), ABSENT("futex_wait", FUTEX2), ABSENT("futex_requeue", FUTEX2),
 	ABSENT("process_madvise", "memory of other processes; allocators use madvise"),
 	ABSENT("process_mrelease", "memory of other processes"),
-	ABSENT("modify_ldt", "helps kernel exploits; as of a kernel without it"),
+	ABSENT("modify_ldt", "useful in kernel exploits; like a kernel without it"),
 	ABSENT("remap_file_pages", "mmap does the same"),
 	ABSENT("mbind", NUMA), ABSENT("set_mempolicy", NUMA), ABSENT("get_mempolicy", NUMA), ABSENT("set_mempolicy_home_node", NUMA),
 	ABSENT("migrate_pages", NUMA), ABSENT("move_pages", NUMA),
@@ -416,7 +415,7 @@ static const struct aj_syscall absent[] = {
 	ABSENT("create_module", GONE), ABSENT("get_kernel_syms", GONE), ABSENT("query_module", GONE), ABSENT("nfsservctl", GONE),
 	ABSENT("getpmsg", GONE), ABSENT("putpmsg", GONE), ABSENT("afs_syscall", GONE), ABSENT("tuxcall", GONE), ABSENT("security", GONE),
 	ABSENT("vserver", GONE), ABSENT("epoll_ctl_old", GONE), ABSENT("epoll_wait_old", GONE),
-	ABSENT("set_thread_area", "of 32-bit programs"), ABSENT("get_thread_area", "of 32-bit programs"),
+	ABSENT("set_thread_area", "for 32-bit programs"), ABSENT("get_thread_area", "for 32-bit programs"),
 };
 
 /* clang-format on */

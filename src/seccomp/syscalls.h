@@ -19,9 +19,9 @@ enum { AJ_ERRNO_NONE = -1 };
 
 enum { AJ_SYSCALL_ARGS = 3 }; /* conditions per row */
 
-/* A row without a condition that refuses a call of which other rows have conditions: the answer to what no other row names.
+/* If other rows of a refused call have conditions, its row without one applies when none of them matches.
  *
- * The texts are in the row itself: pointers to them would be relocated at each start of the program, in 15 pages that no run reads. */
+ * The texts are in the row itself: pointers would be relocated at each start of the program, in 15 pages that a run does not read. */
 struct aj_syscall {
 	char name[24];
 	int errnum; /* 0: allowed; else the call's errno, or AJ_ERRNO_NONE. Unlisted calls get ENOSYS. */
@@ -44,7 +44,7 @@ static inline int aj_syscall_rows_each(const struct aj_syscall *rows, size_t cou
 /* The same for every row of the profile under that network. */
 int aj_syscalls_each(enum aj_profile profile, enum aj_network network, aj_syscall_fn *each, void *data);
 
-/* The calls that are in neither list, with the reason why they get ENOSYS: for the pages. */
+/* Calls on neither list, with the reason for ENOSYS; for the generated pages. */
 int aj_syscalls_absent_each(aj_syscall_fn *each, void *data);
 
 /* The part of that which says what sockets a command may make; and the reason and advice where there is no network. */

@@ -65,7 +65,7 @@ static int has_name(const struct aj_syscall *row, void *name)
 	return !row->arg[0].mask && strcmp(row->name, name) == 0;
 }
 
-/* Never a tracer's calls: with a tracer the kernel makes a call for which this filter says SECCOMP_RET_TRACE. */
+/* Never a tracer's calls: a tracer could let calls pass for which this filter returns SECCOMP_RET_TRACE. */
 static int each_allowed(const struct aj_syscall *row, void *data)
 {
 	const struct visit *v = data;

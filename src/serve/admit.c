@@ -67,7 +67,7 @@ static bool make_room(struct aj_server *s, const struct aj_client *newcomer)
 	if (victim && victim != newcomer) {
 		struct aj_fault fault;
 		aj_server_busy(s, &fault, AJ_ROOM_CLIENTS,
-		               "%lu clients are connected, the limit, and this one had to make room for another: it %s",
+		               "%lu clients are connected, which is the limit; this one was closed to make room for another: it %s",
 		               (unsigned long)s->config->clients_max,
 		               aj_client_in_frame(victim) ? "had sent a frame in part" : "had no session and no request");
 		s->metrics.counters[AJ_COUNT_CLIENTS_LATE]++;
@@ -91,7 +91,7 @@ static int check(struct aj_server *s, struct aj_client *c, struct aj_fault *faul
 	c->uid = uid;
 	if (!make_room(s, c))
 		return aj_server_busy(s, fault, AJ_ROOM_CLIENTS,
-		                      "%lu clients are connected, the limit, and each has a session or a request",
+		                      "%lu clients are connected, which is the limit, and each has a session or a request",
 		                      (unsigned long)s->config->clients_max);
 	return 0;
 }

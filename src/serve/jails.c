@@ -79,7 +79,7 @@ static const char *find_policy(const struct aj_server *s, const char *name)
 	return NULL;
 }
 
-/* What holds the jails, so that a caller sees whether waiting helps. Always returns -1. */
+/* Report what the jails are used for, so that the caller sees whether waiting helps. Always returns -1. */
 static int no_jail(const struct aj_server *s, struct aj_fault *fault, uint64_t waited_ms)
 {
 	unsigned long idle = 0, tools = 0, runs = 0;
@@ -92,7 +92,7 @@ static int no_jail(const struct aj_server *s, struct aj_fault *fault, uint64_t w
 	if (waited_ms)
 		snprintf(waited, sizeof waited, "the request waited for %lu ms, and ", (unsigned long)waited_ms);
 	return aj_server_busy(s, fault, AJ_ROOM_JAILS,
-	                      "%s%lu jails are in use, the limit: %lu of sessions that run nothing, %lu of runs that wait for a tool, %lu of "
+	                      "%s%lu jails are in use, which is the limit: %lu by idle sessions, %lu by runs that wait for a tool, %lu by "
 	                      "other runs",
 	                      waited, (unsigned long)s->config->jails_max, idle, tools, runs);
 }
@@ -140,15 +140,16 @@ static uint64_t count_of_tenant(const struct aj_server *s, const char *tenant)
 	return count;
 }
 
-/* Room for one more session? A tenant that has a name leaves a part to the others. */
+/* Check for room for one more session. A named tenant may open only a part of all sessions. */
 static int check_sessions(const struct aj_server *s, const char *tenant, struct aj_fault *fault)
 {
 	const struct aj_server_config *config = s->config;
 	uint64_t share = config->tenant_sessions ? config->tenant_sessions : (config->sessions_max + 1) / 2;
 	if (s->sessions >= config->sessions_max)
-		return aj_server_busy(s, fault, AJ_ROOM_SESSIONS, "%lu sessions are open, the limit", (unsigned long)config->sessions_max);
+		return aj_server_busy(s, fault, AJ_ROOM_SESSIONS, "%lu sessions are open, which is the limit",
+		                      (unsigned long)config->sessions_max);
 	if (tenant && *tenant && count_of_tenant(s, tenant) >= share)
-		return aj_server_busy(s, fault, AJ_ROOM_TENANT, "the tenant `%s` has %lu sessions open, the limit for one tenant",
+		return aj_server_busy(s, fault, AJ_ROOM_TENANT, "tenant `%s` has %lu open sessions, which is the limit of a tenant",
 		                      tenant, (unsigned long)share);
 	return 0;
 }
@@ -163,14 +164,14 @@ int aj_slot_open(struct aj_client *c, struct aj_query *query, const char *policy
 	if (query->op == AJ_OP_OPEN && check_sessions(s, aj_query_text(query, AJ_M_TENANT), fault) < 0)
 		return -1;
 	if (s->held_bytes && s->held_bytes + query->weight > HELD_BYTES)
-		return aj_server_busy(s, fault, AJ_ROOM_BYTES, "%zu MiB of requests wait for a jail already", s->held_bytes >> 20);
+		return aj_server_busy(s, fault, AJ_ROOM_BYTES, "%zu MiB of requests already wait for a jail", s->held_bytes >> 20);
 	bool room = s->in_use < config->jails_max && !s->waiting;
 	if (!room && !patience_ms(s, query))
 		return no_jail(s, fault, 0);
 	if (!room && s->waiting >= config->queue_max)
-		return aj_server_busy(s, fault, AJ_ROOM_QUEUE, "%lu requests wait for a jail already", (unsigned long)config->queue_max);
+		return aj_server_busy(s, fault, AJ_ROOM_QUEUE, "%lu requests already wait for a jail", (unsigned long)config->queue_max);
 	if (!room && c->waiting_count >= (config->queue_max + 1) / 2)
-		return aj_server_busy(s, fault, AJ_ROOM_QUEUE, "%lu requests of this connection wait for a jail already",
+		return aj_server_busy(s, fault, AJ_ROOM_QUEUE, "%lu requests of this connection already wait for a jail",
 		                      (unsigned long)(config->queue_max + 1) / 2);
 	struct aj_client_request *req = aj_client_request_new(c, query);
 	req->counts = req->query.op == AJ_OP_OPEN;

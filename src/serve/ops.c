@@ -44,7 +44,7 @@ static int run_in_session(struct aj_client *c, struct aj_query *q, struct aj_fau
 	if (!slot)
 		return -1;
 	if (slot->request)
-		return aj_server_busy(c->server, fault, AJ_ROOM_RUN, "the session `%s` runs a snippet", slot->name);
+		return aj_server_busy(c->server, fault, AJ_ROOM_RUN, "session `%s` is running a snippet", slot->name);
 	struct aj_client_request *req = aj_client_request_new(c, q);
 	bool branches = req->query.op == AJ_OP_CHECKPOINT || req->query.op == AJ_OP_ROLLBACK;
 	if ((branches ? aj_slot_branch(slot, req, fault) : aj_slot_run(slot, req, fault)) < 0)

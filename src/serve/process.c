@@ -91,13 +91,13 @@ void aj_service_raise_descriptors(void)
 
 void aj_service_check_descriptors(const struct aj_server_config *config)
 {
-	enum { OF_SERVICE = 64, OF_JAIL = 8 }; /* measured: seven, and one more for a session whose files were read */
+	enum { OF_SERVICE = 64, OF_JAIL = 8 }; /* measured: 7, and 8 for a session whose files were read */
 	uint64_t others = OF_SERVICE + (config->connection < 0 ? config->clients_max : 0), jails = config->jails_max + config->parked;
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= others + jails * OF_JAIL)
 		return;
 	aj_service_log(config,
-	               "this process may have %lu open files, and %lu jails need about %lu: with more than about %lu jails requests are refused "
+	               "this process may have %lu open files, and %lu jails need about %lu: with more than about %lu jails, requests fail "
 	               "as busy; raise the limit (`ulimit -n`, or LimitNOFILE= of the systemd unit), or lower --jails-max",
 	               (unsigned long)limit.rlim_cur, (unsigned long)jails, (unsigned long)(others + jails * OF_JAIL),
 	               (unsigned long)(limit.rlim_cur > others ? (limit.rlim_cur - others) / OF_JAIL : 0));

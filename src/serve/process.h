@@ -24,9 +24,9 @@ int aj_service_signals(sigset_t *ret_before, struct aj_error *err);
 int aj_service_signal(int fd);
 /* Log what the signal means, and tell the service manager: true, stop, at once if the service is stopping already. */
 bool aj_service_stops(const struct aj_server_config *config, int signal, bool stopping);
-/* Raise RLIMIT_NOFILE as far as a service may need it. */
+/* Raise RLIMIT_NOFILE as far as possible. */
 void aj_service_raise_descriptors(void);
-/* Log how many jails this process has descriptors for, where --jails-max is more. */
+/* Log a warning if RLIMIT_NOFILE is too small for --jails-max. */
 void aj_service_check_descriptors(const struct aj_server_config *config);
 
 /* The next message between a shard and the front, with its descriptors, which are the caller's. 1; 0: none now; -1: the other process has

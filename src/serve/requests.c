@@ -104,7 +104,7 @@ void aj_client_request_answer(struct aj_client_request *req, const json_t *resul
 	aj_client_request_free(req);
 }
 
-/* The snippet's author is told as of any other that is rejected. */
+/* Answer with a result, as for any rejected snippet. */
 static void answer_rejected(struct aj_client_request *req, const struct aj_error *err)
 {
 	struct aj_arena arena = { 0 };

@@ -32,8 +32,8 @@ struct aj_server_config {
 	uint64_t parked;    /* jails kept ready, for each policy and tenant */
 	uint64_t jails_max; /* in use at a time; parked jails come on top */
 	uint64_t sessions_max;
-	uint64_t tenant_sessions; /* of one tenant that has a name; 0: half of sessions_max */
-	uint64_t queue_max;       /* requests that wait for a jail; one client may have half of them */
+	uint64_t tenant_sessions; /* open sessions of one named tenant; 0: half of sessions_max */
+	uint64_t queue_max;       /* requests that wait for a jail; at most half of one client */
 	uint64_t queue_ms;        /* how long a request waits for a jail; 0: no limit */
 	uint64_t clients_max, pools_max;
 	uint64_t request_bytes, unread_bytes;

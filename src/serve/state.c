@@ -23,24 +23,24 @@ void aj_server_gauges(const struct aj_server *s, uint64_t ret[AJ_GAUGES])
 }
 
 static const char *const fixes[] = {
-	[AJ_ROOM_CLIENTS] = "close connections that have nothing to do, or raise --clients-max",
-	[AJ_ROOM_SESSIONS] = "close sessions that are not used, let idle ones end sooner (--idle), or raise --sessions-max",
+	[AJ_ROOM_CLIENTS] = "close idle connections, or raise --clients-max",
+	[AJ_ROOM_SESSIONS] = "close unused sessions, end idle ones sooner (--idle), or raise --sessions-max",
 	[AJ_ROOM_TENANT] = "close sessions of this tenant, or raise --tenant-sessions",
-	[AJ_ROOM_JAILS] = "close sessions that are not used, send fewer requests at a time, or raise --jails-max; a tool that runs code needs a "
-			  "jail beside its caller's",
+	[AJ_ROOM_JAILS] = "close unused sessions, send fewer requests at a time, or raise --jails-max; a tool that runs code needs a "
+			  "second jail beside its caller's",
 	[AJ_ROOM_QUEUE] = "send fewer requests at a time, or raise --queue-max",
 	[AJ_ROOM_BYTES] = "send smaller requests, or fewer at a time",
-	[AJ_ROOM_RUN] = "wait for the answer to what runs, interrupt it, or use another session",
+	[AJ_ROOM_RUN] = "wait for the running snippet, interrupt it, or use another session",
 };
 
-/* When the next session is likely to end: a mean session's time by as many as are open. While none has ended, they end by being idle. */
+/* Estimated time until a session ends: the mean duration divided by the number of open sessions; --idle until one has ended. */
 static uint64_t session_ms(const struct aj_server *s)
 {
 	uint64_t ended = s->sessions_ended.count, mean_ms = ended ? s->sessions_ended.sum_us / ended / 1000 : s->config->idle_ms;
 	return mean_ms / (s->sessions ? s->sessions : 1);
 }
 
-/* The time of a mean run for each request that waits, by the jails that no session holds. */
+/* Estimated time until a jail is free: the mean run for each waiting request, divided by the jails that no session uses. */
 static uint64_t run_ms(const struct aj_server *s)
 {
 	const struct aj_histogram *h = &s->metrics.run;

@@ -29,7 +29,7 @@ struct aj_client_request {
 	int64_t since_us;      /* when the request arrived; of a run: when it began */
 	bool waiting, stream;
 	bool counts;               /* in server->sessions, until its slot does */
-	struct aj_timer overdue;   /* set: when it has waited for a jail for too long */
+	struct aj_timer overdue;   /* armed while the request waits for a jail */
 	struct aj_piece pieces[2]; /* of stdout and stderr */
 };
 
@@ -41,7 +41,7 @@ struct aj_slot {
 	struct aj_session *session;
 	struct aj_client_request *request; /* the request that it runs or that waits for it to open */
 	bool lasting, open;
-	bool brief; /* its results are, see result/members.c */
+	bool brief; /* results are brief, see result/members.c */
 	int64_t since_us;
 	bool filling; /* the files that came with `open` are being written, or its seed is set */
 	const char *policy;
@@ -97,7 +97,7 @@ struct aj_server {
 	uint64_t sessions; /* open or requested */
 	struct {
 		uint64_t count, sum_us;
-	} sessions_ended;  /* and how long they were open */
+	} sessions_ended;  /* count and total duration */
 	size_t held_bytes; /* of requests that wait for a jail */
 	uint64_t next_session;
 	int64_t started_us;
@@ -107,9 +107,9 @@ struct aj_server {
 };
 
 /* --- state.c --- */
-/* What a request finds no room in. */
+/* The exhausted limit of a busy answer. */
 enum aj_room { AJ_ROOM_CLIENTS, AJ_ROOM_SESSIONS, AJ_ROOM_TENANT, AJ_ROOM_JAILS, AJ_ROOM_QUEUE, AJ_ROOM_BYTES, AJ_ROOM_RUN };
-/* AJ_CODE_BUSY, with the fix, and an estimate when to try again. Always returns -1. */
+/* Set AJ_CODE_BUSY with its fix and an estimated retry time. Always returns -1. */
 int aj_server_busy(const struct aj_server *server, struct aj_fault *fault, enum aj_room room, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* The current values of this process. */

@@ -131,7 +131,7 @@ unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan
 	enum aj_call kind = aj_tools_check_call(&c->tools, body, scan, &call, &type, why, sizeof why);
 	uint64_t number = call.number;
 	if (kind == AJ_CALL_MISSHAPEN)
-		return broken_call(ret_why, "a call of a tool that is none");
+		return broken_call(ret_why, "a call of an unknown tool");
 	c->last = number > c->last ? number : c->last;
 	if (find_call(c, number)) {
 		aj_tool_call_free(&call);
@@ -151,7 +151,7 @@ unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan
 		if (kind == AJ_CALL_REFUSED)
 			return refuse_call(c, number, logged, type, why, COST_OF_MISFIT, bytes, ret_why);
 		aj_call_log_end(&c->log, logged, AJ_CALL_TURNED_DOWN);
-		return broken_call(ret_why, "a call of a tool that is none");
+		return broken_call(ret_why, "a call of an unknown tool");
 	}
 	slot->calls = c;
 	slot->call = (struct aj_tool_call){ .number = number, .tool = call.tool };

@@ -45,7 +45,7 @@ char *aj_calls_tools(const struct aj_calls *calls);
 unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan *scan, const char **ret_why);
 int aj_calls_value(struct aj_calls *calls, uint64_t number, const json_t *value, struct aj_error *err);
 int aj_calls_error(struct aj_calls *calls, uint64_t number, const char *type, const char *message, struct aj_error *err);
-/* The name of a tool whose call waits for an answer; NULL: no call waits. */
+/* The tool of a call that waits for an answer; NULL: no call waits. */
 const char *aj_calls_awaited(const struct aj_calls *calls);
 /* The run is over: drop all pending calls. The log stays, for aj_call_log_report(). */
 void aj_calls_drop(struct aj_calls *calls);

@@ -197,8 +197,8 @@ static int evict_pool(struct aj_manager *manager, struct aj_error *err)
 		return 0;
 	if (!oldest) {
 		aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_LIMIT, "busy", 0,
-		                "%u pairs of policy and tenant are in use, the limit", count);
-		aj_advise(err, "close the sessions of one of these, or raise --pools-max");
+		                "%u pairs of policy and tenant are in use, which is the limit", count);
+		aj_advise(err, "close the sessions of one pair, or raise --pools-max");
 		return -1;
 	}
 	free_pool(oldest);

@@ -126,7 +126,7 @@ struct aj_session *aj_session_open(struct aj_manager *manager, const struct aj_s
 int aj_session_tools(struct aj_session *session, const json_t *list, struct aj_error *err);
 /* Begin a run; one at a time, and not before `opened`. -1 with err: nothing has begun. */
 int aj_session_run(struct aj_session *session, const struct aj_snippet *snippet, struct aj_error *err);
-/* An id for a result of a snippet that was not begun. */
+/* An id for the result of a snippet that was not started. */
 const char *aj_session_new_id(struct aj_arena *arena);
 void aj_session_interrupt(struct aj_session *session);
 /* Of an open session: the members that each of its results repeats, `enforced` and `policy` (new reference). */
@@ -166,5 +166,5 @@ enum aj_session_state aj_session_state(const struct aj_session *session);
 /* A rollback may bring the session back, should it have ended: it was opened for branching, and its lifetime goes on. */
 bool aj_session_may_return(const struct aj_session *session);
 bool aj_session_awaits_tool(const struct aj_session *session);
-const char *aj_session_tenant(const struct aj_session *session); /* "": none was named */
+const char *aj_session_tenant(const struct aj_session *session); /* "": none */
 bool aj_session_warm(const struct aj_session *session);          /* born from a zygote */

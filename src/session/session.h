@@ -107,5 +107,5 @@ void aj_session_add_files(struct aj_session *session);
 void aj_session_uncollect(struct aj_session *session);
 /* A run that is cut short needs an end in the trail, too. */
 void aj_session_record_cut(struct aj_session *session);
-/* So does what the network has moved since the last run, once the jail's network has ended. */
+/* Record network totals since the last run, after the jail's network has ended. */
 void aj_session_record_rest(struct aj_session *session);

@@ -30,13 +30,13 @@ static void record_end(struct aj_session *s, struct aj_result *result)
 		aj_manager_log(s->pool->manager, "audit", &err);
 }
 
-/* The time may have gone by in the caller's tool, which the jail's own figures do not show. */
+/* Name the tool that the snippet was waiting for at the timeout: the jail's own figures do not show that time. */
 static void name_awaited_tool(const struct aj_session *s, struct aj_result *result)
 {
 	const char *tool = result->status == AJ_STATUS_TIMEOUT ? aj_calls_awaited(&s->calls) : NULL;
 	size_t at = strlen(result->reason);
 	if (tool)
-		snprintf(result->reason + at, sizeof result->reason - at, "; its call of the tool `%s` had no answer by then", tool);
+		snprintf(result->reason + at, sizeof result->reason - at, "; its call of the tool `%s` had not been answered", tool);
 }
 
 bool aj_session_report(struct aj_session *s, bool alive)
@@ -111,7 +111,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 	aj_arena_free(&s->arena);
 	if (snippet->code && snippet->code_bytes > run->policy->source_bytes) {
 		aj_fail_because(err, AJ_REASON_CODE, AJ_EXIT_REJECTED, "source", 0,
-		                "the snippet has %zu bytes, and may have %lu (python.source_size)", snippet->code_bytes,
+		                "the snippet has %zu bytes; the limit is %lu (python.source_size)", snippet->code_bytes,
 		                run->policy->source_bytes);
 		aj_advise(err, "write a shorter snippet: pass data as inputs or files");
 		return -1;
@@ -197,6 +197,6 @@ void aj_session_record_cut(struct aj_session *s)
 void aj_session_record_rest(struct aj_session *s)
 {
 	struct aj_error err = { 0 };
-	if (aj_trail_rest(&s->trail, &s->jail->result.network, &err) < 0)
+	if (aj_trail_record_network(&s->trail, &s->jail->result.network, &err) < 0)
 		aj_manager_log(s->pool->manager, "audit", &err);
 }

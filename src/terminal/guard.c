@@ -1,5 +1,4 @@
-/* Standard output and error as streams that show control characters instead of sending them to a terminal.
- * Every text that the program prints goes through here, so no place has to escape names and arguments for the terminal's sake. */
+/* Replaces stdout and stderr by streams that escape control characters: callers need not escape names and arguments for the terminal. */
 #include "terminal/guard.h"
 
 #include <errno.h>
@@ -12,8 +11,8 @@
 #include "base/text.h"
 
 static struct guarded {
-	FILE *stream; /* NULL: the descriptor is no terminal */
-	char held[4]; /* the beginning of a character whose rest has not been printed yet */
+	FILE *stream; /* NULL: the descriptor is not a terminal */
+	char held[4]; /* an incomplete UTF-8 sequence */
 	size_t held_bytes;
 	int fd;
 } guards[] = { { .fd = 1 }, { .fd = 2 } };
@@ -36,7 +35,7 @@ static ssize_t write_shown(void *cookie, const char *data, size_t bytes)
 	return r < 0 ? 0 : (ssize_t)bytes; /* 0 stands for an error here */
 }
 
-/* Print what was held: no rest will come. */
+/* Print incomplete sequences at the end. */
 static void end_streams(void)
 {
 	for (struct guarded *g = guards; g < guards + sizeof guards / sizeof *guards; g++) {

@@ -1,4 +1,4 @@
-/* Lines of help texts, at most 80 columns wide. */
+/* Formats help texts. */
 #include "terminal/help.h"
 
 #include <string.h>

@@ -3,5 +3,5 @@
 #include <stdio.h>
 
 void aj_help_heading(FILE *out, const char *heading);
-/* `left` in a column of its own, and the words of `text` beside it in as many lines as they take. */
+/* Print `left` in the first column and `text`, wrapped, in the second. */
 void aj_help_row(FILE *out, const char *left, const char *text);

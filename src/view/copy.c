@@ -40,7 +40,7 @@ struct copy {
 	uint64_t files_max, bytes_max;
 	int64_t deadline_us, told_us;
 	dev_t dev;
-	uid_t owner; /* of the workspace, and its group */
+	uid_t owner; /* of the workspace; then its group */
 	gid_t group;
 	size_t looked;
 	char path[PATH_MAX]; /* of the entry, below the workspace */
@@ -75,7 +75,7 @@ static void skip_entry(struct copy *c)
 		*AJ_PUSH(c->arena, &c->done->skipped) = aj_strdup(c->arena, c->path);
 }
 
-/* May the workspace's owner use these rights, of those that files have for others? Whoever copies for another id may open more files. */
+/* Whether the workspace's owner has these rights (S_IROTH, ...): a copy for another id is made by root, who can open more files. */
 static bool owner_may(const struct copy *c, const struct stat *st, mode_t rights)
 {
 	unsigned by = st->st_uid == c->owner ? 6 : st->st_gid == c->group ? 3 : 0;

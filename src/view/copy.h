@@ -27,7 +27,7 @@ struct aj_copy_job {
 	const char *name; /* for messages; NULL: the workspace */
 	int to;           /* an empty folder that gets the copy */
 	int list;         /* an empty file that gets the list */
-	/* All of the copy belongs to `uid` and `gid`. It holds what the owner of `from` may read, in whose place they are, as in an overlay. */
+	/* Owner of the whole copy. As in an overlay, they stand for the owner of `from`: the copy has only files that this owner can read. */
 	bool give;
 	uid_t uid;
 	gid_t gid;

@@ -65,9 +65,9 @@ static int bring_up_to_date(struct aj_view *a, struct aj_change_state *s, bool n
 			aj_change_state_remove(a->all, s, &ignored);
 		return 1;
 	}
-	/* What was original for the earlier run is none for this one, where changes were applied in between. */
+	/* Originals of the earlier run are not valid for this one: changes may have been applied in between. */
 	if (unlinkat(s->dir, AJ_ORIGINALS_FILE, 0) < 0 && errno != ENOENT)
-		return aj_view_fail(err, errno, "remove the list of the originals");
+		return aj_view_fail(err, errno, "remove the list of originals");
 	return a->copy ? 0 : aj_view_trim(s, &a->pending, err);
 }
 

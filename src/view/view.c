@@ -228,11 +228,11 @@ struct count {
 	int64_t until_us;
 	bool more;
 	struct aj_change_state *state;
-	int marks;            /* for the originals; -1: none are kept */
+	int marks;            /* file of originals; -1: not kept */
 	off_t original_bytes; /* read so far */
 };
 
-/* What the host writes again as it was is no conflict later. The end of a run does not wait for much. */
+/* Keep a hash, so that a rewrite of the same content by the host is no conflict. The limits keep the end of a run fast. */
 static void keep_original(struct count *count, const struct aj_change *change)
 {
 	struct aj_mark mark;

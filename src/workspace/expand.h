@@ -24,7 +24,7 @@ struct aj_protect {
 	struct aj_arena arena;
 	struct aj_plan plan;
 	int workspace, main; /* -1: no main repository */
-	bool blank;          /* the workspace holds no project yet: aj_protect_is_blank() */
+	bool blank;          /* the workspace has no project yet: aj_protect_is_blank() */
 	uint64_t budget_ms;
 	struct aj_repos before;
 	AJ_LIST(struct aj_place) places;
@@ -52,11 +52,10 @@ bool aj_expand_may_skip(const struct aj_expansion *x, int dir, int error);
 /* -1 with an error that names the place and the pattern. */
 int aj_expand_fail(const struct aj_expansion *x, int errnum, const char *what, const char *path);
 
-/* The placeholder that may be created at a missing place without harm to a program that finds it; NULL: none. `path`: of the place, whose
- * last component is `name`. */
+/* The placeholder for a missing path that does no harm to programs that find it; NULL: none. name: the last component of `path`. */
 const char *aj_protect_blank_for(const struct aj_protect *p, bool repository, const char *path, const char *name, bool folder,
                                  bool starred);
-/* Is the workspace empty, but for git's own entries, a license, and placeholders of other runs? */
+/* Whether the workspace is empty, except for git's entries, a license, and placeholders of other runs. */
 bool aj_protect_is_blank(int workspace);
 /* The place with this path; NULL: none. */
 const struct aj_place *aj_protect_find_place(const struct aj_protect *p, const char *path);

@@ -8,12 +8,12 @@
 
 #include "mounts/owners.h"
 
-/* Root's jails write a workspace with its owner's id (mounts/owners.h), and not what is bound. */
+/* Binds are not idmapped to their owner's id, as root's workspaces are (mounts/owners.h). */
 static bool is_closed(const struct aj_plan *plan, const struct aj_mount *m, struct stat *st)
 {
 	bool mapped = plan->host_uid != geteuid() && !aj_plan_unheld(plan, m);
 	return aj_mount_is_shared(m) && !(m->flags & (AJ_LAYERED | AJ_COPIED)) && stat(m->source, st) == 0 &&
-	       S_ISDIR(st->st_mode) && aj_mount_closed(plan, st) && !(mapped && st->st_mode & S_IWUSR);
+	       S_ISDIR(st->st_mode) && aj_mount_not_writable(plan, st) && !(mapped && st->st_mode & S_IWUSR);
 }
 
 bool aj_workspace_closed(const struct aj_plan *plan, char *out, size_t out_bytes)

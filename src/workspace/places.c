@@ -134,10 +134,11 @@ static void own_paths(const struct asked *a, path_list *ret)
 	add_path(ret, aj_state_path(a->arena), a->arena);
 }
 
-/* The first of agentjail's own paths at or below this folder and none of `held`, or its state folder or the caller's policies around it; NULL for none. */
+/* The first of agentjail's own paths at or below this folder, except those in `held`; or its state folder or the caller's policies, if the folder is in
+ * them; else NULL. */
 static const char *own_beside(const struct asked *a, const char *folder, const path_list *held)
 {
-	/* A folder that is not there yet could be made from inside, with homes, changes and policies that the host then believes. */
+	/* A jail could create a missing folder, with homes, changes and policies that the host would trust. */
 	const char *const folders[] = { aj_state_path(a->arena), aj_home_policies(a->arena) };
 	const char *found = real(folder, a->arena);
 	path_list own = { 0 };
@@ -208,7 +209,7 @@ static const char *plain_path(const char *given, struct aj_arena *arena, struct 
 	return NULL;
 }
 
-/* The virtual environment around one of agentjail's own files, below the workspace; NULL: there is none. */
+/* The virtual environment in the workspace that contains this file of agentjail; NULL: none. */
 static const char *environment_around(const struct asked *a, const char *own)
 {
 	for (const char *folder = own; aj_path_below(folder, a->path); folder = aj_path_folder(folder, a->arena))
@@ -217,8 +218,8 @@ static const char *environment_around(const struct asked *a, const char *own)
 	return NULL;
 }
 
-/* A wheel in the project's own virtual environment: the whole environment stays as it is, since the host runs agentjail by the interpreter
- * and the modules in it. */
+/* agentjail installed in the project's virtual environment: the whole environment is read-only, since the host runs agentjail with its
+ * interpreter and modules. */
 static const char *own_in_workspace(struct asked *a)
 {
 	struct aj_request *request = a->request;
@@ -237,7 +238,7 @@ static const char *own_in_workspace(struct asked *a)
 	for (size_t i = 0; i < held.count; i++) {
 		*AJ_PUSH(a->arena, &request->environments) = held.items[i];
 		if (request->notice)
-			request->notice(aj_printf(a->arena, "`%s` is shown read-only: agentjail's own program is in this virtual environment",
+			request->notice(aj_printf(a->arena, "`%s` is read-only in the jail: agentjail is installed in this virtual environment",
 			                          held.items[i]));
 	}
 	return NULL;

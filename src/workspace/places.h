@@ -10,6 +10,6 @@ struct aj_error;
  * - A workspace lies below a folder of filesystem.workspace_under.
  * - /, the home and its parents, and the system's own folders must be named there.
  * - No writable folder contains agentjail's own configuration or program: policies, site, audit trail, Python tree, binary. A workspace
- * may, if it is named, and with request->may_hold if program and tree are in a virtual environment: request->environments gets that. */
+ * may if it is named, or with request->may_hold if program and tree are in a virtual environment, which is added to request->environments. */
 int aj_places_check(struct aj_request *request, const struct aj_loaded *loaded, const struct aj_site *site,
                     struct aj_arena *arena, struct aj_error *err);

@@ -47,7 +47,7 @@ bool aj_protect_is_blank(int workspace)
 
 const char *aj_protect_blank_for(const struct aj_protect *p, bool repository, const char *path, const char *name, bool folder, bool starred)
 {
-	/* `git clone URL .` and programs that begin a project want an empty folder. */
+	/* `git clone URL .` and project generators require an empty folder. */
 	if (folder && p->blank && !strchr(path, '/'))
 		return NULL;
 	if (folder)

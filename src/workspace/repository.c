@@ -1,5 +1,5 @@
-/* Walks from a folder upwards to the root of its repository. A submodule's own folder lies in the repository that has the submodule, so the
- * walk goes on to that one. It opens no file but `.git`, and changes nothing. */
+/* Finds the root of the repository around a folder. The root of a submodule is that of the outer repository, which contains the submodule's git
+ * folder. Opens only files `.git`. */
 #include "workspace/repository.h"
 
 #include <fcntl.h>
@@ -36,14 +36,14 @@ static const char *named_by(const char *top, const char *entry, struct aj_arena 
 	return real(path[0] == '/' ? path : aj_printf(arena, "%s/%s", top, path), arena);
 }
 
-/* The repository's own folder that `.git` in `top` is or names; NULL: none. */
+/* The git folder that `.git` in `top` is or names; NULL: none. */
 static const char *git_of(const char *top, const struct stat *owner, struct aj_arena *arena)
 {
 	struct stat folder, st;
 	const char *entry = aj_printf(arena, "%s/.git", top);
 	if (stat(top, &folder) < 0 || stat(entry, &st) < 0)
 		return NULL;
-	/* As git's safe.directory: whoever can make a `.git` in a shared folder does not choose the workspace of others. */
+	/* Like git's safe.directory: another user's `.git` in a shared folder must not choose the workspace. */
 	uid_t caller = geteuid();
 	if ((folder.st_uid != caller && folder.st_uid != owner->st_uid) || (st.st_uid != caller && st.st_uid != owner->st_uid))
 		return NULL;
@@ -59,12 +59,12 @@ struct aj_repository aj_repository_around(const char *folder, struct aj_arena *a
 		return found;
 	for (const char *at = folder; stat(at, &st) == 0 && st.st_dev == start.st_dev; at = aj_path_folder(at, arena)) {
 		const char *git = git_of(at, &start, arena);
-		/* A file `.git` may be an earlier jail's: it leads out of a repository only if that one has it as a submodule. */
+		/* A file `.git` may come from an earlier jail: it leads out of a repository only if it is a submodule of that one. */
 		if (git && found.root && !aj_path_below(found.git, aj_printf(arena, "%s/modules", git)))
 			return found;
 		if (git && !found.root)
 			found = (struct aj_repository){ .root = at, .git = git };
-		/* A linked worktree is whole without the main repository, which has its own key. */
+		/* A linked worktree does not need the main repository as its workspace: a key of its own shows that. */
 		if (git && (aj_path_below(found.git, at) || access(aj_printf(arena, "%s/commondir", git), F_OK) == 0))
 			return (struct aj_repository){ .root = at };
 		if (at[0] != '/' || !at[1])

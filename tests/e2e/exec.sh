@@ -148,7 +148,7 @@ says "no operand is standard input" '^from file$'
 json "an empty source" 0 status=ok value=null -- exec -c ''
 : >"$T/empty.py"
 json "an empty file" 0 status=ok value=null -- exec "$T/empty.py"
-cold json "machine code that comes too late: with a hint" 1 error.type=ImportError 'error.hint~where an import statement of the code names it' -- exec --layer off -c 'm = "_sqlite3"
+cold json "machine code that comes too late: with a hint" 1 error.type=ImportError 'error.hint~for a single snippet those that its import statements name' -- exec --layer off -c 'm = "_sqlite3"
 __import__(m)'
 text "a coroutine of one's own that nobody awaits" 0 "line 2, column 1: RuntimeWarning: coroutine 'f' was never awaited" exec -c 'async def f(): pass
 f()'
@@ -215,7 +215,7 @@ printf 'extends = "snippet"\n[limits]\nfile_size = "1"\n' >"$T/byte.toml"
 json "within the limit of a file it is in memory" 0 value.data.0= 'value.data.1=3\n1 2\nlast' -- exec --policy-file "$T/byte.toml" --layer off --stdin "$T/in.txt" -c 'import sys
 open(0, closefd=False).read(), sys.stdin.read()'
 json "one that ends" 1 error.type=EOFError 'error.hint~Standard input ends here' -- exec --stdin "$T/in.txt" -c 'while True: input()'
-json "none" 1 error.type=EOFError 'error.hint~Nobody answers input' -- exec -c 'input()'
+json "none" 1 error.type=EOFError 'error.hint~has no user here' -- exec -c 'input()'
 echo ours >"$T/ours.txt"
 json "our own" 0 'value=ours' -- exec --stdin - -c 'input()' <"$T/ours.txt"
 text "which holds the snippet" 2 'holds the snippet, so .--stdin -. has nothing to read' exec --stdin - - <"$T/ours.txt"
@@ -241,7 +241,7 @@ text "a limit of 0" 2 '`0`: a limit of 0 lets nothing run: from 10ms to 168h, or
 text "a size as others write it" 2 'did you mean 512M\?' exec --memory 512MB -c 1
 echo "host data" >"$T/data.txt"
 chmod 644 "$T/data.txt"
-text "two files of one name" 2 "data.txt. is at /input/data.txt already: .*HOST:/input/NAME" exec --file "$T/data.txt" --file "$T/other/data.txt" -c 1
+text "two files of one name" 2 "data.txt. is already at /input/data.txt: .*HOST:/input/NAME" exec --file "$T/data.txt" --file "$T/other/data.txt" -c 1
 ln -s "$T/data.txt" "$T/link.txt"
 json "a file, as open() reads it" 0 'value.0=host data\n' 'value.1.0=host data\n' value.2=/input/data.txt value.3=r -- exec --file "$T/data.txt" -c 'with open("/input/data.txt") as f:
     text = f.read()
@@ -258,8 +258,8 @@ mkdir -p "$T/folder/sub"
 echo deep >"$T/folder/sub/x"
 json "a file of a folder" 0 'value=deep\n' -- exec --file "$T/folder:/in" -c 'open("/in/sub/x").read()'
 json "a file that is not there" 1 error.type=FileNotFoundError -- exec --file "$T/folder:/in" -c 'open("/in/y")'
-json "nor where a relative path leads" 1 error.type=FileNotFoundError "error.hint~'/input/data.txt' is there" -- exec --file "$T/data.txt" -c 'open("data.txt")'
-json "nor with its folder" 1 error.type=FileNotFoundError "error.hint~'/input/data.txt' is there" -- exec --file "$T/data.txt" -c 'import pathlib
+json "nor where a relative path leads" 1 error.type=FileNotFoundError "error.hint~use '/input/data.txt'" -- exec --file "$T/data.txt" -c 'open("data.txt")'
+json "nor with its folder" 1 error.type=FileNotFoundError "error.hint~use '/input/data.txt'" -- exec --file "$T/data.txt" -c 'import pathlib
 pathlib.Path("input/data.txt").read_text()'
 json "and of one that is nowhere, which files there are" 1 error.type=FileNotFoundError "error.hint~The caller's files are: '/input/data.txt'" -- exec --file "$T/data.txt" -c 'open("other.txt")'
 json "a file of the tree is not" 1 error.type=PermissionError 'error.message~Only the files that the caller shows can be read here: /input/data.txt' -- \
@@ -298,7 +298,7 @@ is "and their copies" "1,2 hello world" "$(cat "$T/out1/a.csv") $(cat "$T/out1/s
 json "without --output there is no list" 0 'truncated!files' 'files=(absent)' 'files_skipped=(absent)' -- exec -c 1
 cold json "and no folder" 0 'value=false' -- exec --layer off -c 'import os; os.path.lexists("/output")'
 json "nothing came" 0 'files=[]' 'warnings=(absent)' -- exec --output "$T/out2" -c 1
-json "what was written elsewhere" 0 'files=[]' "warnings.0.message~the code wrote '/tmp/report.csv', '/tmp/sub/b.txt'" 'warnings.0.hint=Write to /output/NAME what the caller shall have.' \
+json "what was written elsewhere" 0 'files=[]' "warnings.0.message~the code wrote '/tmp/report.csv', '/tmp/sub/b.txt'" 'warnings.0.hint=Write files for the caller to /output/NAME.' \
 	-- exec --output "$T/out20" -c 'import os
 os.mkdir("sub")
 for name in ("/tmp/report.csv", "sub/b.txt"):
@@ -306,7 +306,7 @@ for name in ("/tmp/report.csv", "sub/b.txt"):
 json "as the hint says" 0 files.0.name=report.csv 'warnings=(absent)' -- exec --output "$T/out21" -c 'with open("/output/report.csv", "w") as f: f.write("x")'
 json "and beside it" 0 files.0.name=a 'warnings=(absent)' -- exec --output "$T/out22" -c 'for name in ("/tmp/scratch", "/output/a"):
     with open(name, "w") as f: f.write("x")'
-text "text: a value over the cap" 0 'the value did not come back whole, but as text of at most 65536 bytes' exec -c '"x" * 3000000'
+text "text: a value over the cap" 0 'the value was returned as text of at most 65536 bytes' exec -c '"x" * 3000000'
 json "files of a run that fails" 1 files.0.name=half -- exec --output "$T/out3" -c 'open("/output/half", "x").write("1")
 1/0'
 json "of one that is killed" 124 files.0.name=half files.0.size=1 -- exec --timeout 300ms --output "$T/out4" -c 'with open("/output/half", "w") as f: f.write("1")

@@ -182,7 +182,7 @@ text "a host that somebody is asked about" 1 '^asks +host example.org:443: .*net
 text "a port of the host's loopback is not asked for" 1 '^denied +host host:5432: a port of the host.s own loopback' policy explain coding-agent --network-ask --host host:5432
 printf 'extends = "command"\n[network]\nmode = "allow"\nallow = ["host:5432"]\n' >"$T/host.toml"
 text "one that is on the list" 0 "^allowed +host host:5432: the list allows this port of the host's own loopback" policy explain --policy-file "$T/host.toml" --host host:5432
-text "localhost is the jail's own" 0 "^allowed +host localhost:5432: .*the host.s is .host:PORT." policy explain --policy-file "$T/host.toml" --host localhost:5432
+text "localhost is the jail's own" 0 "^allowed +host localhost:5432: .*the host.s loopback is .host:PORT." policy explain --policy-file "$T/host.toml" --host localhost:5432
 text "an address is not asked for" 1 '^denied +host 203.0.113.7:443: an address' policy explain coding-agent --network-ask --host 203.0.113.7:443
 for name in $PRESETS; do
 	is_command "$name" && continue

@@ -42,16 +42,16 @@ if command -v git >/dev/null; then
 	}
 	stands "from a subfolder" "$R/deep/er" 0 "^$R/deep/er\$" --policy coding-agent
 	says "the whole repository is there" "^$R\$"
-	says "and a line names it" "agentjail: the workspace is .$R., the root of the git repository here; --workspace . is this folder alone"
+	says "and a line names it" "agentjail: the workspace is .$R., the root of this git repository; use --workspace . for this folder alone"
 	stands "from a submodule" "$R/mods/lib" 0 "^$R/mods/lib\$" --policy coding-agent
 	says "whose own repository is in the outer one" '^one$'
 	says "which is the workspace" "the workspace is .$R., the root"
 	stands "from the root" "$R" 0 '^two$' --policy coding-agent
 	silent "without a line" 'agentjail: the workspace'
-	stands "a folder alone, as one asks for it" "$R/deep" 128 "the workspace is a part of the git repository .$R., which is not in the jail: git finds none; --workspace with that path shows it" --policy coding-agent --workspace .
-	stands "another policy" "$R" 128 "a part of the git repository .$R., which is not" --policy offline-build --workspace deep
-	stands "a submodule under another policy" "$R" 128 "a part of the git repository .$R., which is not" --policy offline-build --workspace mods/lib
-	stands "a repository elsewhere" "$H/apart/sub" 128 "the repository of the workspace lies in .$H/apart.git., which is not in the jail: git finds none; --bind with that path" --policy coding-agent
+	stands "a folder alone, as one asks for it" "$R/deep" 128 "the workspace is a part of the git repository .$R., which the jail does not show, so git does not work; --workspace with that path shows it" --policy coding-agent --workspace .
+	stands "another policy" "$R" 128 "a part of the git repository .$R., which the jail does not show" --policy offline-build --workspace deep
+	stands "a submodule under another policy" "$R" 128 "a part of the git repository .$R., which the jail does not show" --policy offline-build --workspace mods/lib
+	stands "a repository elsewhere" "$H/apart/sub" 128 "the repository of the workspace is in .$H/apart.git., which the jail does not show, so git does not work; --bind with that path" --policy coding-agent
 	stands "and what the line says" "$H/apart/sub" 0 '^three$' --policy coding-agent --bind "$H/apart.git"
 	silent "is enough" 'which is not in the jail'
 	stands "a linked worktree" "$H/linked/sub" 128 "the workspace is .$H/linked., the root" --policy coding-agent
@@ -104,8 +104,8 @@ is "the certificates, and the lines that are named" "-----BEGIN CERTIFICATE-----
 	"$(tr '\n' '|' <"$T/out")"
 is "with a line for each" "SSL_CERT_FILE is passed: the jail has a copy of the certificates in \`$T/ca.pem\`
 NODE_EXTRA_CA_CERTS is not passed: \`$H/.ssh/id_rsa\`: no certificate in PEM form
-PIP_INDEX_URL is not passed: it holds a password or a token; --env PIP_INDEX_URL passes it all the same
-UV_INDEX_URL is not passed: it holds a password or a token; --env UV_INDEX_URL passes it all the same
+PIP_INDEX_URL is not passed: it contains a password or a token; use --env PIP_INDEX_URL to pass it anyway
+UV_INDEX_URL is not passed: it contains a password or a token; use --env UV_INDEX_URL to pass it anyway
 GOPROXY is passed; the policy's list lacks its host: add --allow-host go.corp.test:443
 \`cafile\` of ~/.npmrc is passed: the jail has a copy of the certificates in \`$T/ca.pem\`
 of ~/.npmrc, 1 line with a password or a token is not passed

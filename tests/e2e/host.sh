@@ -17,7 +17,7 @@ text "doctor names a broken configuration" 125 'FAIL +site ' doctor --config "$T
 mkdir -m 777 "$T/open" && mkdir -m 500 "$T/closed" && mkdir -m 700 "$T/own"
 printf 'audit.destination = "file:%s/trail"\n' "$T/open" >"$T/site.toml"
 text "doctor names an audit trail that cannot be written" 125 "part +audit trail +audit: .$T/open. is writable by every user" doctor --config "$T/site.toml"
-says "and that no run begins" 'FAIL +policy of run +.command. refuses to run unrecorded'
+says "and that runs fail" 'FAIL +policy of run +.command. requires a record of each run'
 text "as the run says" 125 'is writable by every user' run --config "$T/site.toml" -- true
 printf 'audit.destination = "file:%s/trail"\n' "$T/own" >"$T/site.toml"
 aj doctor --config "$T/site.toml"
@@ -26,7 +26,7 @@ check "which doctor does not make" test ! -e "$T/own/trail"
 if [ "$(id -u)" != 0 ]; then
 	printf 'audit.destination = "file:%s/trail"\n' "$T/closed" >"$T/site.toml"
 	text "a folder of another user's, or of no one's" 125 'part +audit trail +audit: make a file in .*: Permission denied' doctor --config "$T/site.toml"
-	says "and what records every user" 'fix: a file records the runs of its owner alone: audit.destination = "journal"'
+	says "and what records every user" 'fix: a file records only the runs of its owner: set audit.destination = "journal"'
 fi
 rmdir "$T/closed"
 text "doctor prints a profile for AppArmor" 0 '^profile agentjail /' doctor --apparmor

@@ -53,7 +53,7 @@ HOME=$T/me refused "no jail writes where they are" 'cannot be bound writable: .*
 mkdir -p "$T/none/.config"
 HOME=$T/none refused "or could be" 'cannot be bound writable: .*/none/.config/agentjail/policies' run --bind "$T/none/.config:/c:rw" -- echo RAN
 mv "$T/me/.config" "$T/me/dotfiles" && ln -s dotfiles "$T/me/.config"
-HOME=$T/me refused "one behind a symlink is not taken: that may lead into a workspace" 'it is behind a symlink' run --policy mine -- echo RAN
+HOME=$T/me refused "one behind a symlink is not taken: that may lead into a workspace" 'a component of its path is a symlink' run --policy mine -- echo RAN
 HOME=$T/me refused "a name is no path" 'not a policy.s name' run --policy ../policies/mine -- echo RAN
 check "and the workspace is the folder" test -e "$T/ws/made"
 refused "offline-build needs a workspace" '--workspace' run --policy offline-build -- echo RAN

@@ -113,7 +113,7 @@ text "a bind" 0 '^inside$' run --bind "$T/dir:/mnt" -- cat /mnt/file
 text "a bind at its own path" 0 '^inside$' run --bind "$T/dir" -- cat "$T/dir/file"
 text "a bind is read-only" 1 'Read-only' run --bind "$T/open:/mnt" -- touch /mnt/x
 mkdir -p "$T/venv/bin" && : >"$T/venv/pyvenv.cfg" && cp "$(readlink -f /bin/true)" "$T/venv/bin/only-there"
-PATH=$T/venv/bin:$PATH text "a program of a virtual environment: the folder and the path to use" 127 "fix: .only-there. is of the virtual environment .$T/venv., .*--bind '$T/venv' .*-- '$T/venv/bin/only-there'" run -- only-there
+PATH=$T/venv/bin:$PATH text "a program of a virtual environment: the folder and the path to use" 127 "fix: .only-there. is in the virtual environment .$T/venv., .*--bind '$T/venv' .*-- '$T/venv/bin/only-there'" run -- only-there
 text "and that works" 0 '' run --bind "$T/venv" -- "$T/venv/bin/only-there"
 mkdir -p "$T/dir/sub"
 cd "$T/dir/sub" || exit 1
@@ -165,7 +165,7 @@ if expect 'enforced.memory~^cgroup' >/dev/null 2>&1; then
 	check "memory of a jail" expect status=oom 'limits_hit=["memory"]'
 else
 	check "memory of one process, with a hint" expect status=error 'stdout~memory [0-9]+ ENOMEM' 'hint~at most 64 MiB'
-	text "a failed allocation, for people" 1 'hint: memory may have run out' run --memory 64M --bind "$PROBE:/opt/probe" -- sh -c '/opt/probe memhog 4000; exit 1'
+	text "a failed allocation, for people" 1 'hint: the memory limit may have been reached' run --memory 64M --bind "$PROBE:/opt/probe" -- sh -c '/opt/probe memhog 4000; exit 1'
 	json "a sanitizer's, which no limit is high enough for" 1 'hint~use --memory none' -- \
 		run --memory 64M -- sh -c 'echo "==2==ERROR: AddressSanitizer failed to allocate 0xdfff0001000 bytes" >&2; exit 1'
 fi
@@ -263,7 +263,7 @@ silent "and then nothing is advised" hint
 text "nor for code on the command line" 3 '' run -- sh -c 'exit 3' "$T/dir/script"
 silent "which is no script" hint
 text "a program that downloads, without a network" 0 'npm_config_fetch_retries=0' run --mcp --bind "$T/dir" -- "$T/dir/npx" -c env
-is "the first line says what has one" "agentjail: \`npx\` downloads what is not installed, and policy \`mcp-server\` has no network: --policy node-dev has one, and so does mcp-server with --allow-host registry.npmjs.org" "$(head -n 1 "$T/err")"
+is "the first line says what has one" "agentjail: \`npx\` downloads what is not installed, and policy \`mcp-server\` has no network: use --policy node-dev, or mcp-server with --allow-host registry.npmjs.org" "$(head -n 1 "$T/err")"
 text "the host's loopback by the jail's name for its own" 2 "fix: write .host:5432., and connect to the name .host. or .host.docker.internal. in the jail, in place of .127.0.0.1.$" run --allow-host 127.0.0.1:5432 -- true
 text "with a network" 0 '' run --allow-host registry.npmjs.org --bind "$T/dir" -- "$T/dir/npx" -c 'echo "${npm_config_fetch_retries-none}"'
 silent "nothing is said" downloads

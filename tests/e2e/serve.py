@@ -65,7 +65,7 @@ def exec_members(s):
     session = c.ask("open")["session"]
     same([c.ask("run", session=session, code="input()", **given)["value"] for given in (dict(stdin="a\nb"), dict(stdin="c"))], ["a", "c"])
     r = c.ask("run", session=session, code="input()")
-    assert r["error"]["type"] == "EOFError" and "Nobody answers input()" in r["error"]["hint"], r["error"]
+    assert r["error"]["type"] == "EOFError" and "input() has no user here" in r["error"]["hint"], r["error"]
     c.ask("close", session=session)
     fails("bad_request", c.ask, "exec", code="1", stdin=["1"])
     draw = "import random\nrandom.random()"

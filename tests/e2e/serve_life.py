@@ -269,7 +269,7 @@ def waiting_for_a_jail_has_an_end():
         a, b = s.client(), s.client()
         same(a.hello["limits"]["sessions"], 1, "no session is promised that could not have a jail")
         session = a.ask("open")["session"]
-        for more, words in ({}, "waited for 3"), ({"queue_ms": 100}, "waited for 1"), ({"queue_ms": 0}, "1 of sessions that run nothing"):
+        for more, words in ({}, "waited for 3"), ({"queue_ms": 100}, "waited for 1"), ({"queue_ms": 0}, "1 by idle sessions"):
             e = fails("busy", b.ask, "exec", code="1", **more)
             assert words in str(e) and "--jails-max" in e.fix, (str(e), e.fix)
             assert e.retry_ms > 1000, "the jail is a session's, whose idle time is 15 minutes: %s" % e.retry_ms
@@ -288,9 +288,9 @@ def a_time_limit_names_the_tool_that_was_waited_for():
         a.send(op="run", id=1, session=session, code="number()", timeout_ms=500)
         same(a.receive()["event"], "tool_call")
         e = fails("busy", b.ask, "exec", code="1", queue_ms=0)
-        assert "1 of runs that wait for a tool" in str(e), e
+        assert "1 by runs that wait for a tool" in str(e), e
         result = a.receive()["result"]
-        assert result["status"] == "timeout" and "the tool `number` had no answer" in result["reason"], result["reason"]
+        assert result["status"] == "timeout" and "the tool `number` had not been answered" in result["reason"], result["reason"]
 
 
 @test

@@ -273,7 +273,7 @@ said(sorted(resolve("evil.test")))
     check("SSH: a disconnection with the sentence", lines[7].startswith("SSH-2.0-agentjail\r\n") and "evil.test:22 was refused" in lines[7], run)
     check("others are reset", lines[8:11] == ["!ConnectionResetError"] * 3, run)
     check("port 80 is HTTP", lines[11] == lines[0], run)
-    check("addresses", "203.0.113.9:80 was refused: this address is not" in lines[12][0] and lines[12][1] == ALERT, run)
+    check("addresses", "203.0.113.9:80 was refused: the address is not" in lines[12][0] and lines[12][1] == ALERT, run)
     check("ports and protocols of an allowed host", "HTTP/1.1 403" in lines[13][0] and "api.allowed.test:80 was refused: this port of it" in lines[13][1], run)
     check("one address of each family", len(lines[14]) == 2 and lines[14][0].startswith("198.19.") and lines[14][1].startswith("fd00:a9e7::1:"), run)
     said = [v for v in run.result["violations"] if v["host"] == "evil.test" and v["port"] == 80]

@@ -648,7 +648,7 @@ CASES = {
     "resets": ([], ["closed 1 echo.test.org %s %d 1 0 Connection reset by peer" % (HOST, RESETS)]),
     "tls": ([], ["refused . echo.test.org - 443 0 0 TLS asks for evil.test.org", "refused . echo.test.org - 8443 0 0 "]),
     "http": ([], ["refused . echo.test.org - 80 0 0 .*evil.test.org"]),
-    "refused": ([], ["refused 1 evil.test.org - 0 ", "refused 1 - 1.2.3.4 443 .*this address is not on", "refused 1 - 198.18.77.7 7 .*no name has", "refused 1 - 198.18.0.1 1 ", "refused 1 - 198.18.0.1 7 ",
+    "refused": ([], ["refused 1 evil.test.org - 0 ", "refused 1 - 1.2.3.4 443 .*the address is not on", "refused 1 - 198.18.77.7 7 .*no name has", "refused 1 - 198.18.0.1 1 ", "refused 1 - 198.18.0.1 7 ",
                      "refused 1 echo.test.org - 22 .*this port", "refused 1 - 169.254.169.254 80"]),
     "liars": ([name + ".test.org:7" for name in ("mixed", "wrongid", "wrongname", "hugettl", "private", "chain", "loop", "nobody", "empty", "refuses",
                                                  "garbage", "many", "zerottl", "dead", "silent")] + [DEAD + ":7"],

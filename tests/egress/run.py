@@ -417,14 +417,14 @@ def moved(records):
 
 @test
 def open_at_the_end_of_a_session():
-    """A relay that stands still is killed: what has passed is known all the same."""
+    """A stopped relay is killed: its forwarded bytes are still counted."""
     before()
     policy = FOLDER + "/open.toml"
     with open(SNIPPET, encoding="utf-8") as f, open(policy, "w", encoding="utf-8") as out:
         out.write(f.read().replace(":80", ":5432") + "connections = 4096\n")
     config, records = trail_of(FOLDER + "/open-trail") if whole() else (None, None)
     ends = {"closed": None, "closed while a snippet runs": "time.sleep(600)", "killed": "import os; os.kill(os.getpid(), 9)", "without its relay": None,
-            "with a relay that stands still": None}
+            "with a stopped relay": None}
     for name, last in ends.items():
         with Sessions(policy, 0, "--rootfs", ROOTFS, *(["--config", config] if config else [])) as s:
             s.open("a")

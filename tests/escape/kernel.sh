@@ -152,7 +152,7 @@ if command -v cc >/dev/null && printf 'int main(void) { return !__builtin_malloc
 	aj run --bind "$T:/opt/t" --env ASAN_OPTIONS=detect_leaks=0 -- sh -ec '/opt/t/asan; /opt/t/tsan; echo fine'
 	says "sanitizers run" '^fine$'
 	aj run --bind "$T:/opt/t" -- /opt/t/asan
-	says "LeakSanitizer is told how to go on" 'detect_leaks=0'
+	says "LeakSanitizer: the fix is named" 'detect_leaks=0'
 	aj run --policy-file "$T/traced.toml" --bind "$T:/opt/t" -- sh -c '/opt/t/asan; flock /tmp true && echo locked'
 	says "LeakSanitizer finds a leak where tracing is allowed" '77 byte.s. leaked'
 	says "and locks go on" '^locked$'

@@ -399,7 +399,7 @@ def sessions(score):
             request("sys.stdin = old = ['mine']", stdin="1", **keys), request("sys.stdin is old", **keys), request("input()", stdin="theirs", **keys),
             request("sys.stdin is not old, sys.stdin.read()", **keys)],
              lambda c: c[0]["value"] == [3, "a b\n", ["ü\n", "last"], ""] and c[1]["error"]["type"] == c[3]["error"]["type"] == "EOFError"
-             and "Nobody answers input()" in c[1]["error"]["hint"] and c[3]["error"]["hint"].startswith("Standard input ends here")
+             and "input() has no user here" in c[1]["error"]["hint"] and c[3]["error"]["hint"].startswith("Standard input ends here")
              and c[2]["repr"] == "[False, False, '<stdin>', b'', False]" and c[4]["status"] == "ok" and c[5]["repr"] == "(False, '')"
              and c[6]["repr"] == "(%s, 'r', ['1\\n', '2'])" % ("'UnsupportedOperation'" if layer else 0) and c[8]["value"] is True and c[9]["value"] == "theirs"
              and c[10]["repr"] == "(True, '')")
@@ -439,7 +439,7 @@ def limits(score):
             score.check(name, ok(claim), (claim["status"], claim["truncated"], claim["repr"][:80], claim["error"]))
     case("repr", "'x' * 100000", lambda c: len(c["repr"]) <= 8192 and c["truncated"] == {"repr": True})
     case("value", "'x' * 3000000", lambda c: c["value"][TAG] == "repr" and c["truncated"].get("value") and (
-        "the value did not come back whole" in c["warnings"][0]["message"] and c["warnings"][0]["hint"] == "Return a part of it or a summary."))
+        "the value was returned as text" in c["warnings"][0]["message"] and c["warnings"][0]["hint"] == "Return a part or a summary of it."))
     case("value-list", "list(range(10**6))", lambda c: c["value"][TAG] == "repr" and len(c["value"]["data"]) <= 8192)
     case("value-depth", "x = []\nfor _ in range(5000): x = [x]\nx", lambda c: c["value"][TAG] == "repr")
     case("value-sharing", "x = [1] * 10\nfor _ in range(9): x = [x] * 10\nx", lambda c: c["value"][TAG] == "repr",

@@ -17,7 +17,7 @@ CASES = [
     ("key-pop", "d = {'a': 1}\nd.pop('b')", "KeyError", "The keys are: 'a'.", "d = {'a': 1}\nd.pop('a')"),
     ("key-many", "d = dict.fromkeys(range(100))\nd['x']", "KeyError", "(88 more)", "d = dict.fromkeys(range(100))\nd[0]"),
     ("key-empty", "d = {}\nd['x']", "KeyError", "There are no keys.", "d = {}\nd.get('x')"),
-    ("file", "open('/data/data.csv').read()", "FileNotFoundError", "The caller's file of this name is '%s'" % FILE, "open('%s').read()" % IN_CODE),
+    ("file", "open('/data/data.csv').read()", "FileNotFoundError", "The caller's file with this name is '%s'" % FILE, "open('%s').read()" % IN_CODE),
     ("file-near", "open('/mnt/dta.csv').read()", "FileNotFoundError", "Did you mean '%s'?" % FILE, "open('%s').read()" % IN_CODE),
     ("file-other", "open('/mnt/x').read()", "FileNotFoundError", "The caller's files are: '%s'" % FILE, "open('%s').read()" % IN_CODE),
     ("input", "input('name? ')", "EOFError", "sys.stdin = io.StringIO(text)", "import io, sys\nsys.stdin = io.StringIO('a')\ninput()"),

@@ -253,7 +253,7 @@ by_project() { # NAME RC REGEX OPTION... -- COMMAND...: by the program in the en
 by_project "workspace-own: a program in the workspace, without a virtual environment" 2 'contains agentjail.s configuration or program' run --policy offline-build --workspace "$project" -- true
 : >"$project/env/pyvenv.cfg"
 for mode in rw overlay copy; do
-	by_project "workspace-own: $mode: a virtual environment that holds the program is read-only, and the rest is not" 1 '`.*/project/env` is shown read-only' \
+	by_project "workspace-own: $mode: a virtual environment that holds the program is read-only, and the rest is not" 1 '`.*/project/env` is read-only in the jail' \
 		run --policy offline-build --workspace "$project" --workspace-mode $mode -- sh -c 'touch src/made; echo x >>env/pyvenv.cfg; rm -f env/bin/agentjail; mv env src/; ls src; test ! -e env/bin/agentjail'
 	says "workspace-own: $mode: the folder stays in its place" 'cannot move .env. to|Device or resource busy'
 	says "workspace-own: $mode: the rest was written" '^made$'
@@ -308,7 +308,7 @@ if [ "$(id -u)" = 0 ]; then
 	text "workspace-owner: a folder that all may write is shown as it is" 2 '^65534$' run --policy offline-build --workspace "$ROOTS" -- sh -c 'stat -c %u .; echo x >>file'
 	# sysfs has no mounts with mapped ids.
 	printf 'extends = "command"\n[filesystem]\nworkspace = "read-write"\nprotect = []\nworkspace_under = ["/sys/kernel"]\n' >"$T/p/sysfs.toml"
-	text "workspace-owner: where the ids cannot be mapped nothing runs" 125 'belongs to user id 0, and the jail writes as user id 65534' run --policy-file "$T/p/sysfs.toml" --workspace /sys/kernel -- echo RAN
+	text "workspace-owner: where the ids cannot be mapped nothing runs" 125 'belongs to user id 0 and the jail has user id 65534' run --policy-file "$T/p/sysfs.toml" --workspace /sys/kernel -- echo RAN
 	silent "workspace-owner: and nothing ran" RAN
 fi
 finish

@@ -81,7 +81,7 @@ class TestMany(unittest.TestCase):
             jail = Jail(tools=[inner], service=service)
             got = in_threads(2, lambda i: jail.run("inner()"))
             self.assertEqual([r.status for r in got], ["error", "error"])
-            self.assertIn("2 of runs that wait for a tool", got[0].error.message)
+            self.assertIn("2 by runs that wait for a tool", got[0].error.message)
             self.assertIn("beside its caller's", failures[0].fix)
 
     def test_all_that_wait_are_told(self):

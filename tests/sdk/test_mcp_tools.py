@@ -52,7 +52,7 @@ class TestAnswers(unittest.TestCase):
     def test_files_that_did_not_come_are_named(self):
         skipped = [{"name": "big.bin", "why": "beyond output.files"}, {"name": "n" * 4000, "why": "no regular file"}]
         got = content.of_run(Result({**self.RAW, "files": [], "files_skipped": skipped}), [])
-        self.assertIn("did not come back: big.bin (beyond output.files), nnn", text_of(got))
+        self.assertIn("were not returned: big.bin (beyond output.files), nnn", text_of(got))
         self.assertEqual(got.structured_content["files_skipped"][0], skipped[0])
 
     def test_names_and_messages_have_a_bound(self):
@@ -231,7 +231,7 @@ class TestTools(unittest.IsolatedAsyncioTestCase):
                 for name in "abc":
                     await self.call(client, "session_run", code="1", session=name)
                 self.assertEqual(sorted(self.jails._slots), ["stdio/b", "stdio/c"])
-                self.assertIn("other sessions needed its place", text_of(await self.call(client, "session_run", code="1", session="a")))
+                self.assertIn("other sessions needed the room", text_of(await self.call(client, "session_run", code="1", session="a")))
 
     async def test_policies(self):
         async with self.client(imports=("netrc",), memory="100M") as client:

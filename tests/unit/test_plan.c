@@ -891,7 +891,7 @@ Test(plan, share_of_processors)
 		{ 100, 0, false, true, NULL, "affinity to 1 of 4 processors (no cpu cgroup)" },
 		{ 250, 0, false, true, NULL, "affinity to 3 of 4 processors (no cpu cgroup), which is more than" },
 		{ 350, 0, false, true, NULL, "none: no cpu cgroup" },
-		{ 400, 0, false, true, NULL, "the host's 4 processors are no more" },
+		{ 400, 0, false, true, NULL, "not needed: the host has only 4 processors" },
 		{ 50, AJ_CGROUP_PIDS, true, false, NULL, NULL },
 		{ 50, 0, true, false, NULL, NULL },
 		{ 0, 0, true, true, NULL, "(missing)" },

@@ -1,4 +1,4 @@
-"""Which of some names another one may be a misspelling of. Loaded only where there is an error."""
+"""Find the name that a misspelled one probably means. Loaded only after an error."""
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
 
@@ -6,7 +6,7 @@ MAX_NAMES = 2000
 
 
 def distance(a, b, most):
-    """The number of single-character edits from a to b, and of neighbours that change places; more than `most` is most + 1."""
+    """Edit distance (Damerau-Levenshtein) from a to b; most + 1 if it exceeds `most`."""
     if abs(len(a) - len(b)) > most:
         return most + 1
     before, row = [], list(range(len(b) + 1))

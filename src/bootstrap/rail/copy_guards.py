@@ -1,6 +1,5 @@
-"""Patches of copy, email, enum, functools and gettext: their functions read and write `x.__dict__` and attributes of any x that agent code
-passes to them. They refuse modules, and classes where a class is no honest argument: so no reserved name gets into a namespace that the
-check relies on.
+"""Patches of copy, email, enum, functools and gettext, whose functions read and write `x.__dict__` and attributes of any argument x.
+They reject modules, and classes where a class is not a useful argument: no reserved name gets into a namespace that the check relies on.
 """
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see bootstrap/__init__.py)
@@ -15,8 +14,8 @@ def no_module(o):
 
 
 def patch_copy(copy, guards):
-    """copy.copy() and deepcopy() set the state that __reduce_ex__ returns: not that of a module. Methods in C are copied by getattr(), whose
-    arguments the memo of deepcopy() chooses."""
+    """copy.copy() and deepcopy() set the state that __reduce_ex__ returns; reject modules. deepcopy() copies methods in C by getattr(), with
+    arguments that its memo can replace."""
     from agentjail.rail.patches import checked_getattr
     real = copy._reconstruct
     if real.__module__ != "copy":
@@ -68,11 +67,11 @@ def patch_enum(enum, guards):
 
 
 def patch_policy(module, guards):
-    """email's Policy.clone() sets attributes of what self.__class__.__new__() returns."""
+    """email's Policy.clone() sets attributes of the object that self.__class__.__new__() returns."""
     base, real = module._PolicyBase, object.__setattr__
 
     class ForPolicies:
-        """In place of `object`."""
+        """Replaces `object`."""
 
         @staticmethod
         def __setattr__(o, name, value):
@@ -84,7 +83,7 @@ def patch_policy(module, guards):
 
 
 def patch_gettext(gettext, guards):
-    """install() writes `_` into the built-in functions: into those of agent code."""
+    """install() writes `_` into builtins: use those of agent code."""
     from agentjail.rail.patches import library_getattr
 
     def install(self, names=None):

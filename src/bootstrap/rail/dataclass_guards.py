@@ -91,12 +91,12 @@ def run_text(text, names, out):
     exec(compile(tree, "<string>", "exec", 0, True), names, out)
 
 
-# What dataclasses itself sets of a class; a pattern reads the last one by a guard.
+# Set on a class by dataclasses itself; a pattern reads the last one by a guard.
 OF_DATACLASSES = ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
 
 
 def set_attribute(o, name, value):
-    """In place of setattr() in dataclasses: code may have changed the names of fields."""
+    """Replaces setattr() in dataclasses: agent code can rename fields."""
     if name in OF_DATACLASSES:
         REAL_SETATTR(o, name, value)
     else:

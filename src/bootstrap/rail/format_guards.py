@@ -109,7 +109,7 @@ def read_obj(o):
 
 
 def behind(o):
-    """The object whose attributes this one shows: C code passes a name on without asking a guard."""
+    """The object to which this one forwards attribute reads: its C code asks no guard."""
     while True:
         kind = REAL_TYPE(o)
         if issubclass(kind, GenericAlias):
@@ -144,7 +144,7 @@ def is_above_file(stream):
     except ValueError:
         pass  # detached
     except TypeError:
-        return True     # a weak proxy, or a class that says that it is a stream's
+        return True     # a weak proxy, or a class that claims to be a stream's
     return False
 
 
@@ -197,14 +197,14 @@ def patch_string(string, guards=None):
 
 
 def patch_codecs(codecs, guards):
-    """Streams of codecs pass attributes on to the stream below; their methods hold getattr() in a default."""
+    """codecs' streams forward attribute reads to the stream below; their methods have getattr() as a default argument."""
     from agentjail.rail.patches import library_getattr
     for cls in (codecs.StreamWriter, codecs.StreamReader, codecs.StreamReaderWriter, codecs.StreamRecoder):
         cls.__getattr__.__defaults__ = (library_getattr,)
 
 
 def guard_passing(cls, below):
-    """The class passes attributes that it lacks on to below(self)."""
+    """Guard a class that forwards missing attributes to below(self)."""
     from agentjail.rail.patches import library_getattr
     real = cls.__getattr__
 

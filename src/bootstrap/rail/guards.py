@@ -253,8 +253,8 @@ def make_native_set(builtin_set):
 
 
 def read_attribute(o, name, texts=None):
-    """o.name, with the guards of the names that only run time can judge: the end of every getattr() for agent code, or for library code that
-    reads names of the agent's. texts: those of agent code by file name."""
+    """o.name, with the guards of names that can only be judged at run time. Every getattr() of agent code, and of library code with names from
+    the agent, ends here. texts: sources of agent code by file name."""
     if name in GUARDED:
         from agentjail.rail.format_guards import read_guarded
         return read_guarded(o, name)

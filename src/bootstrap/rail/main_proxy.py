@@ -1,5 +1,5 @@
-"""The module `__main__` as agent code and library code for it have it: reading and setting a name reaches the snippet's namespace.
-Its `__dict__` is not that namespace: a library that writes names of the agent's into an object's `__dict__` reaches no guard.
+"""A proxy of the module `__main__` for agent code and libraries: reading and setting an attribute reaches the snippet's namespace.
+Its `__dict__` is not that namespace, since libraries can write any name into an object's `__dict__` without a guard.
 """
 
 import sys
@@ -21,7 +21,7 @@ def settable(name, action):
 
 
 class MainProxy(ModuleType):
-    """The module that `import __main__` gives."""
+    """The module that `import __main__` returns."""
 
     def __getattr__(self, name):
         name, names = exact_name(name), namespace()

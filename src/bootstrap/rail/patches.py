@@ -12,7 +12,7 @@ from agentjail.rail.main_proxy import MAIN, MainProxy
 
 PUBLIC_DUNDERS = ("__version__", "__doc__", "__name__")
 
-# Names that a library may set although agent code may not: @no_type_check and update_wrapper() copy the second one.
+# Names that a library may set and agent code may not: @no_type_check sets the first, update_wrapper() copies the second.
 LIBRARY_SETS = frozenset(("__no_type_check__", "__type_params__"))
 STREAMS = ("stdout", "stderr", "stdin")  # the attributes of sys that contextlib may redirect
 WRAPPERS_SET = ("__module__", "__annotations__")     # by functools.update_wrapper(), of anything but a class
@@ -23,7 +23,7 @@ def is_class(o):
 
 
 def checked_getattr(o, name, *default):
-    """getattr() for library code that reads names of the agent's choice: it reads what agent code itself may read."""
+    """getattr() for library code that reads names from the agent, with the rules for agent code."""
     name = exact_name(name)
     try:
         if name == "__dict__":
@@ -38,7 +38,7 @@ def checked_getattr(o, name, *default):
 
 
 def names_to_copy(o):
-    """o.__dict__, which functools.update_wrapper() copies from one callable to another: of no class, and of no callable with a way out in it."""
+    """o.__dict__, which functools.update_wrapper() copies; rejected for classes and for callables whose __dict__ has a forbidden name."""
     if type(o) is not FunctionType and (is_class(o) or not callable(o) or any(
             [type(key) is not str or forbidden_by(key) is not None for key in REAL_GETATTR(o, "__dict__", ())])):
         from agentjail.rail.own_objects import read_own
@@ -47,7 +47,7 @@ def names_to_copy(o):
 
 
 def library_getattr(o, name, *default):
-    """The same for library code that has no business with modules."""
+    """checked_getattr() that rejects modules."""
     if isinstance(o, ModuleType) and exact_name(name) not in STREAMS:
         if default:
             return default[0]
@@ -56,7 +56,7 @@ def library_getattr(o, name, *default):
 
 
 def library_setattr(o, name, value):
-    """setattr() for library code that sets names of the agent's choice."""
+    """setattr() for library code that sets names from the agent."""
     name = exact_name(name)
     if is_own_only(name, True) and (name not in WRAPPERS_SET or is_class(o)):
         from agentjail.rail.own_objects import may_set
@@ -108,8 +108,8 @@ def main_import(name, *args, **kw):
 
 
 BY_NAME = {"getattr": library_getattr, "setattr": library_setattr}
-# Pure-Python modules that get safe versions of built-in functions: their code looks names up in its own globals first. A test finds the
-# modules that read or set attributes by names that are no constants: each has a row here or in PATCHES, or a reason in the test.
+# Pure-Python modules that get safe versions of built-in functions: globals of a module come before builtins. tests/layer/test_names.py finds
+# modules that read or set attributes by variable names: each has a row here or in PATCHES, or a reason in the test.
 PATCHED_GLOBALS = {
     "copy": {"setattr": library_setattr},
     **{"pandas.core." + name: {"getattr": checked_getattr} for name in (

@@ -71,7 +71,7 @@ def patch_mock(mock, guards):
     real, missing = mock._patch.get_original, mock.DEFAULT
 
     class Once:
-        """What get_original() reads of a patch: code may change the patch itself between two reads."""
+        """A copy of the members that get_original() reads: code can change the patch between two reads."""
 
         def __init__(self, target, name, create):
             self.getter, self.attribute, self.create = lambda: target, name, create

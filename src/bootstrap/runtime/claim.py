@@ -143,7 +143,7 @@ def report_answer(session, answer, claim):
 
 
 def report_files(session, claim):
-    """Where the caller takes the files of /output and the code wrote none there."""
+    """Warn if the caller collects /output and the code wrote files only elsewhere."""
     if session.keeps_files and claim["error"] is None:
         from agentjail.runtime.warn_of_loss import warn_of_files
         try:

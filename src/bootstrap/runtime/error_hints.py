@@ -1,5 +1,5 @@
-"""What to do about an error, for a model to read: names, keys and files that are there and look like the one that was asked for.
-It runs no code of the agent's: it looks at exact built-in types, and at other objects through the slots of `type`.
+"""Hints for a model after an error: existing names, keys and files that are similar to the missing one.
+Runs no agent code: reads exact built-in types, and other objects only through the slots of `type`.
 """
 
 import posix
@@ -18,7 +18,7 @@ object_of, name_of = AttributeError.obj.__get__, AttributeError.name.__get__
 
 
 def show(values):
-    """A list for a reader: `'a', 'b', … (7 more)`."""
+    """Format a list: `'a', 'b', … (7 more)`."""
     values = list(values)
     texts = [truncate(repr(v), SHOWN_BYTES)[0] if type(v) in SIMPLE else "<%s>" % type(v).__name__ for v in values[:MAX_SHOWN]]
     return ", ".join(texts) + (", … (%d more)" % (len(values) - MAX_SHOWN) if len(values) > MAX_SHOWN else "")
@@ -33,7 +33,7 @@ def hint_of_name(name, frame, builtins):
 
 
 def hint_of_attribute(e):
-    """After an AttributeError: of modules, and of the code's own and built-in classes."""
+    """After an AttributeError of a module, or of an object of an agent's or a built-in class."""
     o, name = object_of(e), name_of(e)
     if issubclass(type(o), ModuleType):
         names = [n for n in names_of_module(o) if type(n) is str and n[:1] != "_"]
@@ -51,7 +51,7 @@ def hint_of_attribute(e):
 # --- keys ---
 
 def hint_of_key(e, frame, expression):
-    """After a KeyError of an expression `x[key]`, `x.pop(key)` or the like, where x is a name or a part of one."""
+    """After a KeyError of an expression such as `x[key]` or `x.pop(key)`, where x is a name or an item of one."""
     import _ast
     if frame is None or not expression or len(e.args) != 1:
         return None
@@ -72,7 +72,7 @@ def hint_of_key(e, frame, expression):
 
 
 def find_value(node, frame, _ast):
-    """The value of `a`, `a["b"]`, `a[0]["b"]`: of dicts and lists alone, whose reading runs no code."""
+    """The value of `a`, `a["b"]`, `a[0]["b"]`; only of dicts and lists, since reading these runs no code."""
     if type(node) is _ast.Name:
         return frame.f_locals.get(node.id, frame.f_globals.get(node.id))
     if type(node) is not _ast.Subscript:
@@ -90,7 +90,7 @@ def find_value(node, frame, _ast):
 
 
 def columns_of(o):
-    """The columns of a table of pandas, or None."""
+    """The columns of a pandas DataFrame, or None."""
     pandas = sys.modules.get("pandas")
     if pandas is None or type(o) is not pandas.DataFrame:
         return None
@@ -100,7 +100,7 @@ def columns_of(o):
 # --- files ---
 
 def hint_of_file(path, files, held):
-    """After FileNotFoundError. files: what the caller shows, /input among it where files are in it. held: the code's own files are below /tmp."""
+    """After FileNotFoundError. files: paths from the caller, with /input if it has files. held: the code's own files are kept below /tmp."""
     if type(path) is not str or not path:
         return None
     base = path.rpartition("/")[2]
@@ -108,14 +108,14 @@ def hint_of_file(path, files, held):
     shown = inputs + [f for f in files if f not in ("/input", "/output")]
     where = [f for f in ("/input/" + path, "/" + path) if f in shown]
     if path[0] != "/" and where:
-        return "A relative path leads below the current folder, and the caller's files are in /input: %.300r is there." % where[0]
+        return "A relative path starts at the current folder, but the caller's files are in /input: use %.300r." % where[0]
     for other in shown:
         if other != path and other.rpartition("/")[2] == base:
-            return "The caller's file of this name is %.300r." % other
+            return "The caller's file with this name is %.300r." % other
     near = nearest(base, [f.rpartition("/")[2] for f in shown])
     if near:
         return "Did you mean %.300r?" % [f for f in shown if f.rpartition("/")[2] == near][0]
     if path[:5] == "/tmp/":
         return None
     return " ".join((["The caller's files are: %s." % show(shown)] if shown else []) + (
-        ["Files of this code's own are below /tmp, where relative paths lead."] if held else []))
+        ["Files of this code are below /tmp, the start of relative paths."] if held else []))

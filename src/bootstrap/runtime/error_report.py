@@ -65,7 +65,7 @@ def reject(session, claim, errors):
 
 
 def list_allowed(item, patterns):
-    """Add the modules of the policy to the error of a refused import, as data and for a reader: of a package and modules below it the package."""
+    """Add the allowed modules to the error of a disallowed import, as data and as text; submodules of an allowed package are left out."""
     item["allowed"] = patterns
     tops = [p for p in patterns if "." not in p or p.partition(".")[0] not in patterns]
     more = max(len(tops) - MAX_LISTED, 0)
@@ -237,7 +237,7 @@ def add_hints(session, e, out):
         out["hint"] = attributes["agentjail_hint"]
     if isinstance(e, EOFError) and "input(" in out["source"]:
         out["hint"] = ("Standard input ends here: all that the caller gave this run was read." if session.stdin is not None else
-                       "Nobody answers input() here: use the input variables, or write the value into the code. "
+                       "input() has no user here: use the input variables, or write the value into the code. "
                        "After `sys.stdin = io.StringIO(text)` input() reads the lines of that text.")
     if isinstance(e, LookupError) and out["message"].startswith("unknown encoding"):
         out["hint"] = ("The codecs of Chinese, Japanese and Korean character sets are machine code, which a jail of one snippet loads ahead where "
@@ -250,8 +250,8 @@ def add_hints(session, e, out):
     if isinstance(e, (TypeError, AttributeError)) and "coroutine" in out["message"]:
         out["hint"] = "A coroutine has no value before it is awaited: write `await` before the call of an async function or tool."
     if isinstance(e, ImportError) and "failed to map segment" in out["message"]:
-        out["hint"] = ("No machine code can be loaded once the code runs. An extension module is loaded before, in a jail of one snippet where an "
-                       "import statement of the code names it, in a session where the policy allows it.")
+        out["hint"] = ("No machine code can be loaded after the code has started. Extension modules are loaded earlier: for a single snippet those that "
+                       "its import statements name, for a session those that the policy allows.")
     if "agentjail.runtime.early_imports" in sys.modules:
         hint = sys.modules["agentjail.runtime.early_imports"].hint_for(e, out["source"])
         if hint is not None:
@@ -301,7 +301,7 @@ def hint_of(session, e, out):
 
 
 def innermost(session, e):
-    """(the innermost frame of the agent's, the text of the expression that ran there), or (None, "")."""
+    """(the agent's innermost frame, the text of the expression that ran there), or (None, "")."""
     tb, found = BaseException.__dict__["__traceback__"].__get__(e), None
     while tb is not None:
         found = tb if tb.tb_frame.f_code.co_filename in session.sources else found

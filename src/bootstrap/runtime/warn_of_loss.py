@@ -1,5 +1,5 @@
-"""Warnings of what does not come back as the code may expect: a value over the cap, and files beside the folder that the caller takes.
-Loaded only where there is such a thing.
+"""Warnings about lost results: a value over the size limit, and files outside the folder that the caller collects.
+Loaded only if there is one.
 """
 
 import posix
@@ -18,12 +18,12 @@ def warn(session, claim, message, hint):
 
 
 def warn_of_value(session, key, claim):
-    """The value or the answer came back as a text."""
+    """The value or the final answer was returned as text."""
     name = "answer" if key == "final_answer" else "value"
     limits = session.limits
-    where = "Write it to a file below /output, or return" if session.keeps_files else "Return"
-    warn(session, claim, "the %s did not come back whole, but as text of at most %d bytes: a value has at most %d" % (
-        name, limits["repr_bytes"], limits["value_bytes"]), "%s a part of it or a summary." % where)
+    where = "Write it to a file in /output, or return" if session.keeps_files else "Return"
+    warn(session, claim, "the %s was returned as text of at most %d bytes: the limit of a value is %d bytes" % (
+        name, limits["repr_bytes"], limits["value_bytes"]), "%s a part or a summary of it." % where)
 
 
 def warn_of_files(session, claim):
@@ -33,13 +33,13 @@ def warn_of_files(session, claim):
     names = sorted([path for path, changed in files_of_tmp().items() if session.files_before.get(path) != changed])
     if names:
         more = len(names) - MAX_NAMED
-        warn(session, claim, "no file was written below /output, whose files the caller takes; the code wrote %s%s" % (
+        warn(session, claim, "no file was written to /output, the folder that the caller collects; the code wrote %s%s" % (
             ", ".join(["%.200r" % n for n in names[:MAX_NAMED]]), " and %d more" % more if more > 0 else ""),
-            "Write to /output/NAME what the caller shall have.")
+            "Write files for the caller to /output/NAME.")
 
 
 def files_of_tmp():
-    """The files of /tmp and of the folders in it -> when each was changed. Only in a jail, whose /output lies there."""
+    """Files below /tmp and their modification times; empty unless /output is in /tmp, as in a jail."""
     out, looked_at = {}, 0
     todo = ["/tmp"] if realpath("/output") == "/tmp/output" else []
     while todo:

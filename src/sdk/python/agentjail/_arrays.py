@@ -98,13 +98,13 @@ def _index(index: Any, encode: Convert) -> Any:
 
 # --- from tags to values; any exception leaves the tag as it is ---
 
-# What each of these costs, in the microseconds of values.Work.
+# Cost of each, in microseconds of values.Work.
 COSTS = {"ndarray": 20, "PIL.Image": 60, "Timestamp": 20, "Timedelta": 20, "Series": 0, "DataFrame": 0}  # the last two: for each column
 COLUMN, CATEGORIES, CELL_OF_TIME = 300, 1000, 2
 
 
 class Reader:
-    """The values of tags, at the expense of one result's work."""
+    """Makes values from tags, within the work limit of one result."""
 
     def __init__(self, work: Work, decode: Callable[[Any, Work], Any]) -> None:
         self._work = work
@@ -148,7 +148,7 @@ class Reader:
             _check_items(values)
         if dtype == "category":
             self._check_hashes(values)
-        if dtype[:1] in "SUV" and dtype[1:].isdecimal():  # no column of pandas' has a type of numpy's texts
+        if dtype[:1] in "SUV" and dtype[1:].isdecimal():  # pandas columns cannot have numpy string types
             raise ValueError("dtype")
         if dtype.startswith(("datetime64", "timedelta64")):  # of a time in any other form pandas tries one format after the other
             self._work.take(CELL_OF_TIME * len(values))
@@ -173,7 +173,7 @@ class Reader:
         return pandas.MultiIndex.from_tuples(tuples, names=names)
 
     def _check_hashes(self, items: Sequence[Any]) -> None:
-        """pandas compares different items with one hash. A dict of texts is quick, whichever they are."""
+        """Charge for hash collisions, which pandas resolves by comparing items. str hashes are randomised, so texts cost nothing."""
         self._work.take_collisions({repr(item): item for item in items}.values())
 
     def _frame(self, pandas: Any, x: dict[str, Any]) -> Any:
@@ -205,9 +205,9 @@ def _matching(pattern: re.Pattern[str], text: Any) -> str:
 
 
 def _check_list(x: Any) -> None:
-    """A text has items, too, and an array of numpy's another cost."""
+    """Reject other sequences: a str also has items, and a numpy array has another cost."""
     if type(x) is not list:
-        raise TypeError("no list")
+        raise TypeError("not a list")
 
 
 def _check_items(data: Any) -> None:

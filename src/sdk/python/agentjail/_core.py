@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-# In a tool: the runs that wait for it, by connection and session, more than one where a tool ran code in another session; a run without a
-# session has the name "". Such a session answers nothing that needs its Python.
+# In a tool: runs that wait for it, as (connection, session); several if a tool ran code in another session. The session is "" for a run without
+# one. Such a session cannot answer requests that need its Python.
 waiting_runs: contextvars.ContextVar[frozenset[tuple[int, str]]] = contextvars.ContextVar("agentjail_waiting_runs", default=frozenset())
-# How long a tool's request waits for a jail. The jails may all be held by runs that wait for such tools: then waiting does not help.
+# How long a tool's request waits for a jail: not long, as all jails may be in use by runs that wait for such tools.
 TOOL_BUSY_MS = 2000
 NEEDS_JAIL = frozenset(("exec", "open"))
 NEEDS_PYTHON = frozenset(("run", "set", "get", "vars", "fork", "checkpoint"))
@@ -42,7 +42,7 @@ class Request(Generic[T]):
 
     members: of the message, without `op` and `id`. finish: makes the caller's value from the answer.
     tools: that its snippet may call. on_output: is given each piece of ("stdout" or "stderr", text). unread: whether finish takes an Unread, too.
-    refused: the answer, where it is known without the service.
+    refused: an answer that is known without the service.
     """
 
     op: str

@@ -90,10 +90,10 @@ POLICY_TABLES = frozenset(("filesystem", "limits", "network", "process", "python
 
 
 def no_option(name: str, known: Iterable[str]) -> TypeError:
-    """The error for a keyword that is none of `known`, with where it belongs."""
+    """The error for a keyword that is not in `known`, with the place where it is valid."""
     near = get_close_matches(name, known, 2)
     if name in OPTIONS or name in ("allow_imports", "address", "program", "rootfs", "env"):
-        hint = f"it is set for a service, which is then named here: service=Service({name}=...)"
+        hint = f"it is an option of Service(): service=Service({name}=...)"
     elif name in JAIL_OPTIONS:
         hint = "it is an option of Jail() and Session()"
     elif name in RUN_OPTIONS:
@@ -176,7 +176,7 @@ def files_of(files: Files) -> list[Member]:
         key = name.removeprefix("/input/")
         if key in given:
             which = [repr(str(n) if isinstance(files, Mapping) else str(c)) for n, c in (given[key], (name, content))]
-            raise ValueError(f"two files would be /input/{key} in the jail: {' and '.join(which)}; give them as a mapping of other names")
+            raise ValueError(f"two files have the path /input/{key} in the jail: {' and '.join(which)}; pass a mapping with other names")
         given[key] = name, content
     return [_file(name, content) for name, content in given.values()]
 
@@ -267,9 +267,9 @@ def run(session: str, code: str, options: dict[str, Any], tools: Mapping[str, To
 
 
 def refused_source(code: str, run_id: str | None) -> dict[str, Any] | None:
-    """The result of code that no request can hold, as the service rejects others; None: it can."""
+    """The `rejected` result for code that cannot be sent in a request; None: it can."""
     if not isinstance(code, str):
-        return None  # which has no form
+        return None  # wrong type: reported elsewhere
     at = code.find("\0")
     if at < 0:
         if code.isascii():

@@ -18,7 +18,7 @@ __all__ = ["LiveObject", "live", "plain"]
 # Names of the session's that a text uses and deletes.
 IT, KEY, ARGS, NAMED = "agentjail_it", "agentjail_key", "agentjail_args", "agentjail_named"
 PIECE = 100  # items that one request fetches
-TEXT_PIECE = 40_000  # characters, first; less where a policy's bound for a value (output.result) is smaller than these
+TEXT_PIECE = 40_000  # characters at first; less if the policy's limit of a value (output.result) is smaller
 TEXT_MAX = 64 << 20  # characters of a text that is fetched
 # Any other name with an underscore belongs to Python, to numpy or to a notebook, which only ask whether it is there.
 UNDERSCORED = frozenset(("__annotations__", "__name__", "__qualname__", "__module__", "__source__"))
@@ -110,10 +110,10 @@ class LiveObject:
 
 
 def long_text(it: LiveObject) -> str:
-    """A text that is too long for one value, in pieces. ValueError: it has more than TEXT_MAX characters, or is none."""
+    """Fetch a text that exceeds the limit of a value, in pieces. ValueError: longer than TEXT_MAX characters, or not a text."""
     length, piece, parts, start = len(it), TEXT_PIECE, list[str](), 0
     if length > TEXT_MAX:
-        raise ValueError(f"a text of {length} characters; {TEXT_MAX} are fetched at most")
+        raise ValueError(f"the text has {length} characters; the limit is {TEXT_MAX}")
     while start < length:
         part = it[start : start + piece]
         if type(part) is str and part:
@@ -122,7 +122,7 @@ def long_text(it: LiveObject) -> str:
         elif piece > 1:
             piece //= 4
         else:
-            raise ValueError("no text")
+            raise ValueError("not a text")
     return "".join(parts)
 
 

@@ -233,7 +233,7 @@ class Result:
 
     @property
     def files_skipped(self) -> list[dict[str, str]]:
-        """Files of /output that did not come: `name` and `why`, of the first 20."""
+        """Files in /output that were not returned: `name` and `why` of the first 20."""
         return list(self.raw.get("files_skipped", ()))
 
     # --- uses ---

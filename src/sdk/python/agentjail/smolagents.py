@@ -166,8 +166,8 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
             return self._step(code_action)
 
     def open(self) -> Session:
-        """The session of the steps, opened where there is none yet: for its files, as `executor.open().write_files(["data.csv"])`. Steps in a
-        later session (after cleanup(), or a step that ended its jail) have those of `files` alone."""
+        """The session of the steps, opened if necessary, for example to add files: `executor.open().write_files(["data.csv"])`. A later session
+        (after cleanup(), or after a step that ended its jail) has only the files in `files`."""
         with self._turn:
             return self._opened("")
 
@@ -233,7 +233,7 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         return session
 
     def outside(self, value: Any, session: Session) -> Any:
-        """A value of the session's as the caller has it. A text is a text, however long."""
+        """Convert a value of the session for the caller. A text of any length is returned as str."""
         if type(value) is Handle and value.type == "str":
             return str(live(value, session))
         return live(self.objects.incoming(value), session)

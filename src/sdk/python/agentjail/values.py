@@ -199,8 +199,8 @@ def _rare(x: Any, level: int) -> Any:
 
 
 class Work:
-    """What the values of one result may cost here, in microseconds of a slow processor: a jail that chooses its tags could make a megabyte
-    take a minute. A tag that would cost more than what is left stays a plain object."""
+    """Work limit for the values of one result, in microseconds of a slow processor: hostile tags could make a megabyte take a minute. A tag that
+    exceeds the rest of the limit stays a plain object."""
 
     __slots__ = ("left",)
 
@@ -213,8 +213,8 @@ class Work:
             raise ValueError("the values of this result take too much work")
 
     def take_collisions(self, items: Iterable[Any]) -> None:
-        """For a set or dict of these. Items with one hash are compared each with all: of numbers, tuples and sets of numbers, the jail could
-        choose any number of them."""
+        """Charge for hash collisions in a set or dict, which cost a comparison for each pair: a jail can choose any number of colliding numbers,
+        and tuples and sets of them."""
         groups: dict[int, list[Any]] = {}
         for item in items:
             groups.setdefault(hash(item), []).append(item)
@@ -228,13 +228,13 @@ def _leaves(x: Any) -> int:
 
 
 def decode(x: Any) -> Any:
-    """The Python value of JSON from a jail. An unknown tag, and one with impossible members, stays a plain dict; so does, with a warning, what
-    takes too much work (WORK_US)."""
+    """The Python value of JSON from a jail. A tag that is unknown or has invalid members stays a plain dict, as does, with a warning, a tag that
+    exceeds the work limit (WORK_US)."""
     return _decoded(x, _decode)
 
 
 def decode_members(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by name, for which there is as much work as for one."""
+    """Decode values by name; all share one work limit."""
     made: dict[str, Any] = _decoded(values, lambda x, work: {name: _decode(v, work) for name, v in x.items()})
     return made
 
@@ -243,7 +243,7 @@ def _decoded(x: Any, make: Callable[[Any, Work], Any]) -> Any:
     work = Work()
     value = make(x, work)
     if work.left < 0:
-        warnings.warn("a value of the jail takes too much work to make: some of its parts are left as tagged JSON (docs/values.md)", stacklevel=4)
+        warnings.warn("a value from the jail exceeds the work limit: some of its parts stay tagged JSON (docs/values.md)", stacklevel=4)
     return value
 
 

@@ -108,7 +108,7 @@ def _cut(name: str) -> str:
 
 
 def _listed(items: list[str], more: int = 0) -> str:
-    """As many as LIST_CHARACTERS hold, and how many there are beside. `more`: not among the items."""
+    """As many items as fit into LIST_CHARACTERS, and the number of others. more: others that are not in `items`."""
     room, shown = LIST_CHARACTERS, list[str]()
     for item in items:
         room -= len(item) + 2
@@ -123,7 +123,7 @@ def _file_lines(shape: RunOutput) -> list[str]:
     files = [f"{s.name} ({s.size} bytes{'' if s.embedded else ', not attached'})" for s in shape.files]
     skipped = [f"{s.name} ({s.why})" for s in shape.files_skipped]
     lines = [f"Files in /output: {_listed(files, shape.files_more)}"] if files else []
-    return [*lines, f"Files that did not come back: {_listed(skipped)}"] if skipped else lines
+    return [*lines, f"Files that were not returned: {_listed(skipped)}"] if skipped else lines
 
 
 def _pictures(result: Result, budget: Budget) -> list[ContentBlock]:
@@ -146,7 +146,7 @@ def _pictures(result: Result, budget: Budget) -> list[ContentBlock]:
 
 
 def _bytes_of(data: Any) -> bytes:
-    """Of base64 in a bundle; none where it is anything else."""
+    """Decode base64 from a bundle; empty if invalid."""
     try:
         return b64decode("".join(data.split()), validate=True) if isinstance(data, str) else b""
     except ValueError:
@@ -195,4 +195,4 @@ def _planted(result: Result) -> list[str]:
 def _planted_lines(maker: str, planted: list[str] | None) -> list[str]:
     if not planted:
         return []
-    return [f"The {maker} made or changed files that programs of the host obey unasked: {_listed(planted)}. Tell the user."]
+    return [f"The {maker} created or changed files that programs of the host run or read automatically: {_listed(planted)}. Tell the user."]

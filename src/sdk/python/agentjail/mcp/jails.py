@@ -138,7 +138,7 @@ class Jails:
                     await self.end(key, f"it was idle for {IDLE_S / 60:.0f} minutes")
 
     async def _make_room(self, client: str) -> None:
-        """A place for one more session of the client. It is one of its own once it has its share, else one of those who have most."""
+        """Make room for a session of the client: end an idle session of its own if it has its share, else one of a client that has the most."""
         counts = Counter(map(_client_of, self._slots))
         share = CLIENT_SESSIONS_MAX if self.options.http and client else SESSIONS_MAX
         if len(self._slots) < SESSIONS_MAX and counts[client] < share:
@@ -150,7 +150,7 @@ class Jails:
             whose, count = ("this client", counts[client]) if counts[client] >= share else ("this server", len(self._slots))
             raise Refused(f"All {count} sessions of {whose} are busy. Try again when one has finished, or use run_python.")
         most = max(counts[_client_of(key)] for _, key in idle)
-        await self.end(min(i for i in idle if counts[_client_of(i[1])] == most)[1], "other sessions needed its place")
+        await self.end(min(i for i in idle if counts[_client_of(i[1])] == most)[1], "other sessions needed the room")
 
     async def close(self) -> None:
         """End everything. May be called again."""
@@ -170,7 +170,7 @@ class Jails:
 
 
 def _client_of(key: str) -> str:
-    """The client in a session's key; "": one that its transport does not tell from others."""
+    """The client in a session's key; "" if the transport does not identify clients."""
     return key.partition("/")[0]
 
 
