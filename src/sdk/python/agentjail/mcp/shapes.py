@@ -46,9 +46,9 @@ class RunOutput(BaseModel):
     files_more: int = Field(default=0, description="number of further files in /output")
     files_skipped: list[SkippedShape] = Field(default=[], description="files in /output that were not returned")
     wall_ms: int = 0
-    planted: list[str] | None = Field(default=None, description="files that programs of the host run or read automatically, made or changed here: tell the user")
-    session: str | None = Field(default=None, description="where it is given: the session's name, to be passed with the next call")
-    session_alive: bool | None = Field(default=None, description="of session_run: whether the session goes on")
+    planted: list[str] | None = Field(default=None, description="changed files that host programs run or read automatically: tell the user")
+    session: str | None = Field(default=None, description="the session's name, if it has one, for the next call")
+    session_alive: bool | None = Field(default=None, description="of session_run: whether the session still exists")
 
 
 class CommandOutput(BaseModel):
@@ -63,7 +63,7 @@ class CommandOutput(BaseModel):
     output_cut: bool = Field(default=False, description="whether stdout or stderr was longer; its end is here")
     wall_ms: int = 0
     workspace: str | None = Field(default=None, description="the folder of the host at /workspace")
-    planted: list[str] = Field(default=[], description="files that programs of the host run or read automatically, made or changed by the command: tell the user")
+    planted: list[str] = Field(default=[], description="changed files that host programs run or read automatically: tell the user")
 
 
 class ResetOutput(BaseModel):
