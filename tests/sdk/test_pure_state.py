@@ -264,7 +264,7 @@ class TestValues(unittest.TestCase):
         """One such set is made, and not as many of them as a jail likes; what is cheap is made still."""
         one = {"__type__": "set", "data": [{"__type__": "int", "data": hex((2**61 - 1) * i)} for i in range(1, 3000)]}
         self.assertIsInstance(values.decode([one])[0], set)
-        with self.assertWarnsRegex(UserWarning, "too much work"):
+        with self.assertWarnsRegex(UserWarning, "exceeds the work limit"):
             got = values.decode([one] * 4 + [{"__type__": "tuple", "data": [1]}])
         self.assertEqual([type(v) for v in got], [set, set, dict, dict, tuple])
         grid = {(x, y, z) for x in range(-9, 9) for y in range(-9, 9) for z in range(-9, 9)}  # -1 and -2 have one hash

@@ -258,7 +258,7 @@ class TestPackages(unittest.TestCase):
     def test_the_work_of_tables_is_bounded(self):
         n = 10_000
         wide = {"__type__": "DataFrame", "columns": list(range(n)), "index": None, "dtypes": ["object", "float64"] * (n // 2), "data": [[1] * n]}
-        with self.assertWarnsRegex(UserWarning, "too much work"):
+        with self.assertWarnsRegex(UserWarning, "exceeds the work limit"):
             self.assertIs(values.decode(wide), wide)
         for claim in (
             {**wide, "dtypes": ["object"] * n, "data": ["x" * n]},  # a text has items, too
