@@ -41,7 +41,7 @@ enum {
 /* The errno of an unknown command. */
 #define NO_FCNTL { "fcntl", EINVAL, REASON("others: leases and notifications stall or spy on other users of a file", "Poll the file instead.") }
 #define NO_IOCTL                                                                                                                  \
-	{ "ioctl", EPERM, .arg = { IS(1, 0x540a) }, REASON("TCXONC stops the caller's terminal", "Leave out tcflow.") }, \
+	{ "ioctl", EPERM, .arg = { IS(1, 0x540a) }, REASON("TCXONC stops the caller's terminal", "Write, or do not write; leave out tcflow.") }, \
 	{ "ioctl", ENOTTY, REASON("others", "Use a portable function of the library.") }
 #define ONLY_UNIX_PAIRS { "socketpair", EAFNOSUPPORT, REASON("other families", "Make a pair of Unix sockets.") }
 

@@ -34,7 +34,8 @@ static void start(void)
 		aj_policy_preset(&policies[i], &arena, "snippet");
 		policies[i].enforce = i == STRICT ? AJ_ENFORCE_STRICT : AJ_ENFORCE_BEST_EFFORT;
 		manager.host.cgroup = i == WITHOUT ? NULL : "/cgroup/of/ours";
-		pools[i] = (struct aj_tenant_pool){ .manager = &manager, .policy = "p", .sessions = 1 };
+		static struct aj_policy_version version;
+		pools[i] = (struct aj_tenant_pool){ .manager = &manager, .version = &version, .policy = "p", .sessions = 1 };
 		pools[i].pool = pool(&policies[i], &err);
 		cr_assert_not_null(pools[i].pool, "%s: %s", err.step, err.cause);
 		LIST_INSERT_HEAD(&manager.pools, &pools[i], listed);
