@@ -327,7 +327,7 @@ static const struct aj_syscall command[] = {
 #define CLOCK "host clock", "The clock cannot be set; pass the time that you need as a value."
 #define FIXED "set by the policy", "It cannot be changed from inside; leave this step out."
 #define HANDLES "files by number, past every mount", "Open files by their path."
-#define XATTR "extended attributes and ACLs leave the jail with the file", "Files are copied without them, with their modes; nothing is to be done where the program goes on."
+#define XATTR "extended attributes and ACLs leave the jail with the file", "Files are copied without them, with their modes. If the program continues, ignore this refusal."
 #define IDS "there is one id", "Everything runs as one user without privileges; leave this step out."
 #define REFUSE(name_, ...) { name_, .errnum = EPERM, REASON(__VA_ARGS__) }
 /* As of a file system that has none: for cp -p, mv and install a mode is an ACL, and with this errno they set it by chmod(2). */
