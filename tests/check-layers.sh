@@ -44,7 +44,7 @@ layer result     base json plan cgroup mediate pty
 layer channel    base json policy seccomp plan sandbox result
 # Files that cross between a jail's scratch space and the host: this room reads hostile trees and writes none.
 layer files      base json policy plan
-layer git        base plan mounts result
+layer git        base json plan mounts
 # What the supervisor wrote of runs whose changes are kept apart: this room reads no tree of a run.
 layer changestate base tree json host
 # Which changes wait for their name: this room reads no file's content.
@@ -53,8 +53,8 @@ layer held       base tree policy git changestate
 layer changes    base tree git changestate held
 layer apply      base tree changestate changes
 # The private view of a workspace that a jail changes: this room makes it, and mounts nothing.
-layer view       base tree plan mounts result changestate changes
-layer workspace  base toml policy policyload host plan mounts result git
+layer view       base tree json plan mounts changestate changes
+layer workspace  base json toml policy policyload host plan mounts git
 # The command's home and tools: this room reads the caller's home and writes below the state folder.
 layer home       base tree json policy host plan
 layer jail       base loop policy policyload host plan cgroup sandbox helper egress ask publish mediate result channel files view workspace pty

@@ -15,7 +15,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "result/result.h"
+#include "json/tree.h"
 
 enum { ENTRIES_MAX = 2000000, FOLDERS_MAX = 400000, REPOS_MAX = 1000, PER_LOOK = 256 };
 /* A ctime is reliable only when it is older than this: clocks of file systems are coarse, so a later change could get the same ctime. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/text.h"
 #include "json/scan.h"
 
 struct reader {
@@ -287,6 +288,16 @@ bool aj_json_has_nul(const json_t *value)
 		if (aj_json_has_nul(item))
 			return true;
 	return false;
+}
+
+json_t *aj_json_text(const char *text, size_t bytes)
+{
+	if (aj_utf8_valid_prefix(text, bytes) == bytes)
+		return json_stringn_nocheck(text, bytes);
+	char *fixed = malloc(bytes * 3 + 1);
+	json_t *json = fixed ? json_stringn_nocheck(fixed, aj_utf8_repair(fixed, text, bytes)) : json_null();
+	free(fixed);
+	return json;
 }
 
 json_t *aj_json_base64(const void *data, size_t bytes)

@@ -13,5 +13,7 @@ enum { AJ_BAD_NAME = 64 };
 const char *aj_json_bad_name(const char *object, size_t bytes, const char *(*bad)(const char *name), char room[AJ_BAD_NAME]);
 /* Does a string in the tree hold a NUL, where a reader of C strings would end it? No name in a tree holds one. As deep a recursion as the tree. */
 bool aj_json_has_nul(const json_t *value);
+/* Bytes as a string: each byte that is not UTF-8 becomes U+FFFD (new reference). */
+json_t *aj_json_text(const char *text, size_t bytes);
 /* Bytes as a string of base64. Aborts when out of memory. */
 json_t *aj_json_base64(const void *data, size_t bytes);

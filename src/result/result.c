@@ -44,16 +44,6 @@ int aj_status_exit_code(const struct aj_result *r, const struct aj_plan *plan)
 	return statuses[r->status].exit_code;
 }
 
-json_t *aj_json_text(const char *text, size_t bytes)
-{
-	if (aj_utf8_valid_prefix(text, bytes) == bytes)
-		return json_stringn_nocheck(text, bytes);
-	char *fixed = malloc(bytes * 3 + 1);
-	json_t *json = fixed ? json_stringn_nocheck(fixed, aj_utf8_repair(fixed, text, bytes)) : json_null();
-	free(fixed);
-	return json;
-}
-
 /* Nothing ran in a jail that could not be set up, so there `error` is the supervisor's. */
 static void add_claims(struct aj_members *m, const struct aj_result *r)
 {

@@ -73,8 +73,6 @@ void aj_usage_json(json_t *usage, const struct aj_leaf_usage *leaf);
 json_t *aj_files_json(const struct aj_policy *policy);
 /* The policy's name, the sha256 of its file, all its files, and the options that changed it, with the request's seed (new reference). */
 json_t *aj_policy_json(const struct aj_policy *policy, const struct aj_request *request);
-/* Bytes from the jail as a JSON string: each invalid byte becomes U+FFFD (new reference). */
-json_t *aj_json_text(const char *text, size_t bytes);
 /* Note init's report that the folder `target` of the jail is bound in place of the planned overlay. False: the plan has no overlay there,
  * and the report is ignored. */
 bool aj_result_bound(struct aj_result *result, const struct aj_plan *plan, const char *target, int errnum);

@@ -14,7 +14,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "result/result.h"
+#include "json/tree.h"
 
 enum { WORDS_MAX = 500, WORD_BYTES = 1000 };
 

@@ -10,7 +10,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "result/result.h"
+#include "json/tree.h"
 #include "workspace/expand.h"
 #include "workspace/protect.h"
 #include "workspace/quarantine.h"
