@@ -36,7 +36,7 @@ LINK_TOOL  := -pie $(if $(SAN),$(SANITIZE))
 LIBRARY_LIBS := -lcares -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lz -lpthread -lm
 LDLIBS     := -ledit -ltinfo -lbsd $(LIBRARY_LIBS)
 
-# The folders of src/ are rooms (docs/architecture.md).
+# The folders of src/ are rooms (docs/internals/architecture.md).
 SRCS       := $(sort $(wildcard src/*/*.c))
 in_rooms    = $(foreach room,$1,$(patsubst %,$2/%.o,$(basename $(wildcard src/$(room)/*.c src/$(room)/*.cc))))
 NOT_LINKED := src/cli/main.c src/seccomp/compile.c $(wildcard src/gen/*.c src/guest/*.c src/scope/*.c)
@@ -118,7 +118,7 @@ $B/%.o: %.cc
 
 TO    := $(DESTDIR)$(PREFIX)
 # Pages and completions: the file in docs/, and its place below share/.
-SHARED := agentjail.1:man/man1/agentjail.1 agentjail.toml.5:man/man5/agentjail.toml.5 \
+SHARED := reference/agentjail.1:man/man1/agentjail.1 reference/agentjail.toml.5:man/man5/agentjail.toml.5 \
     completions/agentjail.bash:bash-completion/completions/agentjail completions/_agentjail:zsh/site-functions/_agentjail \
     completions/agentjail.fish:fish/vendor_completions.d/agentjail.fish
 UNITS_OF_SYSTEMD := $(foreach for,system user,$(foreach unit,service socket,$(for)/agentjail.$(unit)))
@@ -128,7 +128,7 @@ install: all
 	install -m 0755 $(AJ) $(TO)/bin/agentjail
 	for file in $(SHARED); do install -D -m 0644 docs/$${file%%:*} $(TO)/share/$${file#*:} || exit 1; done
 	install -m 0644 policies/*.toml $(TO)/share/agentjail/policies/
-	install -m 0644 agentjail.toml docs/policy.schema.json docs/agentjail.toml.schema.json $(TO)/share/agentjail/
+	install -m 0644 agentjail.toml docs/reference/policy.schema.json docs/reference/agentjail.toml.schema.json $(TO)/share/agentjail/
 	$(if $(SCOPE),install -m 0755 $(SCOPE) $(TO)/lib/agentjail/agentjail-scope)
 	$(AJ) doctor --apparmor | sed 's|^profile agentjail [^ ]*|profile agentjail $(PREFIX)/bin/agentjail|' > $(TO)/share/agentjail/apparmor-profile
 	rm -rf $(TO)/lib/agentjail/rootfs/default

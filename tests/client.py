@@ -1,4 +1,4 @@
-"""What all tests of the service share: starting `agentjail serve`, asking it over its socket (docs/protocol.md), and counting checks.
+"""What all tests of the service share: starting `agentjail serve`, asking it over its socket (docs/reference/protocol.md), and counting checks.
 The frames are those of docs/examples/client.py; this adds sessions with names, whose events are kept until a test waits for them.
 
 A script that uses it is started by `driver` of lib.sh as SCRIPT AGENTJAIL FOLDER [ARGUMENT...], with a folder of its own. It ends with
@@ -39,7 +39,7 @@ ServiceError = example.ServiceError
 
 
 class Client(example.Client):
-    """Every result that comes must fit docs/result.schema.json."""
+    """Every result that comes must fit docs/reference/result.schema.json."""
 
     def receive(self):
         message = super().receive()

@@ -10,7 +10,7 @@
 #   driver SCRIPT ARGS...            so does SCRIPT.py, which uses client.py
 #   text NAME RC REGEX ARGS...       runs aj ARGS; exit code and (unless empty) a regex in its two outputs
 #   json NAME RC EXPECT... -- ARGS...  the same with --json results: `path=value` (\n is a newline), `path~regex`, `path!regex`, `path<number`;
-#                                    each result must also fit docs/result.schema.json
+#                                    each result must also fit docs/reference/result.schema.json
 #   field PATH            one field of the last result
 #   probe ARGS... / runner ARGS...   the probe under `run`, or in place of Python under the filter of a snippet
 #   says NAME REGEX / silent NAME REGEX   about the output of the last of these

@@ -960,7 +960,7 @@ static void part_threads(void)
 	long sum = 0;
 	for (int i = 0; i < 2; i++)
 		pthread_create(&noise[i], NULL, churn, NULL);
-	/* As little stack as docs/library.md says is enough. */
+	/* As little stack as docs/reference/library.md says is enough. */
 	pthread_attr_t small;
 	pthread_attr_init(&small);
 #ifdef __SANITIZE_ADDRESS__

@@ -1,11 +1,11 @@
-"""Checks results against docs/result.schema.json, with the keywords of JSON Schema that it uses.
+"""Checks results against docs/reference/result.schema.json, with the keywords of JSON Schema that it uses.
 It refuses a schema with another keyword: nothing in it may go unchecked.
 """
 
 import json
 import os
 
-PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "docs", "result.schema.json")
+PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "docs", "reference", "result.schema.json")
 TYPES = {"string": str, "integer": int, "boolean": bool, "object": dict, "array": list, "null": type(None)}
 KEYWORDS = {"$schema", "title", "description", "type", "properties", "required", "additionalProperties", "items", "enum", "maxLength", "maxItems"}
 

@@ -95,11 +95,11 @@ check-vm: deps-vm
 	@$(MAKE) --no-print-directory all $(PROGRAMS)
 	$Q $(JAILS) sh tests/vm/check.sh $(VM_OPTIONS)
 
-# make faults   every system call of the launcher, failed in turn; writes docs/faults.md (some minutes)
+# make faults   every system call of the launcher, failed in turn; writes docs/internals/faults.md (some minutes)
 faults: all $B/probe $B/inject
 	$Q rm -f $B/fault-table.txt
 	$Q FAULTS=all FAULT_TABLE=$(CURDIR)/$B/fault-table.txt $(JAILS) sh tests/fault/run.sh
-	$Q python3 tests/fault/page.py $B/fault-table.txt > docs/faults.md
+	$Q python3 tests/fault/page.py $B/fault-table.txt > docs/internals/faults.md
 
 # make soak     the loops of make check at their full size: kills at random instants, floods, leaks (half an hour); FUZZ_SECONDS=20 make fuzz
 .PHONY: soak
@@ -142,7 +142,7 @@ check-trees: trees
 smolagents: all
 	@tests/smolagents/run.sh
 
-# make doctests documented examples of Python's modules, and CPython's own tests, in jails and outside; writes docs/python.md (a quarter of an hour)
+# make doctests documented examples of Python's modules, and CPython's own tests, in jails and outside; writes docs/internals/python.md (a quarter of an hour)
 doctests: all
 	$Q $(JAILS) sh tests/doctests/run.sh
 
@@ -162,7 +162,7 @@ bench-warm: all $B/bench-warm
 bench-scale: all
 	$Q sh tests/bench/scale/run.sh
 
-# make bench-executors  agentjail beside tinyagent, smolagents and monty, with their packages from PyPI; writes docs/performance.md (some minutes)
+# make bench-executors  agentjail beside tinyagent, smolagents and monty, with their packages from PyPI; writes docs/internals/performance.md (some minutes)
 .PHONY: bench-executors
 bench-executors: all
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) AGENTJAIL_ROOTFS=$(CURDIR)/$(ROOTFS) sh tests/bench/executors/run.sh

@@ -1,4 +1,4 @@
-"""A client of `agentjail serve`, written from docs/protocol.md alone: one snippet, then a session with a tool.
+"""A client of `agentjail serve`, written from docs/reference/protocol.md alone: one snippet, then a session with a tool.
 
 Usage: python3 docs/examples/client.py SOCKET
 """

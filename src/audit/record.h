@@ -1,5 +1,5 @@
 /* Audit records: one before a run starts, those of its connections, and one when it has ended.
- * docs/audit.md describes the fields. */
+ * docs/reference/audit.md describes the fields. */
 #pragma once
 #include "result/result.h"
 

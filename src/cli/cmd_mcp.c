@@ -41,7 +41,7 @@ static int help_without_server(void)
 	       "It is the program " SERVER " of the Python package, which is not installed\n"
 	       "here: it is neither beside agentjail nor on PATH. To install it:\n\n"
 	       "  " INSTALL "\n\n"
-	       "`agentjail mcp --help` then lists its options; docs/mcp.md explains them.\n");
+	       "`agentjail mcp --help` then lists its options; docs/guides/mcp.md explains them.\n");
 	return 0;
 }
 

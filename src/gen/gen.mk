@@ -22,9 +22,10 @@ $B/gen/%.o: $B/gen/%.c
 # --- pages: the tables of the code, between the markers of each page ---
 
 DOCS   := docs
-FILLED := architecture.md policies.md protocol.md result.md serve.md syscalls.md tools.md agentjail.1 agentjail.toml.5 \
+FILLED := internals/architecture.md internals/syscalls.md guides/serve.md \
+    $(addprefix reference/,policies.md protocol.md result.md tools.md agentjail.1 agentjail.toml.5) \
     completions/agentjail.bash completions/_agentjail completions/agentjail.fish
-WHOLE  := policy.schema.json result.schema.json agentjail.toml.schema.json reach.md
+WHOLE  := $(addprefix reference/,policy.schema.json result.schema.json agentjail.toml.schema.json) internals/reach.md
 
 $B/gen-docs: $(patsubst %,$B/src/gen/%.o,docs man dictionary result places completions) $(LIB_OBJS)
 	$(call say,LD)$(CXX) $(CFLAGS) $(LINK_TOOL) -o $@ $^ $(LDLIBS)
@@ -32,19 +33,19 @@ $B/gen-docs: $(patsubst %,$B/src/gen/%.o,docs man dictionary result places compl
 # make docs     write the tables of the code into the pages of docs/; make check-docs: are they there?
 docs: $B/gen-docs
 	$Q for page in $(FILLED); do $< --fill docs/$$page > $B/page && cp $B/page $(DOCS)/$$page || exit; done
-	$Q $< policy-schema > $(DOCS)/policy.schema.json
-	$Q $< site-schema > $(DOCS)/agentjail.toml.schema.json
-	$Q $< result-schema > $(DOCS)/result.schema.json
-	$Q python3 tests/reach/page.py > $B/page && cp $B/page $(DOCS)/reach.md
+	$Q $< policy-schema > $(DOCS)/reference/policy.schema.json
+	$Q $< site-schema > $(DOCS)/reference/agentjail.toml.schema.json
+	$Q $< result-schema > $(DOCS)/reference/result.schema.json
+	$Q python3 tests/reach/page.py > $B/page && cp $B/page $(DOCS)/internals/reach.md
 
-# make pictures draw the walls of a jail of this host, and record commands as they run here: docs/walls.svg, docs/session.svg
+# make pictures draw the walls of a jail of this host, and record commands as they run here: docs/pictures/walls.svg, docs/pictures/session.svg
 .PHONY: pictures
 pictures: all
-	$Q $(AJ) exec --json --rootfs $(ROOTFS) -c 1 | python3 src/gen/walls.py > $B/page && cp $B/page docs/walls.svg
-	$Q PATH="$(CURDIR)/$B:$$PATH" python3 src/gen/recording.py src/gen/recording.txt > $B/page && cp $B/page docs/session.svg
+	$Q $(AJ) exec --json --rootfs $(ROOTFS) -c 1 | python3 src/gen/walls.py > $B/page && cp $B/page docs/pictures/walls.svg
+	$Q PATH="$(CURDIR)/$B:$$PATH" python3 src/gen/recording.py src/gen/recording.txt > $B/page && cp $B/page docs/pictures/session.svg
 
 # Are the committed pages what the tables say? And is a marker without a part, or without an end, an error?
 check-docs: $B/gen-docs
 	$Q for marker in nothing steps; do ! echo "<!-- $$marker begin -->" | $< --fill /dev/stdin > /dev/null 2>&1 || exit 1; done
-	$Q mkdir -p $B/docs/completions && $(MAKE) --no-print-directory -s docs DOCS=$B/docs
+	$Q mkdir -p $(addprefix $B/docs/,completions guides reference internals) && $(MAKE) --no-print-directory -s docs DOCS=$B/docs
 	$Q for f in $(FILLED) $(WHOLE); do cmp docs/$$f $B/docs/$$f || { echo "docs/$$f: run make docs"; exit 1; }; done

@@ -61,7 +61,7 @@ void aj_man_keys(int site)
 	aj_arena_free(&arena);
 }
 
-/* Of the result itself: docs/result.md has the members of its objects. */
+/* Of the result itself: docs/reference/result.md has the members of its objects. */
 void aj_man_result(void)
 {
 	for (const struct aj_field *f = aj_fields; f->path; f++) {

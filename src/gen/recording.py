@@ -1,7 +1,7 @@
 """Records commands in a terminal of their own and draws what they printed, with its timing, as an animated SVG without a script.
 It plays nothing that did not happen: commands are run here and now, and only the pauses of a reader are added.
 
-Usage: recording.py COMMANDS > docs/session.svg   (COMMANDS: a file with one shell command a line; `\\n` in it is a newline of the command)
+Usage: recording.py COMMANDS > docs/pictures/session.svg   (COMMANDS: a file with one shell command a line; `\\n` in it is a newline of the command)
 """
 
 import os

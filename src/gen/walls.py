@@ -1,7 +1,7 @@
 """Draws the walls around a snippet as SVG, from `enforced` of a real result: a picture of what this host's supervisor attests.
 It judges nothing: a member of `enforced` that has no place here is left out, and a wall that is not there is drawn as missing.
 
-Usage: agentjail exec --json -c 1 | python3 src/gen/walls.py > docs/walls.svg
+Usage: agentjail exec --json -c 1 | python3 src/gen/walls.py > docs/pictures/walls.svg
 """
 
 import json

@@ -1,4 +1,4 @@
-/* A subset of JSON Schema 2020-12, whose keywords are listed in jsonschema/keywords.c and docs/tools.md.
+/* A subset of JSON Schema 2020-12, whose keywords are listed in jsonschema/keywords.c and docs/reference/tools.md.
  * A schema with another keyword is refused when it is declared; a value that takes too long to check does not fit. */
 #pragma once
 #include <jansson.h>

@@ -2,7 +2,7 @@
  *
  * One handle, one thread: every call must come from the thread that opened the handle (except agentjail_interrupt()), and the jails end
  * with that thread. After fork() the handle is the parent's; in the child every call fails. No function prints, exits, changes the
- * environment, installs a signal handler or leaves a signal mask changed. docs/library.md has the rest. All text is UTF-8. */
+ * environment, installs a signal handler or leaves a signal mask changed. docs/reference/library.md has the rest. All text is UTF-8. */
 #ifndef AGENTJAIL_H
 #define AGENTJAIL_H
 
@@ -64,7 +64,7 @@ void agentjail_close(agentjail *handle);
 struct agentjail_tool {
 	size_t size;
 	const char *name, *description;
-	const char *parameters; /* JSON Schema of an object (docs/tools.md: which part of it); NULL: no parameters */
+	const char *parameters; /* JSON Schema of an object (docs/reference/tools.md: which part of it); NULL: no parameters */
 	const char *returns;    /* JSON Schema; NULL: anything */
 	int is_async;           /* the code sees a coroutine function */
 	uint64_t timeout_ms;    /* 0: a minute */
@@ -120,13 +120,13 @@ struct agentjail_snippet {
 	void (*output)(void *arg, int number, const char *data, size_t bytes);
 	void *output_arg;
 	int value_of_statement; /* a last statement that is an assignment, or a block in which one ran last, has a value too */
-	int handles;            /* a value that cannot cross stays inside and its name crosses, see docs/values.md */
+	int handles;            /* a value that cannot cross stays inside and its name crosses, see docs/reference/values.md */
 	const struct agentjail_python *python; /* for agentjail_run() alone; a session gets it when it is opened. NULL: the policy's */
 	const struct agentjail_file *files; /* copied */
 	size_t files_count;
 	int output_files; /* AGENTJAIL_OUTPUT_LIST: the result has "files", those of /output that the run has made or changed; _DATA: with their bytes */
 	int for_model; /* the result has "for_model", a text for a model of at most 2000 bytes: what happened, where, what to do */
-	int brief; /* the result lacks what each result of the handle repeats ("enforced", "policy") and members that say nothing, see docs/result.md */
+	int brief; /* the result lacks what each result of the handle repeats ("enforced", "policy") and members that say nothing, see docs/reference/result.md */
 	const uint32_t *seed; /* for `random` and numpy's older random functions, until the session's next seed; NULL: the kernel's entropy */
 	const char *stdin_text; /* at most 16 MiB of UTF-8, which sys.stdin and input() read in this run; NULL: it is empty */
 };

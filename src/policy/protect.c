@@ -13,7 +13,7 @@
  *
  * Deliberately not here: HEAD, index, objects, refs and logs, without which git cannot work; .git/worktrees/x/gitdir, which git itself
  * writes once a day from within that worktree; .gitattributes and .gitmodules, which name programs that only a config defines; files
- * that run when a user builds, tests or installs (see docs/policies.md), and prose that agents are told to maintain, such as AGENTS.md. */
+ * that run when a user builds, tests or installs (see docs/reference/policies.md), and prose that agents are told to maintain, such as AGENTS.md. */
 /* clang-format off */
 static const char *const defaults[] = {
 	".git/config", ".git/config.worktree", ".git/commondir", ".git/hooks/", ".git/info/", ".git/modules/*/config",

@@ -1,5 +1,5 @@
 /* The requests of the protocol: tables of operations and members, by which a frame's body is read.
- * docs/protocol.md says the same in words; its tables are printed from these. */
+ * docs/reference/protocol.md says the same in words; its tables are printed from these. */
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* THE table of a result's fields: the result's claims, docs/result.md, its JSON Schema and agentjail(1) are made from it. */
+/* THE table of a result's fields: the result's claims, docs/reference/result.md, its JSON Schema and agentjail(1) are made from it. */
 #pragma once
 #include <stdbool.h>
 

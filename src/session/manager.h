@@ -122,7 +122,7 @@ struct aj_snippet {
 /* NULL with err when the parameters are invalid. `opened` follows later. */
 struct aj_session *aj_session_open(struct aj_manager *manager, const struct aj_session_params *place,
                                    const struct aj_session_events *events, void *arg, struct aj_error *err);
-/* Declare tools (docs/tools.md), or replace those of the same name; the next run knows them. -1 with err: nothing changed. */
+/* Declare tools (docs/reference/tools.md), or replace those of the same name; the next run knows them. -1 with err: nothing changed. */
 int aj_session_tools(struct aj_session *session, const json_t *list, struct aj_error *err);
 /* Begin a run; one at a time, and not before `opened`. -1 with err: nothing has begun. */
 int aj_session_run(struct aj_session *session, const struct aj_snippet *snippet, struct aj_error *err);

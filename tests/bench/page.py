@@ -1,4 +1,4 @@
-"""Writes runs of the benches into docs/performance.md: the last run of each as it was printed, and one table of all aims over all runs.
+"""Writes runs of the benches into docs/internals/performance.md: the last run of each as it was printed, and one table of all aims over all runs.
 It takes no figure from elsewhere, and computes medians and the quotient of two medians alone.
 
 Usage: page.py DOCS RUN.json...   runs of record.py (start-*, warm-*, sdk-*) and of scale/measure.py (scale-*, kinds-*); a kind without a run stays as it is,
@@ -134,7 +134,7 @@ def put(text, name, lines):
     mark, _, rest = rest.partition("-->\n")
     _, end, tail = rest.partition("<!-- %s end -->" % name)
     if not end:
-        sys.exit("docs/performance.md: the lines between which the figures of `%s` stand are missing" % name)
+        sys.exit("docs/internals/performance.md: the lines between which the figures of `%s` stand are missing" % name)
     return head + begin + mark + "-->\n" + "\n".join(["", *lines, ""]) + "\n" + end + tail
 
 

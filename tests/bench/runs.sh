@@ -1,5 +1,5 @@
 #!/bin/sh
-# The runs from which docs/performance.md is written: each is kept as JSON below build/bench/runs, and `page` writes their figures into the page.
+# The runs from which docs/internals/performance.md is written: each is kept as JSON below build/bench/runs, and `page` writes their figures into the page.
 # It changes docs/ only with `page`. Usage: runs.sh start|warm|sdk|scale|kinds|page [COUNT]   (1 run; `page` takes all that
 # are there: delete the folder before the runs of another version)
 set -eu
@@ -16,7 +16,7 @@ scale | kinds | page) ;;
 esac
 while [ "$count" -gt 0 ]; do
 	case $step in
-	page) exec python3 tests/bench/page.py docs "$runs"/*.json ;;
+	page) exec python3 tests/bench/page.py docs/internals "$runs"/*.json ;;
 	scale) FOLDER=$runs sh tests/bench/scale/run.sh ;;
 	kinds) FOLDER=$runs sh tests/bench/scale/run.sh --kinds ;;
 	*) python3 tests/bench/record.py "$runs" "$@" ;;

@@ -1,4 +1,4 @@
-/* The warm path as a client of `agentjail serve` sees it: one connection, JSON frames (docs/protocol.md). */
+/* The warm path as a client of `agentjail serve` sees it: one connection, JSON frames (docs/reference/protocol.md). */
 #pragma once
 #include <sys/types.h>
 

@@ -1,4 +1,4 @@
-"""Why an example or a test differs in a jail: patterns of its name and of the jail's answer, each with its reason. docs/python.md shows the reasons.
+"""Why an example or a test differs in a jail: patterns of its name and of the jail's answer, each with its reason. docs/internals/python.md shows the reasons.
 A difference that no row explains fails the run."""
 
 import re

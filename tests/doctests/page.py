@@ -1,4 +1,4 @@
-"""Writes into docs/python.md what doctests.py and unittests.py counted: page.py EXAMPLES TESTS PAGE.
+"""Writes into docs/internals/python.md what doctests.py and unittests.py counted: page.py EXAMPLES TESTS PAGE.
 It leaves out no example and no test that differs."""
 
 import collections

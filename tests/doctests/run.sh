@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compares documented examples, and CPython's own tests, in a jail and as an ordinary program, and writes docs/python.md.
+# Compares documented examples, and CPython's own tests, in a jail and as an ordinary program, and writes docs/internals/python.md.
 # It downloads CPython's documentation and tests once (Debian's packages, about 10 MB) and installs nothing.
 set -eu
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P)
@@ -17,4 +17,4 @@ fi
 cd "$top/tests/doctests"
 python3 doctests.py "$AGENTJAIL" "$build/rootfs/data" --docs "$cache/$python/usr/share/doc/python$python/html/_sources" --out "$build/doctests.json"
 python3 unittests.py "$AGENTJAIL" "$build/rootfs/default" "$cache/$python/usr/lib/python$python/test" --out "$build/unittests.json"
-python3 page.py "$build/doctests.json" "$build/unittests.json" "$top/docs/python.md"
+python3 page.py "$build/doctests.json" "$build/unittests.json" "$top/docs/internals/python.md"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `agentjail audit verify` on files made here with sed and sha256sum alone, as docs/audit.md describes the format.
+# `agentjail audit verify` on files made here with sed and sha256sum alone, as docs/reference/audit.md describes the format.
 # The records' content and every kind of tampering are tested in tests/unit.
 . "$(dirname "$0")/../lib.sh"
 

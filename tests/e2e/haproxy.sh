@@ -1,5 +1,5 @@
 #!/bin/sh
-# Several services behind the real HAProxy, as docs/machines.md says; the tests are in haproxy.py.
+# Several services behind the real HAProxy, as docs/guides/machines.md says; the tests are in haproxy.py.
 . "$(dirname "$0")/../lib.sh"
 
 if ! command -v haproxy >/dev/null 2>&1; then

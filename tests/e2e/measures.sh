@@ -16,7 +16,7 @@ check 'what it does in other parts is measured' says_row 'hangs at ten, clients 
 check 'a peer that fails says its error' says_row 'fails to call, kind session: ValueError: no call'
 check '… and is measured in the other parts' says_row 'fails to call, alive 100: measured'
 check 'a peer that does not end keeps its rows' says_row 'never ends, clients 4: measured'
-cp "$tests/../docs/performance.md" "$T/"
+cp "$tests/../docs/internals/performance.md" "$T/"
 check 'the page names what is missing' python3 "$tests/bench/scale/draw.py" "$T"/scale-*.json "$T"
 check '… in its cells' grep -qF '| hangs at ten | ' "$T/performance.md"
 check '… and with the cause' grep -qF 'hangs at ten (alive 10: no end within 8 s)' "$T/performance.md"

@@ -1,4 +1,4 @@
-"""Makes docs/faults.md of the table that tests/fault/run.sh wrote. It leaves out nothing but numbers that differ from run to run."""
+"""Makes docs/internals/faults.md of the table that tests/fault/run.sh wrote. It leaves out nothing but numbers that differ from run to run."""
 import collections
 import re
 import sys

@@ -256,10 +256,10 @@ def arrays(score):
 
 
 def documented(score):
-    """docs/values.md has the table of tags."""
+    """docs/reference/values.md has the table of tags."""
     if score.wants("documented"):
         from agentjail.values.type_tags import READERS, TAGS
-        with open(os.path.join(HERE, "..", "..", "docs", "values.md")) as f:
+        with open(os.path.join(HERE, "..", "..", "docs", "reference", "values.md")) as f:
             rows = re.findall(r"^\| `(\S+)` \| (.+) \| (.+) \|$", f.read(), re.M)
         score.check("values/documented", {row[0]: row[1:] for row in rows} == TAGS, set(rows) ^ {(k, *v) for k, v in TAGS.items()})
         score.check("values/read", set(TAGS) - set(READERS) == {"repr"}, set(TAGS) ^ set(READERS))

@@ -5,7 +5,7 @@
 
 # Links of /usr that lead through /etc, to what all may read. Those that the table covers lead somewhere; others are named.
 set -f
-rows=$(sed -n '/^| below \/etc | why |/,/^$/p' "$(dirname "$0")/../../docs/policies.md" | grep -o '`[^`]*`' | tr -d '`')
+rows=$(sed -n '/^| below \/etc | why |/,/^$/p' "$(dirname "$0")/../../docs/reference/policies.md" | grep -o '`[^`]*`' | tr -d '`')
 [ -n "$rows" ] || fail "etc-shown: control: the table has rows"
 covered() {
 	local row

@@ -1,4 +1,4 @@
-"""Prints docs/reach.md from the rows beside this file, and refuses rows that are incomplete, doubled or without a test that names them.
+"""Prints docs/internals/reach.md from the rows beside this file, and refuses rows that are incomplete, doubled or without a test that names them.
 It runs no test: tests/run.sh does, and a test's name begins with the id of its row."""
 import pathlib
 import re

@@ -54,16 +54,16 @@ check "tree-first-instruction: a filter of its own that reports to nobody" grep 
 check "tree-first-instruction: changes nothing for what is refused" grep -qE '^ptrace (ENOSYS|EPERM)$' "$T/w/before"
 check "tree-first-instruction: and it holds none of ours" sh -c "! grep -q listens '$T/w/before'"
 
-# Every number: what a snippet may call, and the calls of the start, by docs/syscalls.md.
+# Every number: what a snippet may call, and the calls of the start, by docs/internals/syscalls.md.
 if call_numbers >"$T/names"; then
 	before sweep
 	timeout 60 "$PROBE" marked "$AJ" exec --rootfs "$T/runner" --policy-file "$T/w.toml" -c 'say done' >"$T/out" 2>"$T/err"
 	sed -n 's/^allowed: //p' "$T/w/before" | tr ' ' '\n' | awk -v file="$T/names" 'BEGIN { while ((getline line < file) > 0) { split(line, w, " "); name[w[1]] = w[2] } }
 		NF { print ($1 in name) ? name[$1] : "nr" $1 }' | sort -u >"$T/open"
-	sed -n '/^## A snippet may call/,/^## A snippet is refused/p; /^## Until Python has started/,/^## A zygote/p' "$tests/../docs/syscalls.md" |
+	sed -n '/^## A snippet may call/,/^## A snippet is refused/p; /^## Until Python has started/,/^## A zygote/p' "$tests/../docs/internals/syscalls.md" |
 		sed -n 's/^| `\([a-z0-9_]*\)`.*/\1/p' | sort -u >"$T/listed"
 	# The sweep's few arguments do not ask for these rows: conditions on pointers and on other values.
-	is "tree-first-instruction: open is what docs/syscalls.md lists" "arch_prctl faccessat" \
+	is "tree-first-instruction: open is what docs/internals/syscalls.md lists" "arch_prctl faccessat" \
 		"$(comm -3 "$T/open" "$T/listed" | tr -d '\t' | grep -vx faccessat | tr '\n' ' ')faccessat"
 else
 	skip "tree-first-instruction: every number" "no C compiler"

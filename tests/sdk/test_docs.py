@@ -1,4 +1,4 @@
-"""The examples of docs/client.md, in their order."""
+"""The examples of docs/start/client.md, in their order."""
 
 import doctest
 import os
@@ -14,7 +14,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 class TestPage(unittest.TestCase):
     def test_examples(self):
         warnings.simplefilter("error")
-        page = os.path.join(TOP, "docs", "client.md")
+        page = os.path.join(TOP, "docs", "start", "client.md")
         failed, tried = doctest.testfile(page, module_relative=False, optionflags=doctest.IGNORE_EXCEPTION_DETAIL | doctest.REPORT_NDIFF)
         agentjail.service.close_all()
         self.assertTrue(failed == 0 and tried > 20, f"{failed} of {tried} examples")
@@ -22,7 +22,7 @@ class TestPage(unittest.TestCase):
     def test_every_option_and_exception_is_named(self):
         from agentjail import _requests, errors
 
-        with open(os.path.join(TOP, "docs", "client.md")) as f:
+        with open(os.path.join(TOP, "docs", "start", "client.md")) as f:
             text = f.read()
         for name in (*_requests.JAIL_OPTIONS, *_requests.RUN_OPTIONS, *agentjail.__all__):
             self.assertTrue(re.search(rf"\b{name}\b", text), name)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs smolagents' own tests of its Python executor in jails, and compares what fails with differences.tsv and docs/python.md.
+# Runs smolagents' own tests of its Python executor in jails, and compares what fails with differences.tsv and docs/internals/python.md.
 # Its packages come from PyPI and its tree from the distribution, below build/smolagents; it installs nothing elsewhere.
 # Usage: tests/smolagents/run.sh [PYTEST-ARGUMENT...]   (with arguments: only runs pytest; PYTHON= chooses the host's Python)
 set -eu
@@ -49,18 +49,18 @@ total=$((passed + $(wc -l <"$out/any.failed")))
 failed=0
 diff "$out/known" "$out/failed" || failed=1
 cut -f 1 "$here/differences.tsv" | sort | uniq -c | while read -r count why; do
-	grep -qxF "| $why | $count |" "$top/docs/python.md" || {
-		echo "docs/python.md lacks: | $why | $count |"
+	grep -qxF "| $why | $count |" "$top/docs/internals/python.md" || {
+		echo "docs/internals/python.md lacks: | $why | $count |"
 		exit 1
 	}
 done || failed=1
-grep -qF "has $total tests" "$top/docs/python.md" && grep -qF "**$((total - differing)) pass by value:**" "$top/docs/python.md" || {
-	echo "docs/python.md does not say that $((total - differing)) of $total pass"
+grep -qF "has $total tests" "$top/docs/internals/python.md" && grep -qF "**$((total - differing)) pass by value:**" "$top/docs/internals/python.md" || {
+	echo "docs/internals/python.md does not say that $((total - differing)) of $total pass"
 	failed=1
 }
 letter=$((total - $(wc -l <"$out/exact.failed")))
-grep -qF "$letter pass to the letter" "$top/docs/python.md" || {
-	echo "docs/python.md does not say that $letter pass to the letter"
+grep -qF "$letter pass to the letter" "$top/docs/internals/python.md" || {
+	echo "docs/internals/python.md does not say that $letter pass to the letter"
 	failed=1
 }
 # The layer's own tests of numpy's and pandas' values, which `make check` skips where the host's Python has neither.

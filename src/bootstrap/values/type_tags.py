@@ -1,7 +1,7 @@
 """The rarer type tags, from values to JSON and back; loaded when a value or an input needs one.
 A type is known by its exact module and name; the encoder guesses no other. No tag runs a constructor of the snippet's classes.
 
-One table has all tags; docs/values.md has it too, and tests/layer/test_values.py compares them.
+One table has all tags; docs/reference/values.md has it too, and tests/layer/test_values.py compares them.
 """
 
 from sys import modules

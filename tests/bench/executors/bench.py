@@ -1,7 +1,7 @@
 """Measures the executors of peers.py side by side in one run, and writes the table, its plot and their figures.
 It takes every pair of executor and case once in each round, in a new random order, so that the machine's other work affects all alike.
 
-Usage: bench.py DOCS JSON [ROUNDS]   (performance.md, executors.svg and ../README.md below DOCS are rewritten)
+Usage: bench.py DOCS JSON [ROUNDS]   (internals/performance.md, internals/executors.svg and ../README.md below DOCS are rewritten)
 """
 
 import gzip
@@ -181,7 +181,7 @@ def first_screen(figures, facts):
         failed = row["HumanEval"]["failed"]
         lines.append("| %s | %.1f s%s | %s ms |" % (words, row["HumanEval"]["seconds"], ", %d fail" % failed if failed else "", shown(row["simple math"])))
     lines.append("| **agentjail, a session** | | %s ms |" % shown(figures[peers.AgentjailSession.name]["simple math"]))
-    return "\n".join([*lines, "", "From Python, one after the other, on 2 processors; [more](docs/performance.md#beside-other-executors)."])
+    return "\n".join([*lines, "", "From Python, one after the other, on 2 processors; [more](docs/internals/performance.md#beside-other-executors)."])
 
 
 def write_between(path, name, text):
@@ -211,9 +211,9 @@ def main():
         json.dump({"facts": facts, "figures": figures, "published": peers.PUBLISHED}, f, indent=1)
     text = page(figures, facts)
     print(text)
-    write_between(os.path.join(docs, "performance.md"), "executors", text)
+    write_between(os.path.join(docs, "internals", "performance.md"), "executors", text)
     write_between(os.path.join(docs, os.pardir, "README.md"), "figures", first_screen(figures, facts))
-    with open(os.path.join(docs, "executors.svg"), "w") as f:
+    with open(os.path.join(docs, "internals", "executors.svg"), "w") as f:
         f.write(plot.bars(figures, [kind.name for kind in peers.ALL], [*peers.CASES, "start"]))
 
 

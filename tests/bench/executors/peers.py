@@ -135,7 +135,7 @@ class AgentjailFresh(Executor):
 
 ALL = [BarePython, Tinyagent, Smolagents, MontySession, MontyFresh, AgentjailSession, AgentjailFresh]
 
-# Published by others for other machines, in ms and MB: read them as orders of magnitude. The sources are in docs/performance.md.
+# Published by others for other machines, in ms and MB: read them as orders of magnitude. The sources are in docs/internals/performance.md.
 PUBLISHED = {
     "smolagents in Docker": {"simple math": 150, "string operations": 180, "import heavy": 250, "100 tool calls": 200, "memory": 64},
     "E2B": {"start": 150},

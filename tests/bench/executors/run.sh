@@ -1,6 +1,6 @@
 #!/bin/sh
 # Measures agentjail beside the executors that it replaces, with their packages from PyPI in a virtual environment below build.
-# It installs nothing elsewhere; docs/performance.md and docs/executors.svg are rewritten. Usage: run.sh [ROUNDS]
+# It installs nothing elsewhere; docs/internals/performance.md and docs/internals/executors.svg are rewritten. Usage: run.sh [ROUNDS]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../../.." && pwd)

@@ -27,10 +27,10 @@ mkdir -p "$folder" "$top/build/bench"
 run=$("$venv/bin/python" "$here/measure.py" "$folder" $quick $kinds)
 echo "$run"
 [ ! "$kinds" ] || exit 0
-docs=$top/docs
+docs=$top/docs/internals
 if [ ! "$write" ]; then # the plots and the page as they would be
 	docs=$top/build/bench
-	cp "$top/docs/performance.md" "$docs/"
+	cp "$top/docs/internals/performance.md" "$docs/"
 fi
 "$venv/bin/python" "$here/draw.py" "$run" "$docs"
 echo "$docs/latency.svg $docs/throughput.svg"

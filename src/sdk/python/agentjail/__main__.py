@@ -48,7 +48,7 @@ def doctor() -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m agentjail", description="The Python client of agentjail, see docs/client.md.")
+    parser = argparse.ArgumentParser(prog="python -m agentjail", description="The Python client of agentjail, see docs/start/client.md.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("doctor", help="the installation, the walls of this host, and one run; status 0: in full, 1: in part, 125: no jail")
     commands.add_parser("version", help="the versions of this package and of the program")

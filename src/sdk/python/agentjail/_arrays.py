@@ -1,4 +1,4 @@
-"""The tags of numpy, pandas and Pillow (docs/values.md), both ways. A module is imported here when a tag needs it, and where it is
+"""The tags of numpy, pandas and Pillow (docs/reference/values.md), both ways. A module is imported here when a tag needs it, and where it is
 missing the tag stays a plain object. The jail chooses the texts of a tag: sizes and names are checked before a module sees them.
 """
 

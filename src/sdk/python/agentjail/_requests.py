@@ -67,7 +67,7 @@ class RunOptions(TypedDict, total=False):
     output: `list` or `data`: the result names, or holds, the files of /output that the run made. seed: for random numbers.
     value_of: `statement`: a last assignment is a value too. handles: a value that cannot cross gets a name, a Handle.
     for_model: False: without the service's text for Result.for_model(), which is then short. brief: `raw` lacks what each result of the
-    policy repeats and what says nothing, see docs/result.md. filename: of the code, in errors. run_id: in the result and the audit trail.
+    policy repeats and what says nothing, see docs/reference/result.md. filename: of the code, in errors. run_id: in the result and the audit trail.
     """
 
     inputs: Mapping[str, Any] | None
@@ -99,7 +99,7 @@ def no_option(name: str, known: Iterable[str]) -> TypeError:
     elif name in RUN_OPTIONS:
         hint = "it is an option of run()"
     elif name in POLICY_TABLES:
-        hint = f"a policy sets it: policy={{'extends': 'snippet', {name!r}: {{...}}}}, with the keys of docs/policies.md"
+        hint = f"a policy sets it: policy={{'extends': 'snippet', {name!r}: {{...}}}}, with the keys of docs/reference/policies.md"
     else:
         hint = f"did you mean {' or '.join(near)}?" if near else ""
     return TypeError(f"there is no option {name!r} here{hint and '; '}{hint}. There are: {', '.join(sorted(known))}")

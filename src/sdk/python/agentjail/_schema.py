@@ -1,4 +1,4 @@
-"""Type hints to the part of JSON Schema that docs/tools.md lists, and from checked arguments to objects of the hinted types.
+"""Type hints to the part of JSON Schema that docs/reference/tools.md lists, and from checked arguments to objects of the hinted types.
 The service checks a call against the schema; this module only converts. A hint without a schema allows any value.
 """
 

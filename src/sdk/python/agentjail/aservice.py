@@ -46,7 +46,7 @@ class AsyncService(BaseService):
         await self.ask(Request("ping", {}))
 
     async def stats(self) -> dict[str, Any]:
-        """Numbers about the service, see docs/serve.md."""
+        """Numbers about the service, see docs/guides/serve.md."""
         answer: dict[str, Any] = await self.ask(Request("stats", {}))
         return answer
 

@@ -28,7 +28,7 @@ class AgentjailError(Exception):
 class ServiceError(AgentjailError):
     """The service could not fulfil a request, so no snippet ran to its end.
 
-    code: for programs, see docs/protocol.md. message: the cause. fix: the remedy, or empty.
+    code: for programs, see docs/reference/protocol.md. message: the cause. fix: the remedy, or empty.
     retry_ms: in how many milliseconds it makes sense to try again, or None.
     """
 
@@ -175,7 +175,7 @@ class ToolError(AgentjailError, TypeError):
 
 
 class ValueNotSent(AgentjailError, TypeError):
-    """A value that cannot go into a jail: its type has no tag (docs/values.md)."""
+    """A value that cannot go into a jail: its type has no tag (docs/reference/values.md)."""
 
 
 class ReentrantCall(AgentjailError, RuntimeError):

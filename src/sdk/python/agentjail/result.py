@@ -1,4 +1,4 @@
-"""How a snippet ended: the fields of docs/result.md as attributes, and its values as Python objects.
+"""How a snippet ended: the fields of docs/reference/result.md as attributes, and its values as Python objects.
 A Result holds data alone: it can be pickled, and reading it asks the service nothing.
 """
 
@@ -87,7 +87,7 @@ class File:
 class Result:
     """How one snippet ended.
 
-    raw: the service's answer, unchanged, see docs/result.md. The other attributes are read from it.
+    raw: the service's answer, unchanged, see docs/reference/result.md. The other attributes are read from it.
     """
 
     def __init__(self, raw: dict[str, Any] | Unread[str]) -> None:
@@ -223,7 +223,7 @@ class Result:
 
     @property
     def results(self) -> list[dict[str, Any]]:
-        """Rich output as in a notebook: MIME bundles, see docs/values.md."""
+        """Rich output as in a notebook: MIME bundles, see docs/reference/values.md."""
         return list(self.raw.get("results", ()))
 
     @cached_property

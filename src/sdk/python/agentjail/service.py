@@ -59,7 +59,7 @@ class Service(BaseService):
         self.ask(Request("ping", {}))
 
     def stats(self) -> dict[str, Any]:
-        """Numbers about the service, see docs/serve.md."""
+        """Numbers about the service, see docs/guides/serve.md."""
         answer: dict[str, Any] = self.ask(Request("stats", {}))
         return answer
 

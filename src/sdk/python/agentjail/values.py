@@ -1,4 +1,4 @@
-"""Python values to the tagged JSON of docs/values.md, and back. JSON from a jail is a claim: nothing is unpickled,
+"""Python values to the tagged JSON of docs/reference/values.md, and back. JSON from a jail is a claim: nothing is unpickled,
 evaluated or constructed by a name that the jail chose, and a tag that makes no value here stays a plain object.
 """
 
@@ -191,7 +191,9 @@ def _rare(x: Any, level: int) -> Any:
         if isinstance(x, base):
             return _encode(base(x), level)
     kind = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
-    instead = "pass float(x)" if isinstance(x, Fraction) else "pass list(x)" if isinstance(x, Iterable) else "docs/values.md lists the types that can"
+    instead = "docs/reference/values.md lists the types that can"
+    if isinstance(x, (Fraction, Iterable)):
+        instead = "pass float(x)" if isinstance(x, Fraction) else "pass list(x)"
     raise ValueNotSent(f"a value of type {kind} cannot go into a jail; {instead}")
 
 
@@ -243,7 +245,7 @@ def _decoded(x: Any, make: Callable[[Any, Work], Any]) -> Any:
     work = Work()
     value = make(x, work)
     if work.left < 0:
-        warnings.warn("a value from the jail exceeds the work limit: some of its parts stay tagged JSON (docs/values.md)", stacklevel=4)
+        warnings.warn("a value from the jail exceeds the work limit: some of its parts stay tagged JSON (docs/reference/values.md)", stacklevel=4)
     return value
 
 

@@ -1,5 +1,5 @@
 """agentjail as an MCP server: `agentjail-mcp`, which `agentjail mcp` starts. The official SDK speaks the protocol (transports,
-schemas, versions); the modules here say which tools there are and run each call in a jail. See docs/mcp.md.
+schemas, versions); the modules here say which tools there are and run each call in a jail. See docs/guides/mcp.md.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ TOKEN_CHARACTERS = 16
 
 DESCRIPTION = "An MCP server whose tools run Python, commands and file access in jails. It speaks on standard input and output, or by HTTP."
 EPILOG = f"""${TOKEN_VARIABLE}: with --http, the bearer token that each request must have. Every user of this machine reaches a
-loopback port, so --http with --workspace is refused without it. See docs/mcp.md."""
+loopback port, so --http with --workspace is refused without it. See docs/guides/mcp.md."""
 
 
 @dataclass(frozen=True)
