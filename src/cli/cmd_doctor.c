@@ -10,6 +10,7 @@
 #include "audit/audit.h"
 #include "base/fd.h"
 #include "cli/command.h"
+#include "host/home.h"
 #include "host/paths.h"
 #include "jail/once.h"
 #include "policyload/load.h"
@@ -223,7 +224,7 @@ static void check_audit(struct doctor *d)
 static void check_default_policy(struct doctor *d, bool snippet)
 {
 	struct aj_diags diags = { .arena = &d->arena };
-	struct aj_ask ask = { .name = snippet ? d->site.default_exec : d->site.default_run };
+	struct aj_ask ask = { .name = snippet ? d->site.default_exec : d->site.default_run, .home = aj_home_of_caller(&d->arena) };
 	const char *check = aj_printf(&d->arena, "policy of %s", snippet ? "exec" : "run");
 	static char *true_argv[] = { "true", NULL };
 	struct aj_request request = { .snippet = snippet, .code = "", .argv = true_argv, .workspace = "/" };

@@ -63,8 +63,7 @@ const char *aj_home_state(struct aj_arena *arena)
 	return !rest ? NULL : strcmp(found, "/") == 0 ? rest : aj_printf(arena, "%s%s", found, rest);
 }
 
-const char *aj_home_policies(struct aj_arena *arena)
+const char *aj_home_policies(const char *home, struct aj_arena *arena)
 {
-	const char *home = aj_home_of_caller(arena);
 	return home ? aj_printf(arena, "%s/.config/agentjail/policies", home) : NULL;
 }

@@ -10,7 +10,8 @@
 int aj_find_own_policy(struct aj_ask *ask, const struct aj_site *site, struct aj_diags *diags)
 {
 	const char *file = NULL;
-	ask->own = aj_home_policies(diags->arena);
+	ask->home = aj_home_of_caller(diags->arena);
+	ask->own = aj_home_policies(ask->home, diags->arena);
 	if (ask->name && !ask->file && aj_policy_names_own(ask->own, ask->name, site, diags, &file) < 0)
 		return -1;
 	if (file) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/home.h"
 #include "jail/load_policy.h"
 #include "options/options.h"
 #include "plan/plan.h"
@@ -58,12 +59,13 @@ static const char *with_a_workspace(struct aj_options *o, int command)
 {
 	const char *list = NULL;
 	size_t found = 0;
+	const char *home = aj_home_of_caller(o->arena);
 	aj_policy_names names = { 0 };
 	aj_policy_names_find(&o->site, o->arena, &names);
 	for (size_t i = 0; i < names.count; i++) {
 		struct aj_diags diags = { .arena = o->arena };
 		struct aj_loaded loaded;
-		if (aj_policy_load(&loaded, &o->site, &(struct aj_ask){ .name = names.items[i] }, &diags) < 0 ||
+		if (aj_policy_load(&loaded, &o->site, &(struct aj_ask){ .name = names.items[i], .home = home }, &diags) < 0 ||
 		    loaded.policy.workspace == AJ_WORKSPACE_NONE ||
 		    (command == AJ_FOR_RUN ? !loaded.policy.exec : strcmp(loaded.policy.rootfs, "host") == 0))
 			continue;

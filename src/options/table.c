@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/path.h"
 #include "base/text.h"
 #include "host/home.h"
 #include "options/sign.h"
@@ -204,27 +203,19 @@ static const char *set_seed(struct aj_options *o, const char *v)
 	return NULL;
 }
 
-/* Make the host path at the start of an option's value absolute: `~/` is the caller's home, and a relative path starts at the working directory.
- * NULL: that folder is unknown. */
-static const char *host_path(struct aj_options *o, const char *v)
+/* A host path as a shell gives it. NULL, or the error. */
+static const char *host_path(struct aj_options *o, const char *v, const char **ret)
 {
-	size_t bytes = strcspn(v, ":");
-	bool home = v[0] == '~' && v[1] == '/';
-	if ((!home && v[0] == '/') || !bytes)
-		return v;
-	char *cwd = home ? NULL : getcwd(NULL, 0);
-	const char *from = home ? aj_home_of_caller(o->arena) : cwd;
-	const char *whole = from ? aj_printf(o->arena, "%s/%.*s", from, (int)bytes - home, v + home) : NULL;
+	char *cwd = getcwd(NULL, 0);
+	const char *wrong = aj_host_path(o->arena, v, v[0] == '~' ? aj_home_of_caller(o->arena) : NULL, cwd, ret);
 	free(cwd);
-	return whole ? aj_printf(o->arena, "%s%s", aj_path_simplify(whole, o->arena), v + bytes) : NULL;
+	return wrong;
 }
-
-static const char unknown_folder[] = "the working directory or the home that this path starts at is not known";
 
 static const char *add_socket(struct aj_options *o, const char *v)
 {
-	v = host_path(o, v);
-	return v ? push_setting(o, "--connect", "filesystem.sockets", v, false) : unknown_folder;
+	const char *wrong = host_path(o, v, &v);
+	return wrong ? wrong : push_setting(o, "--connect", "filesystem.sockets", v, false);
 }
 
 /* Settings and files that a person could write out: a site's locks of these keys hold. */
@@ -254,9 +245,9 @@ static const char *set_sign(struct aj_options *o, const char *v)
 static const char *add_bind(struct aj_options *o, const char *v)
 {
 	struct aj_bind bind;
-	if (!(v = host_path(o, v)))
-		return unknown_folder;
-	const char *wrong = aj_bind_parse(o->arena, v, &bind);
+	const char *wrong = host_path(o, v, &v);
+	if (!wrong)
+		wrong = aj_bind_parse(o->arena, v, &bind);
 	if (!wrong)
 		*AJ_PUSH(o->arena, &o->request.binds) = bind;
 	return wrong ? wrong : push_setting(o, "--bind", "filesystem.binds", v, true);

@@ -1,5 +1,5 @@
 /* Parses a bind's text: the host's path, the jail's path, and the mode.
- * It reads no file and expands nothing; it refuses a jail path with `.`, `..` or empty components. */
+ * It reads no file; it refuses a jail path with `.`, `..` or empty components. */
 #include "policy/bind.h"
 
 #include <string.h>
@@ -16,6 +16,26 @@ bool aj_jail_path_valid(const char *path)
 			return false;
 	}
 	return true;
+}
+
+const char *aj_host_path(struct aj_arena *arena, const char *text, const char *home, const char *folder, const char **ret)
+{
+	size_t bytes = strcspn(text, ":");
+	bool in_home = text[0] == '~' && (bytes == 1 || text[1] == '/');
+	*ret = text;
+	if (text[0] == '/' || !bytes)
+		return NULL;
+	if (text[0] == '~' && !in_home)
+		return "`~` and a user's name are not expanded: write the whole path, or ~/ for the caller's home";
+	const char *from = in_home ? home : folder;
+	if (!from)
+		return in_home ? "the home that `~` stands for is not known: HOME names no folder of the caller"
+		               : "relative, and the folder that it starts at is not known";
+	if (strchr(from, ':')) /* the bind's first colon would be that one */
+		return aj_printf(arena, "`%s`, where this path starts, has a colon in its name", from);
+	const char *whole = aj_printf(arena, "%s/%.*s", from, (int)bytes - in_home, text + in_home);
+	*ret = aj_printf(arena, "%s%s", aj_path_simplify(whole, arena), text + bytes);
+	return NULL;
 }
 
 const char *aj_bind_parse(struct aj_arena *arena, const char *text, struct aj_bind *ret)

@@ -1,5 +1,5 @@
 /* The small languages inside a policy's lists, each with its check and its "allows at least as much" order.
- * Nothing is expanded: `~`, `$HOME` and `%h` are refused in paths, since a reviewer cannot see their expansion. */
+ * They expand nothing: `~` of a policy's host paths is the caller's home before these checks, and any other `~`, `$HOME` and `%h` are refused. */
 #include "policy/item_types.h"
 
 #include <ctype.h>
@@ -63,10 +63,10 @@ static const char *check_preload(struct aj_arena *arena, const char *text)
 
 static const char *no_expansion(const char *text)
 {
-	if (text[0] == '~')
-		return "`~` is not expanded: write the whole path";
 	if (strchr(text, '$'))
 		return "variables are not expanded: write the value itself";
+	if (text[0] == '~')
+		return "`~` is not expanded: write the whole path";
 	return NULL;
 }
 
@@ -137,6 +137,8 @@ static bool covers_under(struct aj_arena *arena, const char *outer, const char *
 static const char *check_in_home(struct aj_arena *arena, const char *text)
 {
 	const char *wrong = no_expansion(text);
+	if (text[0] == '~')
+		return "every path is relative to the home: leave `~/` out";
 	if (wrong)
 		return wrong;
 	return text[0] != '/' && aj_jail_path_valid(aj_printf(arena, "/%s", text)) && !strpbrk(text, "*?")
@@ -298,7 +300,7 @@ const struct aj_item_kind aj_item_import = { "a module pattern", check_import, c
 	                                     "^(\\*|[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*(\\.\\*)?)$" };
 const struct aj_item_kind aj_item_preload = { "a module to load", check_preload, same_item,
 	                                      "^([A-Za-z_][A-Za-z0-9_]*:)?[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*$" };
-const struct aj_item_kind aj_item_bind = { "a bind", check_bind, covers_bind, "^/[^:$]*(:/[^:$]*)?(:r[ow])?$" };
+const struct aj_item_kind aj_item_bind = { "a bind", check_bind, covers_bind, "^[^:$]+(:/[^:$]*)?(:r[ow])?$" };
 const struct aj_item_kind aj_item_mask = { "a path in the jail or the workspace", check_mask, covers_mask, "^[^$~][^$]*$" };
 const struct aj_item_kind aj_item_env = { "a variable", check_env, same_item, "^[A-Za-z_][A-Za-z0-9_]*=" };
 const struct aj_item_kind aj_item_variable = { "a variable's name", check_variable, same_item, "^[A-Za-z_][A-Za-z0-9_]*$" };
@@ -307,8 +309,8 @@ const struct aj_item_kind aj_item_key = { "a key or section", check_key, same_it
 const struct aj_item_kind aj_item_text = { "text", check_text, same_item, "^.{0,200}$" };
 const struct aj_item_kind aj_item_folder = { "a folder", check_folder, same_item, "^/[^$]+$" };
 const struct aj_item_kind aj_item_reached = { "a folder of the jail", check_reached, covers_path, "^/[^$]*$" };
-const struct aj_item_kind aj_item_socket = { "a socket's path on the host", check_folder, same_item, "^/[^$]+$" };
-const struct aj_item_kind aj_item_under = { "a folder", check_under, covers_under, "^(/[^$]*|@default|@anywhere)$" };
+const struct aj_item_kind aj_item_socket = { "a socket's path on the host", check_folder, same_item, "^[^$]+$" };
+const struct aj_item_kind aj_item_under = { "a folder", check_under, covers_under, "^([^$@][^$]*|@default|@anywhere)$" };
 const struct aj_item_kind aj_item_in_home = { "a path in the home", check_in_home, covers_path, "^[^/$~*?][^$*?]*$" };
 const struct aj_item_kind aj_item_toolchain = { "a toolchain", check_toolchain, covers_toolchain, "^[a-z]+$" };
 const struct aj_item_kind aj_item_ids = { "a range of ids", check_ids, same_item, "^([0-9]+-[0-9]+)?$" };

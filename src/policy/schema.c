@@ -64,12 +64,12 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "what is at /usr, read-only: the name of a Python tree (`default`, or a variant beside it), or `host` for the host's /usr" },
 	{ "filesystem.proc", AJ_KEY_BOOL, AT(proc), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS, .seen = true,
 	  .help = "whether the jail has a /proc, read-only and of its own processes" },
-	{ "filesystem.binds", AJ_KEY_LIST, AT(binds), .max = 100, .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS, .seen = true, .items = &aj_item_bind,
-	  .help = "host paths that the jail sees, as HOST[:JAIL][:rw]; read-only unless :rw" },
+	{ "filesystem.binds", AJ_KEY_LIST, AT(binds), .max = 100, .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS, .seen = true, .items = &aj_item_bind, .host_paths = true,
+	  .help = "host paths that the jail sees, as HOST[:JAIL][:rw]; read-only unless :rw. HOST may be `~/PATH` or relative to the folder of the policy file" },
 	{ "filesystem.masks", AJ_KEY_LIST, AT(masks), .max = 100, .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS, .seen = true, .items = &aj_item_mask,
 	  .help = "paths, absolute in the jail or relative to the workspace, that are shown empty and read-only, even where a bind shows a file; a path that the jail could "
 	          "create must exist, unless :if-present follows" },
-	{ "filesystem.sockets", AJ_KEY_LIST, AT(sockets), .max = AJ_SOCKETS_MAX, .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR, .items = &aj_item_socket,
+	{ "filesystem.sockets", AJ_KEY_LIST, AT(sockets), .max = AJ_SOCKETS_MAX, .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR, .items = &aj_item_socket, .host_paths = true,
 	  .help = "host paths of Unix stream sockets that a command may connect to; other sockets of the host are out of reach" },
 	{ "filesystem.workspace", AJ_KEY_ENUM, AT(workspace), .names = workspace_names, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
 	  .help = "how the folder that the caller names with --workspace is shown: read-only; overlay, a layer over the folder takes what the jail writes; copy, the jail "
@@ -97,7 +97,7 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "places of a writable workspace that stay as they are, since the host runs or obeys them later: paths relative to the workspace, `*` for any part of a "
 	          "name, a slash at the end for a folder that is protected even before it exists; `@default` is the built-in list. "
 	          "No copy for `exec --output` is made at such a place, in whichever folder" },
-	{ "filesystem.workspace_under", AJ_KEY_LIST, AT(workspace_under), .max = 100, .fallback = AJ_UNDER_DEFAULT, .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER, .items = &aj_item_under,
+	{ "filesystem.workspace_under", AJ_KEY_LIST, AT(workspace_under), .max = 100, .fallback = AJ_UNDER_DEFAULT, .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER, .items = &aj_item_under, .host_paths = true,
 	  .help = "folders in which a workspace may lie, themselves included. `@default` is the working directory, the folders below the caller's home that are not hidden, "
 	          "and the folders below /tmp and /var/tmp; `@anywhere` is every folder except the system's own, the home itself and the folders with agentjail's configuration, "
 	          "which must be named" },

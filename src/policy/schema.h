@@ -46,6 +46,7 @@ struct aj_key {
 	const struct aj_item_kind *items; /* TEXT, LIST */
 	const char *unwalled;             /* the value that removes the wall */
 	bool seen;                        /* decides what programs in the jail see: a working directory's policy may not set it */
+	bool host_paths; /* in a policy file, `~` is the caller's home and a relative path starts at the file's folder */
 	const char *help;
 };
 

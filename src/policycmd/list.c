@@ -47,7 +47,7 @@ int aj_policy_list(struct aj_policy_args *args, struct aj_error *err)
 		return -1;
 	const struct aj_site *site = &args->options.site;
 	aj_policy_names_find(&args->options.site, args->arena, &names);
-	const char *own = aj_home_policies(args->arena);
+	const char *own = aj_home_policies(aj_home_of_caller(args->arena), args->arena);
 	if (own && site->files)
 		aj_policy_names_in(own, args->arena, &names);
 	struct entry *all = aj_alloc(args->arena, names.count * sizeof *all + 1);

@@ -231,7 +231,7 @@ static void own_file_first(struct aj_policy *policy, size_t count)
 
 int aj_policy_load(struct aj_loaded *loaded, const struct aj_site *site, const struct aj_ask *ask, struct aj_diags *diags)
 {
-	struct aj_stack s = { .loaded = loaded, .site = site, .diags = diags, .own = ask->own };
+	struct aj_stack s = { .loaded = loaded, .site = site, .diags = diags, .own = ask->own, .home = ask->home };
 	*loaded = (struct aj_loaded){ 0 };
 	aj_keys_default(aj_policy_keys, &loaded->policy, diags->arena);
 	aj_merge_lower(&s);

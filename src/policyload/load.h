@@ -17,6 +17,7 @@ struct aj_ask {
 	const char *name; /* a policy's name, or NULL */
 	const char *file; /* or a path, or NULL */
 	const char *own;  /* the caller's own folder of policies, whose names a file of the caller's may extend; NULL: none */
+	const char *home; /* the caller's home, `~` in host paths of policy files; NULL: not known */
 	AJ_LIST(struct aj_setting) settings;
 	const char *local;     /* path of the working directory's policy; NULL: do not search for it */
 	bool local_asked;      /* the caller requires it, whatever the site says: if it cannot be used, that is an error */

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "policy/bind.h"
 #include "policy/field.h"
 
 /* --- one file's keys into a copy of the policy --- */
@@ -40,9 +41,38 @@ static int unknown_key(struct aj_stack *s, const char *name, const struct aj_ori
 	return -1;
 }
 
-static int merge_value(struct aj_stack *s, struct aj_policy *next, const char *section, const struct aj_toml *value,
-                       const char *file, bool *set)
+/* Make relative items and those that start with `~` absolute, so that every later comparison is of the paths that are meant. */
+static int locate_items(struct aj_stack *s, const struct aj_key *key, const struct aj_source *source, struct aj_toml *list)
 {
+	struct aj_arena *arena = s->diags->arena;
+	struct aj_toml *items = aj_alloc(arena, (list->count + 1) * sizeof *items);
+	const char *folder = NULL;
+	int r = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		items[i] = list->children[i];
+		const char *text = items[i].text, *wrong;
+		if (items[i].kind != AJ_TOML_STRING || strlen(text) != items[i].text_bytes || strchr("/@", *text) || strchr(text, '$'))
+			continue; /* absolute, a word, or refused by the item's own check */
+		if (source->built_in && *text != '~')
+			wrong = "relative, and a built-in policy has no folder";
+		else
+			wrong = aj_host_path(arena, text, s->home, folder ? folder : (folder = aj_source_folder(source, arena)), &text);
+		if (wrong) {
+			struct aj_origin at = { source->file, items[i].line, items[i].column };
+			r = aj_diag_error(s->diags, &at, AJ_E_VALUE, "`%s`: %s: %s", key->name,
+			                  aj_toml_quote(items[i].text, arena), wrong);
+		}
+		items[i].text = text;
+		items[i].text_bytes = strlen(text);
+	}
+	list->children = items;
+	return r;
+}
+
+static int merge_value(struct aj_stack *s, struct aj_policy *next, const char *section, const struct aj_toml *value,
+                       const struct aj_source *source, bool *set)
+{
+	const char *file = source->file;
 	struct aj_origin at = { file, value->line, value->column };
 	bool extend = strncmp(value->key, "extend_", 7) == 0;
 	const char *name = value->key + (extend ? 7 : 0);
@@ -59,7 +89,10 @@ static int merge_value(struct aj_stack *s, struct aj_policy *next, const char *s
 		return aj_diag_error(s->diags, &at, AJ_E_CONTRADICTION, "`%s` is both replaced and extended in one file", key->name);
 	set[k] = true;
 	s->loaded->at[k] = at; /* also for a bad value: later findings about the key are placed here */
-	if (aj_key_set_toml(key, next, value, extend, file, s->diags) < 0)
+	struct aj_toml located = *value;
+	if (key->host_paths && value->kind == AJ_TOML_ARRAY && locate_items(s, key, source, &located) < 0)
+		return -1;
+	if (aj_key_set_toml(key, next, &located, extend, file, s->diags) < 0)
 		return -1;
 	merge_items(s, key, k, value, extend, file);
 	return 0;
@@ -210,13 +243,13 @@ static int merge_tables(struct aj_stack *s, struct aj_policy *next, const struct
 		} else if (strcmp(entry->key, "lock") == 0) {
 			r |= merge_locks(s, entry, source->file, lock);
 		} else if (!aj_section_known(aj_policy_keys, entry->key)) {
-			r |= merge_value(s, next, "", entry, source->file, set);
+			r |= merge_value(s, next, "", entry, source, set);
 		} else if (entry->kind != AJ_TOML_TABLE) {
 			r = aj_diag_error(s->diags, &at, AJ_E_TYPE, "`%s` is a section: [%s], and its keys below", entry->key,
 			                  entry->key);
 		} else {
 			for (size_t j = 0; j < entry->count; j++)
-				r |= merge_value(s, next, entry->key, &entry->children[j], source->file, set);
+				r |= merge_value(s, next, entry->key, &entry->children[j], source, set);
 		}
 	}
 	return r;

@@ -17,7 +17,7 @@ struct aj_stack {
 	struct aj_loaded *loaded;
 	const struct aj_site *site;
 	struct aj_diags *diags;
-	const char *own; /* see aj_ask */
+	const char *own, *home;          /* see aj_ask */
 	bool explicit_file[AJ_KEYS_MAX]; /* set by a file or an option, not by a built-in policy or a default */
 	const char *chain[AJ_CHAIN_MAX]; /* sha256 of the files being loaded, to detect cycles */
 	size_t depth;

@@ -97,6 +97,14 @@ const char *aj_source_place(const char *path, struct aj_arena *arena)
 	return place;
 }
 
+const char *aj_source_folder(const struct aj_source *source, struct aj_arena *arena)
+{
+	char *real = source->folder ? realpath(source->folder, NULL) : NULL;
+	const char *folder = real ? aj_strdup(arena, real) : NULL;
+	free(real);
+	return folder;
+}
+
 bool aj_source_within(const char *path, const char *folder, struct aj_arena *arena)
 {
 	struct stat at, wanted;

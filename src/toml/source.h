@@ -42,6 +42,8 @@ extern const struct aj_builtin aj_builtins[];
 int aj_source_read(struct aj_source *source, const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags);
 /* The absolute path of `path`, with no symlink in its folders; NULL where the file is missing. */
 const char *aj_source_place(const char *path, struct aj_arena *arena);
+/* The absolute path, without symlinks, of the folder that relative paths in the file start at. NULL: it has none, or it cannot be read. */
+const char *aj_source_folder(const struct aj_source *source, struct aj_arena *arena);
 /* Is the file at this absolute path `folder` or below it, by any name? */
 bool aj_source_within(const char *path, const char *folder, struct aj_arena *arena);
 /* Parse bytes that were read from `file`. 0, or -1 with a finding. */

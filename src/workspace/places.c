@@ -139,7 +139,7 @@ static void own_paths(const struct asked *a, path_list *ret)
 static const char *own_beside(const struct asked *a, const char *folder, const path_list *held)
 {
 	/* A jail could create a missing folder, with homes, changes and policies that the host would trust. */
-	const char *const folders[] = { aj_state_path(a->arena), aj_home_policies(a->arena) };
+	const char *const folders[] = { aj_state_path(a->arena), aj_home_policies(aj_home_of_caller(a->arena), a->arena) };
 	const char *found = real(folder, a->arena);
 	path_list own = { 0 };
 	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)

@@ -120,6 +120,12 @@ cd "$T/dir/sub" || exit 1
 text "a bind by a relative path, at its own" 0 '^inside$' run --bind ../file -- cat "$T/dir/file"
 text "and elsewhere" 0 '^inside$' run --bind ../../dir:/mnt -- cat /mnt/file
 HOME=$T/dir text "a bind below the home, where the shell has not expanded it" 0 '^inside$' run --bind '~/file:/mnt/f' -- cat /mnt/f
+mkdir "$T/policies"
+printf 'extends = "command"\n[filesystem]\nbinds = ["~/file:/mnt/f", "../dir/file:/mnt/g"]\n' >"$T/policies/p.toml"
+HOME=$T/dir text "binds of a policy file: from the home, and from the file's folder" 0 '^inside
+inside$' run --policy-file "$T/policies/p.toml" -- cat /mnt/f /mnt/g
+printf 'extends = "command"\nfilesystem.binds = ["/usr:/mnt/u",\n  "~nobody/file:/mnt/f"]\n' >"$T/policies/p.toml"
+text "the home of somebody else: file, line and column" 2 'p.toml:3:3: error AJ004: .*~nobody/file.*~/ for the caller' run --policy-file "$T/policies/p.toml" -- true
 cd / || exit 1
 text "a bind that hides an earlier one: both are named" 2 'bind of `.*/open` at `/mnt` hides `.*/dir` at `/mnt/a/b`' run --bind "$T/dir:/mnt/a/b" --bind "$T/open:/mnt" -- cat /mnt/a/b/file
 text "a bind of a file" 0 '^inside$' run --bind "$T/dir/file:/mnt/f" -- cat /mnt/f

@@ -279,11 +279,14 @@ static const struct {
 	{ "[process]\nenv = [\"HOME=~root\"]", VALUE, 2, 8, "`~` is not expanded" },
 	{ "[process]\nenv = [\"HOME\"]", VALUE, 2, 8, "not NAME=VALUE" },
 	{ "[process]\nenv = [\"LD_PRELOAD=/x\"]", VALUE, 2, 8, "LD_*" },
-	{ "[filesystem]\nbinds = [\"~/x:/x\"]", VALUE, 2, 10, "`~` is not expanded" },
-	{ "[filesystem]\nbinds = [\"~root/x:/x\"]", VALUE, 2, 10, "`~` is not expanded" },
+	{ "[filesystem]\nbinds = [\"/a:/a\",\n \"~/x:/x\"]", VALUE, 3, 2, "HOME names no folder of the caller" },
+	{ "[filesystem]\nbinds = [\"~root/x:/x\"]", VALUE, 2, 10, "`~` and a user's name are not expanded" },
+	{ "[filesystem]\nbinds = [\"~/$X:/x\"]", VALUE, 2, 10, "variables are not expanded" },
+	{ "[filesystem]\nbinds = [\"../../../..:/x\"]", VALUE, 2, 10, "not absolute" }, /* the root folder */
+	{ "[filesystem]\nmasks = [\"~/x\"]", VALUE, 2, 10, "`~` is not expanded" },
+	{ "[filesystem]\nhome_import = [\"~/.gitconfig\"]", VALUE, 2, 16, "leave `~/` out" },
 	{ "[filesystem]\nbinds = [\"${HOME}/../..:/x\"]", VALUE, 2, 10, "variables are not expanded" },
 	{ "[filesystem]\nbinds = [\"/a/../b:/x\"]", VALUE, 2, 10, "not absolute" },
-	{ "[filesystem]\nbinds = [\"a:/x\"]", VALUE, 2, 10, "not absolute" },
 	{ "[filesystem]\nmasks = [\"/a/../b\"]", VALUE, 2, 10, "not a path" },
 	{ "[filesystem]\nmasks = [\"$HOME\"]", VALUE, 2, 10, "variables are not expanded" },
 	{ "[filesystem]\nrootfs = \"../evil\"", VALUE, 2, 1, "not a name" },
@@ -935,7 +938,12 @@ Test(load, a_ceiling_of_places)
 	IS("filesystem.workspace_under", "[\"/srv/agents/x\"]");
 	REFUSED(load_text("[filesystem]\nworkspace_under = [\"/srv\"]\n"), CEILING, 2, 1, "/srv/agents");
 	REFUSED(load_text("[filesystem]\nextend_workspace_under = [\"@anywhere\"]\n"), CEILING, 2, 1, "/srv/agents");
-	REFUSED(load_text("[filesystem]\nworkspace_under = [\"~/x\"]\n"), VALUE, 2, 20, "not expanded");
+	ask.home = "/srv/agents";
+	OK(load_text("[filesystem]\nworkspace_under = [\"~/x\"]\n"));
+	ask.home = "/home/u";
+	REFUSED(load_text("[filesystem]\nworkspace_under = [\"~/x\"]\n"), CEILING, 2, 1, "/srv/agents");
+	cr_expect_eq(site_text("[ceilings.filesystem]\nworkspace_under = [\"~/x\"]\n"), -1); /* which is for all users */
+	cr_expect(found(VALUE, 2, 20, "`~` is not expanded"), "%s", all_findings());
 	OK(site_text("[ceilings.filesystem]\nworkspace_under = [\"@default\", \"/srv\"]\n"));
 	OK(load_text("[filesystem]\nworkspace_under = [\"@default\", \"/srv/b\"]\n"));
 }
@@ -945,6 +953,69 @@ Test(load, a_ceiling_of_none_is_none)
 	OK(site_text("[ceilings.limits]\nmemory = \"none\"\nwall = \"none\"\n"));
 	OK(load_text("[limits]\nmemory = \"none\"\nwall = \"none\"\n"));
 	cr_expect(loaded.policy.memory_bytes == 0 && loaded.policy.wall_ms == 0);
+}
+
+/* --- host paths of policy files --- */
+
+Test(load, host_paths_start_at_the_home_or_at_the_files_folder)
+{
+	ask.home = "/home/u";
+	OK(load_text("[filesystem]\n"
+	             "binds = [\"~/a:/a:rw\", \"~:/home\", \"~/b/../c\", \"x:/x\", \"../y:/y:ro\", \".:/here\", \"/z:/z\"]\n"));
+	IS("filesystem.binds", aj_printf(&arena,
+	                                 "[\"/home/u/a:/a:rw\", \"/home/u:/home\", \"/home/u/c\", \"%s/user/x:/x\", \"%s/y:/y:ro\", "
+	                                 "\"%s/user:/here\", \"/z:/z\"]",
+	                                 dir, dir, dir));
+	OK(load_text("extends = \"command\"\nfilesystem.sockets = [\"~/s\", \"./s\"]\n"));
+	IS("filesystem.sockets", aj_printf(&arena, "[\"/home/u/s\", \"%s/user/s\"]", dir));
+	OK(load_text("extends = \"offline-build\"\nfilesystem.workspace_under = [\"~/src\", \"../w\", \"@default\", \"/\"]\n"));
+	IS("filesystem.workspace_under", aj_printf(&arena, "[\"/home/u/src\", \"%s/w\", \"@default\", \"/\"]", dir));
+	/* the folder of the file that holds the item, not of the one that extends it, and not of a symlink to that folder */
+	put("more/base.toml", "filesystem.binds = [\"d:/d\"]\n");
+	OK(load_text("extends = \"base\"\nfilesystem.extend_binds = [\"d:/e\"]\n"));
+	IS("filesystem.binds", aj_printf(&arena, "[\"%s/more/d:/d\", \"%s/user/d:/e\"]", dir, dir));
+	cr_assert_eq(symlink("site", in("link")), 0);
+	put("site/p.toml", "filesystem.binds = [\"../d:/d\"]\n");
+	OK(load_file("link/p.toml"));
+	IS("filesystem.binds", aj_printf(&arena, "[\"%s/d:/d\"]", dir));
+	cr_assert_eq(mkdir(in("a:b"), 0755), 0);
+	put("a:b/p.toml", "filesystem.binds = [\"d\"]\n");
+	REFUSED(load_file("a:b/p.toml"), VALUE, 1, 21, "colon");
+}
+
+/* Locks and the working directory's policy compare the paths that are meant. */
+Test(load, host_paths_loosen_nothing)
+{
+	ask.home = "/home/u";
+	put("site/base.toml",
+	    "extends = \"command\"\nlock = [\"filesystem\"]\n[filesystem]\nsockets = [\"/home/u/a\", \"~/b\"]\nbinds = [\"~/d:/d\"]\n");
+	OK(load_text("extends = \"base\"\nfilesystem.sockets = [\"~/a\"]\nfilesystem.binds = [\"~/d:/d\"]\n"));
+	REFUSED(load_text("extends = \"base\"\nfilesystem.sockets = [\"~/c\"]\n"), LOCKED, 2, 12, "/home/u/c");
+	REFUSED(load_text("extends = \"base\"\nfilesystem.binds = [\"~/a/../e:/d\"]\n"), LOCKED, 2, 12, "/home/u/e:/d");
+	ask.local = in("user/" AJ_LOCAL_FILE);
+	ask.local_asked = true;
+	static const struct {
+		const char *text;
+		bool allowed;
+	} cases[] = {
+		{ "filesystem.sockets = [\"~/b\"]\n", true },
+		{ "filesystem.sockets = [\"../../../home/u/a\"]\n", true },
+		{ "filesystem.sockets = [\"~/b\", \"./b\"]\n", false },
+		{ "filesystem.sockets = [\"~\"]\n", false },
+		{ "filesystem.binds = [\"~/d:/d\"]\n", true },
+		{ "filesystem.binds = [\"./d:/d\"]\n", false },
+		{ "filesystem.workspace_under = [\"~\"]\n", false },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		put("user/" AJ_LOCAL_FILE, cases[i].text);
+		cr_expect_eq(load_name("base"), cases[i].allowed ? 0 : -1, "%s:%s", cases[i].text, all_findings());
+		cr_expect(cases[i].allowed || found(TIGHTEN_ONLY, 1, 12, ""), "%s:%s", cases[i].text, all_findings());
+	}
+	/* a writable bind by `~` holds the working directory's policy, too */
+	ask.home = dir;
+	put("site/base.toml", "extends = \"command\"\nfilesystem.binds = [\"~/user:/d:rw\"]\n");
+	put("user/" AJ_LOCAL_FILE, "");
+	REFUSED(load_name("base"), TRUST, 0, 0, "may write");
 }
 
 /* --- the working directory's policy --- */
