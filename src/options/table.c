@@ -438,7 +438,7 @@ const struct aj_option aj_option_table[] = {
 	{ "--network-ask", NULL, AJ_FOR_RUN | AJ_FOR_POLICY, set_ask, NULL,
 	  "ask at the terminal before a connection to a name that the list lacks" },
 	{ "--network-ask-command", "CMD", AJ_FOR_RUN, set_ask_command, NULL,
-	  "ask this shell command about each name that the list lacks: one line of JSON on its standard input, one on its output; see docs/guides/network.md" },
+	  "ask this shell command about each name that the list lacks: one line of JSON on its standard input, one on its output; see docs/reference/network.md" },
 	{ "--network-ask-fd", "FD", AJ_FOR_RUN, set_ask_fd, NULL, "ask by the same lines on this inherited socket" },
 	{ "--network-ask-timeout", "TIME", AJ_FOR_RUN, NULL, "network.ask_timeout", "time for one answer (60s); then it is no" },
 	{ "--network-ask-save", "FILE", AJ_FOR_RUN, set_ask_save, NULL,

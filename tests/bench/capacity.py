@@ -1,4 +1,4 @@
-"""One machine's figures for docs/guides/machines.md: sessions alive and what each takes, births and snippets a second, what a connection takes.
+"""One machine's figures for docs/internals/capacity.md: sessions alive and what each takes, births and snippets a second, what a connection takes.
 
 Usage: capacity.py [SESSIONS]    1000 without it, of a tenant for each thousand. With the client of src/sdk and a service of its own;
 $AGENTJAIL names another program.

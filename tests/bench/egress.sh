@@ -1,6 +1,6 @@
 #!/bin/sh
 # Connections through the relay beside direct ones over loopback, in one run: on all processors, then the latencies on one; then
-# agentjail's own way and its peers', from within their sandboxes (egress_peers.py). With --write the table in docs/guides/network.md is replaced.
+# agentjail's own way and its peers', from within their sandboxes (egress_peers.py). With --write the table in docs/internals/network.md is replaced.
 # With ROWS (words of rows[] in egress.c) it prints these rows alone, on all processors: for one program beside another, in turns.
 # It measures in network namespaces of its own, as root or as a user who may make them, and touches no network of the host's.
 #
@@ -17,7 +17,7 @@ elif [ "${1:-}" != inside ]; then
 	unshare -Urnm sh "$0" inside >"$BUILD/bench/egress.txt.new"
 	mv "$BUILD/bench/egress.txt.new" "$BUILD/bench/egress.txt"
 	cat "$BUILD/bench/egress.txt"
-	[ "${1:-}" != --write ] || python3 tests/bench/egress_peers.py write "$BUILD/bench/egress.txt" docs/guides/network.md
+	[ "${1:-}" != --write ] || python3 tests/bench/egress_peers.py write "$BUILD/bench/egress.txt" docs/internals/network.md
 	exit 0
 fi
 

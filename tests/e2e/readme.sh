@@ -1,5 +1,5 @@
 #!/bin/sh
-# The README, and the page on policies, followed literally by an ordinary user in an empty folder: each command gives what is shown.
+# The pages with transcripts (README.md and two more), followed literally by an ordinary user in an empty folder: each command gives what is shown.
 # It is no test of what the commands do beside that; commands that cannot be run here stand in readme.py, with the reason.
 . "$(dirname "$0")/../lib.sh"
 if [ "$(id -u)" = 0 ]; then

@@ -53,7 +53,7 @@ said(https_in_pieces("api.allowed.test", 443, "evil.test", 40, 3))
 
 @test
 def what_cannot_be_stopped():
-    """docs/guides/network.md says so: within TLS the relay reads nothing. An allowed server that serves another name, or resolves names, does so."""
+    """docs/reference/network.md says so: within TLS the relay reads nothing. An allowed server that serves another name, or resolves names, does so."""
     code = "said(https('api.allowed.test', 443, 'api.allowed.test', 'GET / HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n'))"
     run = jail(code)
     check("another Host behind an allowed name", "internet evil.test on " in "".join(run.lines) and W.log(kind="http", host="evil.test", sni=API), run)

@@ -1,4 +1,4 @@
-"""The examples of docs/start/client.md, in their order."""
+"""The examples of docs/start/client.md and two guides, in their order."""
 
 import doctest
 import os
@@ -14,10 +14,11 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 class TestPage(unittest.TestCase):
     def test_examples(self):
         warnings.simplefilter("error")
-        page = os.path.join(TOP, "docs", "start", "client.md")
-        failed, tried = doctest.testfile(page, module_relative=False, optionflags=doctest.IGNORE_EXCEPTION_DETAIL | doctest.REPORT_NDIFF)
+        for name, least in (("start/client.md", 20), ("guides/frameworks.md", 5), ("guides/data-agents.md", 5)):
+            page = os.path.join(TOP, "docs", name)
+            failed, tried = doctest.testfile(page, module_relative=False, optionflags=doctest.IGNORE_EXCEPTION_DETAIL | doctest.REPORT_NDIFF)
+            self.assertTrue(failed == 0 and tried > least, f"{name}: {failed} of {tried} examples")
         agentjail.service.close_all()
-        self.assertTrue(failed == 0 and tried > 20, f"{failed} of {tried} examples")
 
     def test_every_option_and_exception_is_named(self):
         from agentjail import _requests, errors

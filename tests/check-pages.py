@@ -1,0 +1,145 @@
+"""Checks the pages: links and anchors, pages that sources name, the index, the glossary, and what stands at the top of the tree.
+Usage: check-pages.py [FOLDER]. Without FOLDER it checks this tree, after pages with planted mistakes. A second at most."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unicodedata
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SHELVES = ("start", "guides", "reference", "internals")
+NOT_PAGES = ("completions", "examples", "pictures", "systemd")
+ROOT = {"src", "policies", "rootfs", "tests", "Makefile", "agentjail.toml", "docs",
+        "README.md", "LICENSE", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"}  # and files that begin with a dot
+WORDS_AT_MOST, README_AT_MOST, WORKSPACES_AT_MOST = 25, 125, 120
+
+
+def tracked(top):
+    if os.path.exists(os.path.join(top, ".git")):
+        listed = subprocess.run(["git", "-c", "core.quotepath=off", "-c", "safe.directory=*", "ls-files", "-co", "--exclude-standard"], cwd=top,
+                                check=True, capture_output=True, text=True).stdout
+        return [name for name in listed.split("\n") if name and os.path.lexists(os.path.join(top, name))]
+    found = []
+    for folder, folders, files in os.walk(top):
+        folders[:] = [name for name in folders if name not in ("build", "build-san", "__pycache__")]
+        found += [os.path.relpath(os.path.join(folder, name), top) for name in files]
+    return found
+
+
+def without_code(text):
+    """A page without its blocks of code and its code in lines."""
+    text = re.sub(r"(?ms)^```.*?^```$", "", text)
+    text = re.sub(r"(?m)^(    |\t).*$", "", text)
+    return re.sub(r"`[^`\n]*`", lambda m: "`" if "](" in m.group() else m.group(), text)
+
+
+def anchors(text):
+    """The anchors of a page as GitHub makes them."""
+    seen, out = {}, set()
+    for title in re.findall(r"(?m)^#{1,6} (.*?) *#*$", re.sub(r"(?ms)^```.*?^```$", "", text)):
+        title = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title).lower()
+        kept = "".join(c for c in title if c in " -_" or unicodedata.category(c)[0] in "LN")
+        slug = kept.replace(" ", "-")
+        seen[slug] = seen.get(slug, -1) + 1
+        out.add(slug if seen[slug] == 0 else "%s-%d" % (slug, seen[slug]))
+    return out
+
+
+def glossary(text):
+    return re.findall(r"(?m)^\| (?!word \|)([^|]+) \|", text.partition("\n## Glossary\n")[2])
+
+
+def mistakes(top):
+    files = tracked(top)
+    known = set(files) | {"/".join(name.split("/")[:i]) for name in files for i in range(1, name.count("/") + 1)}
+    pages = {}
+    for name in files:
+        if name.endswith(".md"):
+            with open(os.path.join(top, name), encoding="utf-8") as file:
+                pages[name] = file.read()
+    places = {name: anchors(text) for name, text in pages.items()}
+    linked = {}
+    for name, text in sorted(pages.items()):
+        for target in re.findall(r"\]\(([^()\s]+)\)", without_code(text)):
+            path, _, anchor = target.partition("#")
+            if re.match(r"[a-z]+:", target):
+                continue
+            to = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
+            linked.setdefault(name, set()).add(to)
+            if to not in known:
+                yield "%s: no file for the link `%s`" % (name, target)
+            elif anchor and to in places and anchor not in places[to]:
+                yield "%s: no title for the link `%s`" % (name, target)
+    for name in sorted(pages):
+        parts = name.split("/")
+        if parts[0] != "docs" or name == "docs/README.md":
+            continue
+        if len(parts) != 3 or parts[1] not in SHELVES:
+            yield "%s: pages are in docs/%s" % (name, ", docs/".join(SHELVES))
+        if name not in linked.get("docs/README.md", ()):
+            yield "%s: the index docs/README.md does not link to the page" % name
+    for name in files:
+        parts = name.split("/")
+        if parts[0] not in ROOT and not (parts[0].startswith(".")):
+            yield "%s: not one of the files and folders at the top of the tree" % parts[0]
+        if parts[0] == "docs" and len(parts) > 2 and parts[1] not in SHELVES + NOT_PAGES:
+            yield "%s: not one of the folders of docs" % name
+        if parts[0] in ("src", "tests", "policies", "rootfs", "Makefile", ".ci", ".github") and not name.endswith((".md", "check-pages.py")):
+            try:
+                with open(os.path.join(top, name), encoding="utf-8") as file:
+                    text = file.read()
+            except (UnicodeDecodeError, OSError):
+                continue
+            for page in re.findall(r"(?<![\w.:/-])docs/[\w/.-]+\.md\b", text):
+                if page not in known:
+                    yield "%s: names %s, which is not there" % (name, page)
+    words = glossary(pages.get("docs/README.md", ""))
+    if len(words) > WORDS_AT_MOST or words != sorted(words) or not words:
+        yield "docs/README.md: the glossary has %d words in order, at most %d" % (len(words), WORDS_AT_MOST)
+    for name, most in (("README.md", README_AT_MOST), ("docs/guides/workspaces.md", WORKSPACES_AT_MOST)):
+        if pages.get(name, "").count("\n") > most:
+            yield "%s: more than %d lines" % (name, most)
+
+
+PLANTED = {
+    "README.md": "# A\n[x](docs/none.md) [y](docs/README.md#none) [z](#a) `[q](none.md)`\n\n    [r](none.md)\n" + "\n" * README_AT_MOST,
+    "docs/README.md": "# B\n## B\n[b](#b-1) [c](start/one.md#c--d-e) [d](#b-2)\n## Glossary\n| word | meaning |\n|---|---|\n| b | x |\n| a | x |\n",
+    "docs/start/one.md": "# `C` & d_e\n".replace("d_e", "D e"),
+    "docs/start/two.md": "# D\n",
+    "docs/old.md": "# E\n",
+    "docs/more/a.txt": "",
+    "extra/a.txt": "",
+    "src/a.c": "/* docs/start/none.md and docs/start/one.md, https://x.test/docs/none.md */\n",
+}
+WANTED = {
+    "README.md: no file for the link `docs/none.md`", "README.md: no title for the link `docs/README.md#none`",
+    "docs/README.md: no title for the link `#b-2`", "docs/start/two.md: the index docs/README.md does not link to the page",
+    "docs/old.md: pages are in docs/start, docs/guides, docs/reference, docs/internals",
+    "docs/old.md: the index docs/README.md does not link to the page", "docs/more/a.txt: not one of the folders of docs",
+    "extra: not one of the files and folders at the top of the tree", "src/a.c: names docs/start/none.md, which is not there",
+    "docs/README.md: the glossary has 2 words in order, at most 25", "README.md: more than 125 lines",
+}
+
+
+def planted():
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in PLANTED.items():
+            os.makedirs(os.path.join(folder, os.path.dirname(name)), exist_ok=True)
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        found = set(mistakes(folder))
+    return ["planted, not seen: %s" % text for text in sorted(WANTED - found)] + ["seen, not planted: %s" % text for text in sorted(found - WANTED)]
+
+
+def main():
+    found = list(mistakes(sys.argv[1])) if len(sys.argv) > 1 else planted() + list(mistakes(TOP))
+    for text in found:
+        print("check-pages: %s" % text)
+    if found:
+        sys.exit(1)
+    print("check-pages: ok, and %d planted mistakes are seen" % len(WANTED))
+
+
+main()
