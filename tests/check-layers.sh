@@ -110,7 +110,7 @@ door guest/birth.c       sandbox/caps.h       the capabilities that no jail has
 door guest/birth.c       sandbox/handshake.h  what init says when it fails
 
 # plain: system headers that any file may include; every other one needs an owner
-plain ctype.h dirent.h errno.h fcntl.h inttypes.h limits.h poll.h signal.h stdarg.h stdbool.h stddef.h stdint.h stdio.h
+plain ctype.h errno.h fcntl.h inttypes.h limits.h poll.h signal.h stdarg.h stdbool.h stddef.h stdint.h stdio.h
 plain stdlib.h string.h time.h unistd.h wchar.h strings.h sys/queue.h sys/resource.h sys/stat.h sys/types.h sys/wait.h
 
 # owner: header (a trailing / means the whole folder), the files that may include it
@@ -142,6 +142,8 @@ owner sys/epoll.h       loop/loop.c lib/handle.c front/front.c front/children.c 
 owner sys/sysmacros.h   mounts/mount.c mediate/lockable.c view/trim.c
 owner linux/openat2.h   toml/source.c fork/copy_tree.c base/beneath.c mounts/named_sockets.c mounts/sources.c
 owner sys/xattr.h       view/layers.c
+# readdir(3) ends with NULL for an error too: base/listing.c tells the two apart.
+owner dirent.h          base/listing.h fork/copy_tree.c
 owner linux/fs.h        tree/content.c
 owner linux/sched.h     sandbox/launch.c guest/birth.c fork/copier.c mediate/connector.c mediate/connector_process.c
 owner linux/seccomp.h   seccomp/install.c seccomp/combine.c seccomp/append.c seccomp/compile.c seccomp/notify.c
@@ -178,6 +180,8 @@ owner pwd.h             host/home.c
 owner jansson.h         files/collect.h files/look.h lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h json/json.h audit/chain.h audit/composer.h audit/lines.h audit/datagram.h audit/audit.h workspace/protect.h git/repo.h cli/cmd_exec.c cli/mcp.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h protocol/query.h
 owner linux/capability.h host/host.c guest/birth.c guest/branch.c mediate/endpoint.c
 owner sys/xattr.h       changes/upper_layer.c
+# readdir(3) ends with NULL for an error too: base/listing.c tells the two apart.
+owner dirent.h          base/listing.h fork/copy_tree.c
 owner math.h            jsonschema/value.c
 owner float.h           jsonschema/value.c
 owner systemd/          scope/agentjail-scope.c

@@ -29,13 +29,9 @@ int aj_beneath_open_here(int dir, const char *path, int flags)
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
 }
 
-DIR *aj_beneath_list(int dir, const char *path)
+struct aj_listing aj_beneath_list(int dir, const char *path)
 {
-	int fd = aj_beneath_open(dir, path, O_RDONLY | O_DIRECTORY);
-	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-	if (!entries)
-		aj_close(&fd);
-	return entries;
+	return aj_listing_take(aj_beneath_open(dir, path, O_RDONLY | O_DIRECTORY));
 }
 
 bool aj_beneath_has(int dir, const char *name)

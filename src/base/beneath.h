@@ -1,17 +1,18 @@
 /* Opens and examines files of a workspace, which a jail may have made: beneath a descriptor, through no symlink, and without blocking. */
 #pragma once
-#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+#include "base/listing.h"
 
 /* Open `path`, relative to `dir` or, with AT_FDCWD, any path, through no symlink. O_CLOEXEC and O_NONBLOCK are added. */
 int aj_beneath_open(int dir, const char *path, int flags);
 /* Open `path` beneath `dir`, through no symlink and into no other mount: for trees that a hostile process changes meanwhile. A new file
  * gets the mode 0644. */
 int aj_beneath_open_here(int dir, const char *path, int flags);
-/* The same folder, open for readdir(3); NULL with errno. */
-DIR *aj_beneath_list(int dir, const char *path);
+/* List a folder, relative to `dir`, through no symlink. */
+struct aj_listing aj_beneath_list(int dir, const char *path);
 /* Does an entry of this name exist? */
 bool aj_beneath_has(int dir, const char *name);
 /* Does `uid` own the folder? Then its mode may deny access now and allow access a moment later. */

@@ -2,7 +2,6 @@
  * It never touches a cgroup that it did not make, except to enable controllers for its children. */
 #include "cgroup/create.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/listing.h"
 #include "base/text.h"
 #include "cgroup/leaf.h"
 
@@ -113,9 +113,9 @@ static int enable_controllers(int dir, const char *path, const struct aj_plan *p
 /* Remove leaves of killed supervisors, and folders of zygotes: both are empty by then, and rmdir() removes only empty ones. */
 static void sweep_leaves(int dir, int depth)
 {
-	DIR *entries = fdopendir(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	cleanup_listing struct aj_listing entries = aj_listing_take(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	int pid;
-	for (struct dirent *e; entries && (e = readdir(entries));) {
+	for (const struct dirent *e; (e = aj_listing_next(&entries));) {
 		if (sscanf(e->d_name, "agentjail-%d-", &pid) != 1 || pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH ||
 		    unlinkat(dir, e->d_name, AT_REMOVEDIR) == 0 || errno != EBUSY || depth == 0)
 			continue;
@@ -125,8 +125,6 @@ static void sweep_leaves(int dir, int depth)
 		sweep_leaves(below, depth - 1);
 		unlinkat(dir, e->d_name, AT_REMOVEDIR);
 	}
-	if (entries)
-		closedir(entries);
 }
 
 /* 0, or -1 with errno. */

@@ -1,7 +1,6 @@
 /* Finds repositories as git does, by the name `.git` or by their entries, and looks at each as a whole: it is applied whole or not at all,
  * since an index, refs and objects that do not fit each other are a broken repository. It runs no git.
  * A new repository is held if git would run programs by what is in it, and in a folder of another name in any case. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -175,11 +174,11 @@ static int scan(void *arg, const struct aj_change *c)
 static bool refs_changed(struct aj_walk *w, int dir, const char *path, size_t *left, unsigned depth)
 {
 	bool found = false;
-	DIR *entries = aj_beneath_list(dir, ".");
-	for (const struct dirent *e; entries && !found && *left && (e = readdir(entries)); --*left) {
+	cleanup_listing struct aj_listing entries = aj_beneath_list(dir, ".");
+	for (const struct dirent *e; !found && *left && (e = aj_listing_next(&entries)); --*left) {
 		char below[PATH_MAX];
 		struct stat st;
-		if (aj_path_is_dots(e->d_name) || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if ((size_t)snprintf(below, sizeof below, "%s/%s", path, e->d_name) >= sizeof below || depth >= REFS_DEPTH) {
 			found = true;
@@ -189,9 +188,7 @@ static bool refs_changed(struct aj_walk *w, int dir, const char *path, size_t *l
 		found = next >= 0 ? refs_changed(w, next, below, left, depth + 1)
 		                  : S_ISREG(st.st_mode) && aj_changed_since(w->s, below, &st);
 	}
-	if (entries)
-		closedir(entries);
-	return found || !*left;
+	return found || !*left || (entries.dir && entries.error);
 }
 
 /* `git`: the folder in the workspace. */

@@ -2,7 +2,6 @@
  * It makes no view of a workspace and reads none. */
 #include "changestate/state.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,6 +1,5 @@
 /* `agentjail rootfs verify|path`: is the Python tree what its manifest says?
  * It changes nothing and builds nothing; rootfs/build.sh does. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/fd.h"
+#include "base/listing.h"
 #include "base/path.h"
 #include "base/sha256.h"
 #include "cli/command.h"
@@ -106,29 +106,21 @@ static bool check_line(struct check *c, char *line)
 static void check_folder(struct check *c, int dir_fd, char *path)
 {
 	size_t used = strlen(path);
-	DIR *dir = dir_fd < 0 ? NULL : fdopendir(dir_fd);
-	if (!dir) {
-		report_difference(c, path, strerror(errno));
-		aj_close(&dir_fd);
-		return;
-	}
-	for (struct dirent *e; errno = 0, (e = readdir(dir));) {
+	cleanup_listing struct aj_listing entries = aj_listing_take(dir_fd);
+	for (const struct dirent *e; (e = aj_listing_next(&entries));) {
 		struct stat st;
-		if (aj_path_is_dots(e->d_name))
-			continue;
 		if (snprintf(path + used, PATH_MAX - used, "/%s", e->d_name) >= (int)(PATH_MAX - used))
 			report_difference(c, path, "longer than any path of the manifest");
-		else if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		else if (fstatat(dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			report_difference(c, path, strerror(errno));
 		else if (S_ISDIR(st.st_mode))
-			check_folder(c, openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), path);
+			check_folder(c, openat(dir_fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), path);
 		else if (!tfind(path, &c->listed, compare))
 			report_difference(c, path, "not in the manifest");
 	}
 	path[used] = '\0';
-	if (errno)
-		report_difference(c, path, strerror(errno));
-	closedir(dir);
+	if (entries.error)
+		report_difference(c, path, strerror(entries.error));
 }
 
 static void free_check(struct check *c)

@@ -3,7 +3,6 @@
  * It changes nothing in the jail, and writes to the host only new files in the one folder that it was given. */
 #include "files/collect.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -36,8 +35,8 @@ struct file {
 
 struct aj_collect {
 	struct aj_collect_how how;
-	int top;  /* /output; -1: there is none */
-	DIR *dir; /* the folder that is being listed; NULL: the next one is due */
+	int top;                   /* /output; -1: there is none */
+	struct aj_listing listing; /* of `folder`; closed: the next one is due */
 	char folder[AJ_SCRATCH_PATH];
 	struct aj_buffer folders; /* still to be listed, each with its NUL */
 	unsigned entries;
@@ -91,8 +90,7 @@ void aj_collect_free(struct aj_collect *c)
 {
 	if (!c)
 		return;
-	if (c->dir)
-		closedir(c->dir);
+	aj_listing_close(&c->listing);
 	aj_close(&c->top);
 	aj_close(&c->fd);
 	aj_copy_out_drop(&c->copy);
@@ -144,7 +142,7 @@ static void begin_file(struct aj_collect *c, const char *name, const char *path)
 	struct stat st;
 	if (is_known(c, path))
 		return;
-	cleanup_fd int fd = aj_beneath_open_here(dirfd(c->dir), name, O_RDONLY);
+	cleanup_fd int fd = aj_beneath_open_here(dirfd(c->listing.dir), name, O_RDONLY);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		if (errno != ENOENT)
 			skip(c, path, errno == ELOOP ? "it is no regular file" : "it cannot be opened");
@@ -227,7 +225,7 @@ static void look_at(struct aj_collect *c, const char *name)
 	path[folder] = '/';
 	memcpy(path + folder + (folder > 0), name, bytes + 1);
 	const char *bad = aj_scratch_name_bad(name);
-	if (!bad && fstatat(dirfd(c->dir), name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+	if (!bad && fstatat(dirfd(c->listing.dir), name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		if (errno == ENOENT) /* removed meanwhile */
 			return;
 		bad = "it cannot be examined";
@@ -258,10 +256,9 @@ static bool next_folder(struct aj_collect *c)
 	int fd = aj_beneath_open_here(c->top, *c->folder ? c->folder : ".", O_RDONLY | O_DIRECTORY);
 	if (fd < 0 && errno == ENOENT) /* removed meanwhile */
 		return true;
-	if (fd < 0 || !(c->dir = fdopendir(fd)))
+	c->listing = aj_listing_take(fd);
+	if (c->listing.error)
 		skip(c, *c->folder ? c->folder : ".", "it cannot be opened");
-	if (!c->dir)
-		aj_close(&fd);
 	return true;
 }
 
@@ -269,24 +266,21 @@ static bool next_folder(struct aj_collect *c)
 static bool collect_next(struct aj_collect *c)
 {
 	const struct dirent *e;
-	errno = 0; /* readdir() tells an error from the end by it alone */
 	if (c->fd >= 0) {
 		read_file(c);
 	} else if (c->entries > ENTRIES_MAX) {
 		skip(c, ".", "it has too many entries");
 		return false;
-	} else if (!c->dir) {
+	} else if (!c->listing.dir) {
 		c->entries++;
 		return next_folder(c);
-	} else if ((e = readdir(c->dir))) {
+	} else if ((e = aj_listing_next(&c->listing))) {
 		c->entries++;
-		if (!aj_path_is_dots(e->d_name))
-			look_at(c, e->d_name);
+		look_at(c, e->d_name);
 	} else {
-		if (errno)
+		if (c->listing.error)
 			skip(c, *c->folder ? c->folder : ".", "it cannot be listed");
-		closedir(c->dir);
-		c->dir = NULL;
+		aj_listing_close(&c->listing);
 	}
 	return true;
 }

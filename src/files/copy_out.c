@@ -2,7 +2,6 @@
  * the mode 0644 at most. It removes nothing but a copy of its own that failed. */
 #include "files/copy_out.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,16 +16,8 @@
 
 static bool is_empty(int folder)
 {
-	DIR *dir = aj_beneath_list(folder, ".");
-	const struct dirent *e;
-	bool empty = dir != NULL;
-	errno = 0;
-	while (empty && (e = readdir(dir)))
-		empty = aj_path_is_dots(e->d_name);
-	empty = empty && !errno;
-	if (dir)
-		closedir(dir);
-	return empty;
+	cleanup_listing struct aj_listing entries = aj_beneath_list(folder, ".");
+	return !aj_listing_next(&entries) && !entries.error;
 }
 
 /* Open the folder, after making it where it is missing; through no symlink. */

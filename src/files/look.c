@@ -2,7 +2,6 @@
  * It reads no more than an answer takes, and makes, changes and follows nothing. */
 #include "files/look.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -105,7 +104,6 @@ json_t *aj_look_list(const struct aj_scratch *scratch, const char *path, struct 
 {
 	char room[AJ_SCRATCH_PATH];
 	struct stat st;
-	const struct dirent *e;
 	const char *name = below(path, room, err);
 	if (!name)
 		return NULL;
@@ -113,30 +111,22 @@ json_t *aj_look_list(const struct aj_scratch *scratch, const char *path, struct 
 	/* These two are made when they are first needed. */
 	if (fd < 0 && errno == ENOENT && (strcmp(name, "input") == 0 || strcmp(name, "output") == 0))
 		return json_pack("{s:[], s:b}", "files", "truncated", false);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		fail(err, errno, "list", path);
-		aj_close(&fd);
-		return NULL;
-	}
+	cleanup_listing struct aj_listing entries = aj_listing_take(fd);
 	json_t *files = json_array();
 	bool truncated = false;
-	for (size_t seen = 0; errno = 0, (e = readdir(dir));) {
-		if (aj_path_is_dots(e->d_name))
-			continue;
+	size_t seen = 0;
+	for (const struct dirent *e; (e = aj_listing_next(&entries));) {
 		bool full = seen++ == AJ_LOOK_ENTRIES, bad = aj_scratch_name_bad(e->d_name);
 		truncated = truncated || full || bad;
 		if (full)
 			break;
-		if (!bad && fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		if (!bad && fstatat(dirfd(entries.dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			json_array_append_new(files, json_pack("{s:s, s:s, s:I}", "name", e->d_name, "type", type_of(st.st_mode),
 			                                       "size", (json_int_t)(S_ISREG(st.st_mode) ? st.st_size : 0)));
 	}
-	int error = e ? 0 : errno;
-	closedir(dir);
-	if (error) {
+	if (entries.error) {
 		json_decref(files);
-		fail(err, error, "list", path);
+		fail(err, entries.error, "list", path);
 		return NULL;
 	}
 	return json_pack("{s:o, s:b}", "files", files, "truncated", truncated);

@@ -3,7 +3,6 @@
  * It judges no command: a word of a command that is a file in the workspace is a place, whatever the command does with it. */
 #include "git/named.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/listing.h"
 #include "base/path.h"
 #include "git/config.h"
 
@@ -79,15 +79,13 @@ static bool in_other_home(const char *value)
 /* The folder, and the files that links in it lead to. */
 static void add_hooks(struct aj_git_named *n, const char *folder)
 {
-	DIR *entries = opendir(folder);
+	cleanup_listing struct aj_listing entries = aj_listing_open(folder);
 	size_t left = HOOKS_MAX;
 	aj_git_named_place(n, folder);
-	for (const struct dirent *e; entries && left && (e = readdir(entries)); left--)
-		if (e->d_type == DT_LNK || (e->d_type == DT_UNKNOWN && !aj_path_is_dots(e->d_name)))
+	for (const struct dirent *e; left && (e = aj_listing_next(&entries)); left--)
+		if (e->d_type == DT_LNK || e->d_type == DT_UNKNOWN)
 			aj_git_named_place(n, aj_printf(n->arena, "%s/%s", folder, e->d_name));
-	n->cut |= !left;
-	if (entries)
-		closedir(entries);
+	n->cut |= !left || (entries.dir && entries.error);
 }
 
 /* A relative value counts from the top of each repository: what is below all `..` is a place in whichever folder. */

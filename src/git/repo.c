@@ -3,7 +3,6 @@
 #include "git/repo.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -59,6 +58,14 @@ static void add_run(struct aj_repo *repo, const char *by, const char *value)
 	if (json_array_size(repo->runs) < RUNS_MAX)
 		json_array_append_new(repo->runs, json_pack("{s:o, s:o}", "by", aj_json_text(by, strlen(by)), "value",
 		                                            aj_json_text(value, bytes)));
+}
+
+/* What was not examined may have changed: the checksum differs from every other. */
+static void add_unexamined(struct aj_repo *repo, const char *by, const char *why)
+{
+	int64_t now_us = aj_now_us();
+	add_sum(repo, by, &now_us, sizeof now_us);
+	add_run(repo, by, why);
 }
 
 /* A configured path, relative to the workspace; NULL: it leads elsewhere. */
@@ -154,25 +161,21 @@ static void read_hooks(struct reading *r, int dir, const char *folder)
 	struct stat st;
 	if (fstatat(dir, folder, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
-	DIR *entries = aj_beneath_list(dir, folder);
-	if (!entries) {
-		add_sum(r->repo, folder, &st.st_ino, sizeof st.st_ino);
-		add_run(r->repo, folder, S_ISLNK(st.st_mode) ? "a symlink" : "cannot be listed");
-		return;
-	}
-	for (const struct dirent *e; names.count < HOOKS_MAX && (e = readdir(entries));)
+	cleanup_listing struct aj_listing entries = aj_beneath_list(dir, folder);
+	for (const struct dirent *e; names.count < HOOKS_MAX && (e = aj_listing_next(&entries));)
 		if (e->d_name[0] != '.' && !is_sample(e->d_name))
 			*AJ_PUSH(arena, &names) = aj_strdup(arena, e->d_name);
-	if (names.count == HOOKS_MAX) {
-		int64_t now_us = aj_now_us(); /* hooks that were not examined may have changed: make the checksum differ */
-		add_sum(r->repo, folder, &now_us, sizeof now_us);
-		add_run(r->repo, folder, "too many entries: not all were examined");
+	if (!entries.dir) {
+		add_sum(r->repo, folder, &st.st_ino, sizeof st.st_ino);
+		add_run(r->repo, folder, S_ISLNK(st.st_mode) ? "a symlink" : "cannot be listed");
+	} else if (entries.error || names.count == HOOKS_MAX) {
+		add_unexamined(r->repo, folder, entries.error ? "cannot be listed" : "too many entries: not all were examined");
 	}
-	if (names.count) /* readdir() has no order */
+	if (names.count) /* a list has no order */
 		qsort(names.items, names.count, sizeof *names.items, by_name);
 	for (size_t i = 0; i < names.count; i++) {
 		char by[NAME_MAX + AJ_GITCONFIG_VALUE_BYTES + 2];
-		if (fstatat(dirfd(entries), names.items[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (fstatat(dirfd(entries.dir), names.items[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		struct {
 			ino_t ino;
@@ -190,7 +193,6 @@ static void read_hooks(struct reading *r, int dir, const char *folder)
 		if (S_ISLNK(st.st_mode) || (st.st_mode & 0111))
 			add_run(r->repo, by, S_ISLNK(st.st_mode) ? "a symlink" : "executable");
 	}
-	closedir(entries);
 }
 
 /* An old configuration may name files of the workspace, which the jail can change and which can name further ones. Each file is read
@@ -210,7 +212,7 @@ static void read_referenced(struct reading *r)
 		read_hooks(r, r->at->workspace, r->hooks_path);
 }
 
-/* readdir() has no order. */
+/* A list has no order. */
 static void add_entries(struct reading *r)
 {
 	if (r->entries.count)
@@ -254,13 +256,9 @@ static void read_index(struct reading *r, int dir, const char *name)
  * the shell runs. */
 static void read_entries(struct reading *r, int dir, const char *below, int depth, size_t *left)
 {
-	DIR *entries = aj_beneath_list(dir, ".");
-	if (!entries)
-		return;
-	for (const struct dirent *e; *left && (e = readdir(entries)); --*left) {
+	cleanup_listing struct aj_listing entries = aj_beneath_list(dir, ".");
+	for (const struct dirent *e; *left && (e = aj_listing_next(&entries)); --*left) {
 		struct stat st;
-		if (aj_path_is_dots(e->d_name))
-			continue;
 		if (!*below && (strcmp(e->d_name, "index") == 0 || strncmp(e->d_name, "sharedindex.", 12) == 0))
 			read_index(r, dir, e->d_name);
 		if (e->d_type != DT_LNK && e->d_type != DT_DIR && e->d_type != DT_UNKNOWN)
@@ -275,7 +273,8 @@ static void read_entries(struct reading *r, int dir, const char *below, int dept
 		if (next >= 0 && depth < LINKS_DEPTH)
 			read_entries(r, next, aj_printf(r->at->arena, "%s%s/", below, e->d_name), depth + 1, left);
 	}
-	closedir(entries);
+	if (entries.dir && entries.error)
+		add_unexamined(r->repo, *below ? below : "links", "cannot be listed");
 }
 
 /* An unfinished rebase: `git rebase --continue` runs its `exec` lines. */
@@ -319,11 +318,8 @@ static void read_git_dir(struct reading *r, int dir, const char *folder)
 	hash_file(r, dir, "objects/info/alternates");
 	read_entries(r, dir, "", 0, &left);
 	add_entries(r);
-	if (!left) {
-		int64_t now_us = aj_now_us();
-		add_sum(r->repo, "links", &now_us, sizeof now_us);
-		add_run(r->repo, "links", "too many files: not all were examined");
-	}
+	if (!left)
+		add_unexamined(r->repo, "links", "too many files: not all were examined");
 	if (folder)
 		read_referenced(r);
 }

@@ -2,7 +2,6 @@
  * It follows no symlink, runs no git, and stops at limits of time, entries and repositories, which it reports. */
 #include "git/search.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -144,25 +143,22 @@ static unsigned list_folder(struct walk *w, const char *path, int dir, const str
 {
 	unsigned found = 0;
 	size_t queued = w->repos->folders.count, next = 0;
-	DIR *entries = aj_beneath_list(dir, ".");
-	if (!entries) { /* git finds a repository in it by name, without a listing */
-		snprintf(w->repos->why, sizeof w->repos->why, "a folder cannot be listed: %.80s", path);
-		return probe_marks(dir);
-	}
-	for (const struct dirent *e; (e = readdir(entries));) {
+	cleanup_listing struct aj_listing entries = aj_beneath_list(dir, ".");
+	for (const struct dirent *e; (e = aj_listing_next(&entries));) {
 		struct stat st;
 		bool folder = e->d_type == DT_DIR || (e->d_type == DT_UNKNOWN &&
 		                                      fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode));
 		w->entries++;
 		if ((w->entries > ENTRIES_MAX || w->entries % PER_LOOK == 0) && limit_reached(w))
 			break;
-		if (aj_path_is_dots(e->d_name))
-			continue;
 		found |= mark_of(e->d_name);
 		if (folder)
 			push_named(w, path, e->d_name, known, &next);
 	}
-	closedir(entries);
+	if (entries.error) { /* git finds a repository in it by name, without a listing */
+		snprintf(w->repos->why, sizeof w->repos->why, "a folder cannot be listed: %.80s", path);
+		found |= probe_marks(dir);
+	}
 	/* The large parts of a repository contain no other repository that git would find by itself. This holds only in `.git`: a jail
 	 * can put a HEAD beside a folder `objects`, and git would find a repository in that folder. */
 	if ((found & HAS_HEAD) && (found & (HAS_OBJECTS | HAS_COMMONDIR)) && in_dot_git(path))
@@ -276,13 +272,12 @@ void aj_repos_add(struct aj_repos *repos, struct aj_arena *arena, int dir, const
 {
 	struct walk w = { .repos = repos, .arena = arena, .workspace = dir, .path = path };
 	add_repo(&w, NULL, path, "folder", dir, ".");
-	DIR *entries = aj_beneath_list(dir, "worktrees");
-	if (!entries)
-		return;
-	for (const struct dirent *e; (e = readdir(entries));)
+	cleanup_listing struct aj_listing entries = aj_beneath_list(dir, "worktrees");
+	for (const struct dirent *e; (e = aj_listing_next(&entries));)
 		if (e->d_name[0] != '.')
-			add_repo(&w, NULL, aj_printf(arena, "%s/worktrees/%s", path, e->d_name), "folder", dirfd(entries), e->d_name);
-	closedir(entries);
+			add_repo(&w, NULL, aj_printf(arena, "%s/worktrees/%s", path, e->d_name), "folder", dirfd(entries.dir), e->d_name);
+	if (entries.error && entries.error != ENOENT)
+		snprintf(repos->why, sizeof repos->why, "a folder cannot be listed: %.70s/worktrees", path);
 }
 
 /* --- before and now --- */

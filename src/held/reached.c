@@ -2,7 +2,6 @@
  * It looks at no change, and enters neither links nor other file systems. */
 #include "held/reached.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -80,9 +79,9 @@ static void look_into(struct search *s, int dir, unsigned depth)
 {
 	struct aj_buffer folders = { 0 };
 	unsigned found = 0;
-	DIR *entries = aj_beneath_list(dir, ".");
-	for (const struct dirent *e; entries && !s->late && (e = readdir(entries));) {
-		mode_t type = aj_path_is_dots(e->d_name) ? 0 : type_of(dir, e);
+	cleanup_listing struct aj_listing entries = aj_beneath_list(dir, ".");
+	for (const struct dirent *e; !s->late && (e = aj_listing_next(&entries));) {
+		mode_t type = type_of(dir, e);
 		unsigned mark = mark_of(e->d_name);
 		found |= mark;
 		s->late = ++s->entries % PER_LOOK == 0 && aj_now_us() > s->deadline_us;
@@ -91,8 +90,7 @@ static void look_into(struct search *s, int dir, unsigned depth)
 		else if (type == S_IFLNK && has_protected_name(s, e->d_name))
 			aj_git_named_place(s->n, aj_printf(s->n->arena, "%s/%s", s->path, e->d_name));
 	}
-	if (entries)
-		closedir(entries);
+	s->n->cut |= entries.dir && entries.error;
 	if (found & HAS_DOT_GIT)
 		aj_git_named_add(s->n, s->path, ".git");
 	if ((found & HAS_HEAD) && (found & HAS_OTHER))

@@ -2,7 +2,6 @@
  * It writes nothing, and follows no link even within the home: an earlier jail may have chosen where a link leads. */
 #include "home/imports.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -52,18 +51,13 @@ static int read_one(struct reader *r, const char *path, int depth);
 
 static int read_folder(struct reader *r, const char *path, int depth)
 {
-	DIR *entries = aj_beneath_list(r->home, path);
-	int code = entries ? 0 : fail(r, errno, "list", path);
 	if (depth >= DEPTH_MAX)
-		code = fail(r, 0, "more than 8 folders lie in one another in", path);
-	for (const struct dirent *e; errno = 0, code == 0 && (e = readdir(entries));)
-		if (!aj_path_is_dots(e->d_name))
-			code = read_one(r, aj_printf(r->arena, "%s/%s", path, e->d_name), depth + 1);
-	if (code == 0 && errno)
-		code = fail(r, errno, "list", path);
-	if (entries)
-		closedir(entries);
-	return code;
+		return fail(r, 0, "more than 8 folders lie in one another in", path);
+	cleanup_listing struct aj_listing entries = aj_beneath_list(r->home, path);
+	int code = 0;
+	for (const struct dirent *e; code == 0 && (e = aj_listing_next(&entries));)
+		code = read_one(r, aj_printf(r->arena, "%s/%s", path, e->d_name), depth + 1);
+	return code == 0 && entries.error ? fail(r, entries.error, "list", path) : code;
 }
 
 static int read_one(struct reader *r, const char *path, int depth)

@@ -1,6 +1,5 @@
 /* Lists the homes that are kept, and removes one with all that jails left in it.
  * It follows no symlink, and opens no file of a home. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,18 +59,18 @@ int aj_kept_list_all(aj_kept_list *ret, struct aj_arena *arena, struct aj_error 
 {
 	const char *root;
 	cleanup_fd int dir = open_root(&root, arena, err);
-	DIR *entries = dir < 0 ? NULL : aj_beneath_list(dir, ".");
+	cleanup_listing struct aj_listing entries = dir < 0 ? (struct aj_listing){ 0 } : aj_beneath_list(dir, ".");
 	*ret = (aj_kept_list){ 0 };
-	for (const struct dirent *e; entries && (e = readdir(entries));) {
-		cleanup_fd int folder = aj_path_is_dots(e->d_name) ? -1 : aj_beneath_open(dir, e->d_name, O_PATH | O_DIRECTORY);
+	for (const struct dirent *e; (e = aj_listing_next(&entries));) {
+		cleanup_fd int folder = aj_beneath_open(dir, e->d_name, O_PATH | O_DIRECTORY);
 		if (folder < 0)
 			continue;
 		struct aj_kept *kept = AJ_PUSH(arena, ret);
 		*kept = (struct aj_kept){ .name = aj_strdup(arena, e->d_name), .path = aj_printf(arena, "%s/%s", root, e->d_name) };
 		read_record(kept, folder, arena);
 	}
-	if (entries)
-		closedir(entries);
+	if (entries.error)
+		aj_fail(err, AJ_EXIT_SETUP, "home", entries.error, "list `%s`", root);
 	if (ret->count)
 		qsort(ret->items, ret->count, sizeof *ret->items, by_name);
 	return err->exit_code ? -1 : 0;

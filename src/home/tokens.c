@@ -2,7 +2,6 @@
  * It opens no file, and looks into no folder that the tables' patterns do not lead to. */
 #include "home/tokens.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
@@ -11,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/listing.h"
 #include "base/path.h"
 #include "policy/toolchains.h"
 
@@ -64,21 +64,13 @@ static void expand(struct search *s, const char *pattern, found_fn *found)
 		return;
 	}
 	bool any = strchr(part, '*');
-	DIR *folder = any ? opendir(s->path) : NULL;
-	if (any && !folder) {
-		if (errno != ENOENT && errno != ENOTDIR)
-			hide(s); /* a jail could guess a name in a folder that cannot be listed */
-		return;
-	}
-	for (const struct dirent *e; errno = 0, folder && (e = readdir(folder)); s->path[at] = '\0')
-		if (e->d_type != DT_REG && !aj_path_is_dots(e->d_name) && fnmatch(part, e->d_name, FNM_NOESCAPE) == 0 &&
-		    append_name(s, at, e->d_name))
+	cleanup_listing struct aj_listing entries = any ? aj_listing_open(s->path) : (struct aj_listing){ 0 };
+	for (const struct dirent *e; (e = aj_listing_next(&entries)); s->path[at] = '\0')
+		if (e->d_type != DT_REG && fnmatch(part, e->d_name, FNM_NOESCAPE) == 0 && append_name(s, at, e->d_name))
 			expand(s, rest, found);
-	if (folder && errno)
-		hide(s);
-	if (folder)
-		closedir(folder);
-	else if (append_name(s, at, part) && lstat(s->path, &st) == 0 && (pattern[bytes] || !S_ISDIR(st.st_mode)))
+	if (entries.error && entries.error != ENOENT && entries.error != ENOTDIR)
+		hide(s); /* a jail could guess a name in a folder that cannot be listed */
+	else if (!any && append_name(s, at, part) && lstat(s->path, &st) == 0 && (pattern[bytes] || !S_ISDIR(st.st_mode)))
 		expand(s, rest, found);
 	s->path[at] = '\0';
 }
@@ -87,8 +79,8 @@ static void expand(struct search *s, const char *pattern, found_fn *found)
 static void expand_all(struct search *s, const char *const patterns[], found_fn *found)
 {
 	size_t at = strlen(s->path);
-	DIR *folder = opendir(s->path);
-	for (const struct dirent *e; errno = 0, folder && (e = readdir(folder));)
+	cleanup_listing struct aj_listing entries = aj_listing_open(s->path);
+	for (const struct dirent *e; (e = aj_listing_next(&entries));)
 		for (size_t i = 0; patterns[i]; i++) {
 			size_t bytes = strcspn(patterns[i], "/");
 			bool fits = strncmp(e->d_name, patterns[i], bytes) == 0 && !e->d_name[bytes];
@@ -96,11 +88,8 @@ static void expand_all(struct search *s, const char *const patterns[], found_fn 
 				expand(s, patterns[i] + bytes + (patterns[i][bytes] == '/'), found);
 			s->path[at] = '\0';
 		}
-	bool listed = folder && !errno;
-	for (size_t i = 0; !listed && patterns[i]; i++)
+	for (size_t i = 0; entries.error && patterns[i]; i++)
 		expand(s, patterns[i], found);
-	if (folder)
-		closedir(folder);
 }
 
 static void each_secret(struct search *s)

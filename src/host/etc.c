@@ -2,7 +2,6 @@
  * Nothing else of /etc is visible in a jail: hosts keep passwords, keys and tokens there, often readable by all users. */
 #include "host/etc.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/listing.h"
 
 #define LIBRARIES "paths of libraries"
 #define NAMES "names of services and protocols, and address preference"
@@ -137,21 +137,13 @@ static int by_path(const void *a, const void *b)
 /* The entries of a folder of /etc without hidden ones; none where it is missing. */
 static int list_folder(const struct search *s, const char *folder, names *ret)
 {
-	int fd = openat(s->etc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-	if (!entries) {
-		bool none = errno == ENOENT || errno == ENOTDIR || errno == EACCES;
-		aj_close(&fd);
-		return none ? 0 : aj_fail(s->err, AJ_EXIT_SETUP, "host", errno, "list `/etc/%s`", folder);
-	}
-	for (struct dirent *e; errno = 0, (e = readdir(entries));)
+	cleanup_listing struct aj_listing entries = aj_listing_take(openat(s->etc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	if (entries.error == ENOENT || entries.error == ENOTDIR || entries.error == EACCES)
+		return 0;
+	for (const struct dirent *e; (e = aj_listing_next(&entries));)
 		if (e->d_name[0] != '.')
 			*AJ_PUSH(s->arena, ret) = (struct name){ aj_strdup(s->arena, e->d_name), e->d_type };
-	int error = errno;
-	closedir(entries);
-	if (error)
-		return aj_fail(s->err, AJ_EXIT_SETUP, "host", error, "list `/etc/%s`", folder);
-	return 0;
+	return entries.error ? aj_fail(s->err, AJ_EXIT_SETUP, "host", entries.error, "list `/etc/%s`", folder) : 0;
 }
 
 /* Add the matches of `pattern` in `folder` ("", or a path with a final slash), which has these entries. */

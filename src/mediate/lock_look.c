@@ -2,7 +2,6 @@
  * It lets no call pass and answers none; a thread that cannot be examined counts as one that is still in its call. */
 #include "mediate/lock_look.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/listing.h"
 #include "base/procfs.h"
 #include "mediate/socket_holders.h"
 
@@ -71,24 +71,20 @@ static int holds_lock(const struct aj_locks *l, int thread, pid_t tid, int numbe
 
 bool aj_lock_look_cheated(const struct aj_locks *l, const struct aj_lock_look *look)
 {
-	struct dirent *entry;
 	int r = holds_lock(l, look->thread, look->tid, look->number);
 	if (r >= 0)
 		return r;
 	/* The descriptor is closed, or the thread is gone: check the process's other threads, which may share the table. */
 	int folder = openat(look->process, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = folder < 0 ? NULL : fdopendir(folder);
-	if (!list && folder >= 0)
-		close(folder);
-	while (r <= 0 && list && (entry = readdir(list))) {
+	cleanup_listing struct aj_listing list = aj_listing_take(folder);
+	for (const struct dirent *entry; r <= 0 && (entry = aj_listing_next(&list));) {
 		pid_t tid = (pid_t)strtoul(entry->d_name, NULL, 10);
 		cleanup_fd int thread = tid > 0 ? openat(folder, entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 		if (thread >= 0)
 			r = holds_lock(l, thread, tid, look->number);
 	}
-	if (list)
-		closedir(list);
-	return r > 0;
+	/* A process that cannot be examined counts as one that holds the lock; one that has ended holds none. */
+	return r > 0 || (list.error && list.error != ENOENT && list.error != ESRCH);
 }
 
 void aj_lock_look_free(struct aj_lock_look *look)

@@ -61,7 +61,8 @@ static const char *with_a_workspace(struct aj_options *o, int command)
 	size_t found = 0;
 	const char *home = aj_home_of_caller(o->arena);
 	aj_policy_names names = { 0 };
-	aj_policy_names_find(&o->site, o->arena, &names);
+	struct aj_error ignored = { 0 }; /* advice may name fewer policies */
+	aj_policy_names_find(&o->site, o->arena, &names, &ignored);
 	for (size_t i = 0; i < names.count; i++) {
 		struct aj_diags diags = { .arena = o->arena };
 		struct aj_loaded loaded;

@@ -1,13 +1,13 @@
 /* Finds the sockets of ssh-agent and gpg-agent, and the public keys that go with them. */
 #include "options/sign.h"
 
-#include <dirent.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/listing.h"
 #include "base/text.h"
 #include "host/home.h"
 
@@ -21,14 +21,12 @@ static bool is_socket(const char *path)
 
 static void add_ssh_keys(struct aj_signing *signing, struct aj_arena *arena, const char *home)
 {
-	DIR *entries = opendir(aj_printf(arena, "%s/.ssh", home));
-	for (const struct dirent *e; entries && signing->public_keys.count < SSH_KEYS_MAX && (e = readdir(entries));) {
+	cleanup_listing struct aj_listing entries = aj_listing_open(aj_printf(arena, "%s/.ssh", home));
+	for (const struct dirent *e; signing->public_keys.count < SSH_KEYS_MAX && (e = aj_listing_next(&entries));) {
 		size_t bytes = strlen(e->d_name);
 		if (bytes > 4 && strcmp(e->d_name + bytes - 4, ".pub") == 0)
 			*AJ_PUSH(arena, &signing->public_keys) = aj_printf(arena, ".ssh/%s", e->d_name);
 	}
-	if (entries)
-		closedir(entries);
 }
 
 /* gpg-agent listens below /run/user where that exists, else in the home of GnuPG. */

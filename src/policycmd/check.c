@@ -50,7 +50,8 @@ int aj_policy_check(struct aj_policy_args *args, struct aj_error *err)
 		return -1;
 	if (args->policies.count == 0) {
 		aj_policy_names names = { 0 };
-		aj_policy_names_find(&args->options.site, args->arena, &names);
+		if (aj_policy_names_find(&args->options.site, args->arena, &names, err) < 0)
+			return -1;
 		for (size_t i = 0; i < names.count; i++)
 			AJ_PUSH(args->arena, &args->policies)->name = names.items[i];
 	}

@@ -1,10 +1,10 @@
 /* Finds a module in the Python tree, in the folders that the tree's Python searches.
  * It imports nothing and reads no file; where file names alone cannot tell it reports that the module is there. */
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/listing.h"
 #include "policycmd/policy.h"
 
 /* Modules that some distributions build into the interpreter. Other distributions have them as files. */
@@ -16,21 +16,20 @@ enum kind { NOTHING, MODULE, PACKAGE };
 static enum kind find_entry(const char *folder, const char *part, size_t bytes)
 {
 	static const char *const endings[] = { "py", "pyc", "so" };
-	DIR *dir = opendir(folder);
+	cleanup_listing struct aj_listing entries = aj_listing_open(folder);
 	bool module = false, package = false;
-	for (struct dirent *e; dir && (e = readdir(dir));) {
+	for (const struct dirent *e; (e = aj_listing_next(&entries));) {
 		const char *after = e->d_name + bytes, *last = strrchr(e->d_name, '.');
 		if (strncmp(e->d_name, part, bytes) != 0)
 			continue;
 		struct stat st;
-		if (*after == '\0' && fstatat(dirfd(dir), e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode))
+		if (*after == '\0' && fstatat(dirfd(entries.dir), e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode))
 			package = true;
 		for (size_t i = 0; *after == '.' && i < sizeof endings / sizeof *endings; i++)
 			if (strcmp(last + 1, endings[i]) == 0)
 				module = true;
 	}
-	if (dir)
-		closedir(dir);
+	module |= entries.dir && entries.error;
 	/* With both present MODULE is the safe answer: the folder's contents would decide. */
 	return module ? MODULE : package ? PACKAGE : NOTHING;
 }
@@ -58,12 +57,10 @@ bool aj_tree_has_module(const char *rootfs, const char *module, struct aj_arena 
 	/* Modules whose names begin with an underscore are details of the interpreter, and count as present. */
 	if (module[0] == '_' || strstr(built_in, top))
 		return true;
-	DIR *dir = opendir(lib);
-	bool found = !dir;
-	for (struct dirent *e; dir && !found && (e = readdir(dir));)
+	cleanup_listing struct aj_listing entries = aj_listing_open(lib);
+	bool found = false;
+	for (const struct dirent *e; !found && (e = aj_listing_next(&entries));)
 		for (size_t i = 0; strncmp(e->d_name, "python3", 7) == 0 && !found && i < sizeof places / sizeof *places; i++)
 			found = find_below(aj_printf(arena, "%s/%s%s", lib, e->d_name, places[i]), module, arena);
-	if (dir)
-		closedir(dir);
-	return found;
+	return found || entries.error;
 }

@@ -2,7 +2,6 @@
  * It reads names alone: a policy that is listed may still fail to load. */
 #include "policyload/names.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -26,10 +25,10 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-void aj_policy_names_in(const char *folder, struct aj_arena *arena, aj_policy_names *ret)
+int aj_policy_names_in(const char *folder, struct aj_arena *arena, aj_policy_names *ret, struct aj_error *err)
 {
-	DIR *dir = opendir(folder);
-	for (struct dirent *e; dir && (e = readdir(dir));) {
+	cleanup_listing struct aj_listing entries = aj_listing_open(folder);
+	for (const struct dirent *e; (e = aj_listing_next(&entries));) {
 		size_t bytes = strlen(e->d_name);
 		if (bytes <= 5 || strcmp(e->d_name + bytes - 5, ".toml") != 0)
 			continue;
@@ -37,27 +36,32 @@ void aj_policy_names_in(const char *folder, struct aj_arena *arena, aj_policy_na
 		if (aj_policy_name_valid(name)) /* options accept only valid names */
 			add_name(arena, ret, name);
 	}
-	if (dir)
-		closedir(dir);
+	if (!entries.error || entries.error == ENOENT || entries.error == ENOTDIR)
+		return 0;
+	return aj_fail(err, AJ_EXIT_SETUP, "policy", entries.error, "list the policies in `%s`", folder);
 }
 
-void aj_policy_names_find(const struct aj_site *site, struct aj_arena *arena, aj_policy_names *ret)
+int aj_policy_names_find(const struct aj_site *site, struct aj_arena *arena, aj_policy_names *ret, struct aj_error *err)
 {
+	int r = 0;
 	for (size_t i = 0; i < site->path.count; i++)
-		aj_policy_names_in(site->path.items[i], arena, ret);
+		r |= aj_policy_names_in(site->path.items[i], arena, ret, err);
 	for (const struct aj_builtin *b = aj_builtins; b->name; b++)
 		if (strcmp(b->name, AJ_BUILTIN_SITE) != 0)
 			add_name(arena, ret, b->name);
 	if (ret->count)
 		qsort(ret->items, ret->count, sizeof *ret->items, by_name);
+	return r;
 }
 
+/* A folder of the site's that can be searched, but not listed, has its policies all the same. */
 static bool is_known(const struct aj_site *site, const char *name, struct aj_arena *arena)
 {
-	aj_policy_names names = { 0 };
-	aj_policy_names_find(site, arena, &names);
-	for (size_t i = 0; i < names.count; i++)
-		if (strcmp(names.items[i], name) == 0)
+	for (size_t i = 0; i < site->path.count; i++)
+		if (access(aj_printf(arena, "%s/%s.toml", site->path.items[i], name), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR))
+			return true;
+	for (const struct aj_builtin *b = aj_builtins; b->name; b++)
+		if (strcmp(b->name, name) == 0)
 			return true;
 	return false;
 }

@@ -1,6 +1,5 @@
 /* Determines which processes are below a zygote's PID namespace, and ends the ones that a dead zygote left there.
  * It believes namespaces alone: names and numbers that a zygote may choose identify no process. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/listing.h"
 #include "base/pidfd.h"
 #include "base/procfs.h"
 #include "cgroup/create.h"
@@ -101,19 +101,17 @@ static int child_pidfd(pid_t pid)
 	return fd >= 0 && aj_pidfd_is_child(fd) ? aj_steal(&fd) : -1;
 }
 
-/* Call `fn` for each process in /proc; true when one of the calls returned true. */
+/* Call `fn` for each process in /proc; true when one of the calls returned true, or when /proc cannot be listed. */
 static bool for_each_process(bool (*fn)(const void *, pid_t), const void *arg)
 {
 	bool found = false;
-	DIR *dir = opendir("/proc");
-	for (struct dirent *e; dir && (e = readdir(dir));) {
+	cleanup_listing struct aj_listing processes = aj_listing_open("/proc");
+	for (const struct dirent *e; (e = aj_listing_next(&processes));) {
 		int pid = 0;
 		if (sscanf(e->d_name, "%d", &pid) == 1 && pid > 0)
 			found |= fn(arg, pid);
 	}
-	if (dir)
-		closedir(dir);
-	return found;
+	return found || processes.error;
 }
 
 /* Read the step messages until the builder has parted. If the builder is killed, the processes that it made still hold the socket open. */

@@ -2,7 +2,6 @@
  * It opens no FIFO, socket or device, follows no link, and enters no other file system. */
 #include "tree/node.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -97,21 +96,10 @@ static int by_bytes(const void *a, const void *b)
 int aj_entries_read(int dir, struct aj_entries *ret)
 {
 	struct aj_buffer text = { 0 };
-	const struct dirent *e;
 	*ret = (struct aj_entries){ 0 };
-	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
-	if (!entries) {
-		aj_close(&fd);
-		return -1;
-	}
-	for (errno = 0; (e = readdir(entries)); errno = 0)
-		if (!aj_path_is_dots(e->d_name)) {
-			aj_buffer_add(&text, e->d_name, strlen(e->d_name) + 1);
-			ret->count++;
-		}
-	int error = errno;
-	closedir(entries);
+	cleanup_listing struct aj_listing entries = aj_listing_take(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	for (const struct dirent *e; (e = aj_listing_next(&entries)); ret->count++)
+		aj_buffer_add(&text, e->d_name, strlen(e->d_name) + 1);
 	ret->text = text.data;
 	ret->items = malloc((ret->count + 1) * sizeof *ret->items);
 	if (!ret->items)
@@ -121,10 +109,10 @@ int aj_entries_read(int dir, struct aj_entries *ret)
 		ret->items[i] = at;
 	if (ret->count)
 		qsort(ret->items, ret->count, sizeof *ret->items, by_bytes);
-	if (error)
+	if (entries.error)
 		aj_entries_free(ret);
-	errno = error;
-	return error ? -1 : 0;
+	errno = entries.error;
+	return entries.error ? -1 : 0;
 }
 
 void aj_entries_free(struct aj_entries *names)

@@ -64,22 +64,17 @@ static int remove_folder(struct removal *r, int dir, const char *name, unsigned 
 /* Takes the descriptor. */
 static int empty(struct removal *r, int *folder, unsigned depth)
 {
-	DIR *entries = fdopendir(*folder);
-	int result = entries ? 0 : -1;
-	if (!entries)
-		return -1;
-	int dir = aj_steal(folder);
-	for (const struct dirent *e; result == 0 && (e = readdir(entries));) {
-		if (aj_path_is_dots(e->d_name))
-			continue;
+	int dir = aj_steal(folder), result = 0;
+	cleanup_listing struct aj_listing entries = aj_listing_take(dir);
+	for (const struct dirent *e; result == 0 && (e = aj_listing_next(&entries));) {
 		result = remove_one(dir, e->d_name);
 		if (result > 0)
 			result = remove_folder(r, dir, e->d_name, depth);
 	}
-	int errnum = errno;
-	closedir(entries);
-	errno = errnum;
-	return result;
+	if (!entries.error)
+		return result;
+	errno = entries.error;
+	return -1;
 }
 
 int aj_tree_remove(int dir, const char *name)

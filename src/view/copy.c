@@ -275,12 +275,8 @@ static int copy_entries(struct copy *c, int from, int to, int level)
 {
 	int r = 0;
 	size_t bytes = c->path_bytes;
-	DIR *entries = aj_beneath_list(from, ".");
-	if (!entries)
-		return fail(c, errno, "list the folder");
-	for (const struct dirent *e; errno = 0, r == 0 && (e = readdir(entries));) {
-		if (aj_path_is_dots(e->d_name))
-			continue;
+	cleanup_listing struct aj_listing entries = aj_beneath_list(from, ".");
+	for (const struct dirent *e; r == 0 && (e = aj_listing_next(&entries));) {
 		int n = snprintf(c->path + bytes, sizeof c->path - bytes, "%s%s", bytes ? "/" : "", e->d_name);
 		if ((size_t)n >= sizeof c->path - bytes) {
 			c->path[bytes] = '\0';
@@ -290,11 +286,9 @@ static int copy_entries(struct copy *c, int from, int to, int level)
 		c->path_bytes = bytes + (size_t)n;
 		r = copy_entry(c, from, to, e->d_name, level);
 	}
-	int error = errno;
-	closedir(entries);
 	if (r == 0)
 		c->path[c->path_bytes = bytes] = '\0';
-	return r == 0 && error ? fail(c, error, "list the folder") : r;
+	return r == 0 && entries.error ? fail(c, entries.error, "list the folder") : r;
 }
 
 static void keep_node(void *node)

@@ -26,26 +26,24 @@ static bool walk_folder(struct aj_tree_walk *w, int folder, int level)
 {
 	size_t bytes = w->path_bytes;
 	bool going = true;
-	DIR *entries = level < LEVELS_MAX ? aj_beneath_list(folder, ".") : NULL;
-	if (!entries) {
+	if (level >= LEVELS_MAX) {
 		w->incomplete = true;
 		return true;
 	}
-	for (const struct dirent *e; errno = 0, going && (e = readdir(entries));) {
+	cleanup_listing struct aj_listing entries = aj_beneath_list(folder, ".");
+	for (const struct dirent *e; going && (e = aj_listing_next(&entries));) {
 		struct stat st;
-		if (aj_path_is_dots(e->d_name))
-			continue;
 		int n = snprintf(w->path + bytes, sizeof w->path - bytes, "%s%s", bytes ? "/" : "", e->d_name);
 		if ((size_t)n >= sizeof w->path - bytes ||
-		    fstatat(dirfd(entries), e->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0) {
+		    fstatat(dirfd(entries.dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0) {
 			w->incomplete = true;
 			continue;
 		}
 		if (st.st_dev != w->dev)
 			continue;
 		w->path_bytes = bytes + (size_t)n;
-		if (w->visit(w, dirfd(entries), e->d_name, &st) && S_ISDIR(st.st_mode)) {
-			cleanup_fd int next = aj_beneath_open_here(dirfd(entries), e->d_name, O_RDONLY | O_DIRECTORY);
+		if (w->visit(w, dirfd(entries.dir), e->d_name, &st) && S_ISDIR(st.st_mode)) {
+			cleanup_fd int next = aj_beneath_open_here(dirfd(entries.dir), e->d_name, O_RDONLY | O_DIRECTORY);
 			if (next >= 0)
 				going = walk_folder(w, next, level + 1);
 			else
@@ -53,8 +51,7 @@ static bool walk_folder(struct aj_tree_walk *w, int folder, int level)
 		}
 		going = going && may_go_on(w);
 	}
-	w->incomplete |= going && errno;
-	closedir(entries);
+	w->incomplete |= entries.error != 0;
 	w->path[w->path_bytes = bytes] = '\0';
 	return going;
 }

@@ -2,7 +2,6 @@
  * It decides nothing about a place: its caller's function does. */
 #include "workspace/expand.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -86,21 +85,16 @@ static bool is_no_folder(int dir, const struct dirent *e)
 static int each_match(struct aj_expansion *x, int dir, const char *prefix, const char *rest, size_t bytes)
 {
 	int r = 0;
-	DIR *entries = aj_beneath_list(dir, ".");
-	if (!entries) {
-		int error = errno;
-		return aj_expand_may_skip(x, dir, error) ? 0 : aj_expand_fail(x, error, "list the folder", prefix);
-	}
+	cleanup_listing struct aj_listing entries = aj_beneath_list(dir, ".");
+	if (!entries.dir && aj_expand_may_skip(x, dir, entries.error))
+		return 0;
 	/* A star before the last component matches folders only: a submodule's index lies beside the folders of its own submodules. */
 	bool last = rest[bytes + strspn(rest + bytes, "/")] == '\0';
-	for (const struct dirent *e; errno = 0, r == 0 && (e = readdir(entries));)
-		if (!aj_path_is_dots(e->d_name) && aj_protect_part_matches(rest, bytes, e->d_name) &&
-		    (last || !(is_no_folder(dirfd(entries), e) || (aj_expand_of_git(x->pattern) && is_part(dir, e->d_name)))))
+	for (const struct dirent *e; r == 0 && (e = aj_listing_next(&entries));)
+		if (aj_protect_part_matches(rest, bytes, e->d_name) &&
+		    (last || !(is_no_folder(dirfd(entries.dir), e) || (aj_expand_of_git(x->pattern) && is_part(dir, e->d_name)))))
 			r = expand_entry(x, dir, prefix, e->d_name, rest + bytes, true);
-	if (r == 0 && errno)
-		r = aj_expand_fail(x, errno, "list the folder", prefix);
-	closedir(entries);
-	return r;
+	return r == 0 && entries.error ? aj_expand_fail(x, entries.error, "list the folder", prefix) : r;
 }
 
 static int expand_rest(struct aj_expansion *x, int dir, const char *prefix, const char *rest, bool starred)

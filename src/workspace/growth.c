@@ -43,7 +43,7 @@ struct aj_growth {
 	int roots[2]; /* the workspace, and the main repository of a worktree */
 	unsigned dev_major[2], dev_minor[2];
 	int root, root_count;
-	DIR *dir;
+	struct aj_listing folder;     /* closed: the next one is due */
 	struct aj_buffer path, names; /* of the folder; of subfolders, each with its NUL */
 	struct frame *frames;
 	size_t frame_count;
@@ -122,9 +122,8 @@ static void open_folder(struct aj_growth *g)
 		g->unseen = "a folder of it cannot be opened";
 	if (fd < 0) /* mostly removed, or moved away: the next pass finds it there */
 		return;
-	if (!(g->dir = fdopendir(fd)))
-		aj_close(&fd);
-	if (g->dir)
+	g->folder = aj_listing_take(fd);
+	if (g->folder.dir)
 		g->frames[g->frame_count++] = (struct frame){ g->path.bytes, g->names.bytes };
 }
 
@@ -156,7 +155,7 @@ static bool next_folder(struct aj_growth *g)
 static void count_entry(struct aj_growth *g, const char *name)
 {
 	struct statx st;
-	if (statx(dirfd(g->dir), name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+	if (statx(dirfd(g->folder.dir), name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
 	          STATX_TYPE | STATX_NLINK | STATX_BLOCKS | STATX_CTIME | STATX_BTIME, &st) < 0)
 		return;
 	if (st.stx_attributes & STATX_ATTR_MOUNT_ROOT || st.stx_dev_major != g->dev_major[g->root] ||
@@ -188,14 +187,14 @@ static bool walk(struct aj_growth *g, unsigned entries, int64_t until_us)
 				return false;
 			look = n + ENTRIES_PER_LOOK;
 		}
-		if (!g->dir) {
+		if (!g->folder.dir) {
 			n += (unsigned)g->frame_count / LEVELS_PER_ENTRY;
 			if (!next_folder(g))
 				return true;
-		} else if (!(e = readdir(g->dir))) {
-			closedir(g->dir);
-			g->dir = NULL;
-		} else if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
+		} else if (!(e = aj_listing_next(&g->folder))) {
+			g->unseen = g->folder.error ? "a folder of it cannot be listed" : g->unseen;
+			aj_listing_close(&g->folder);
+		} else {
 			count_entry(g, e->d_name);
 		}
 	}
@@ -222,9 +221,7 @@ static const char *exceeded(struct aj_growth *g)
 static const char *end_pass(struct aj_growth *g, const char *over)
 {
 	g->walking = false;
-	if (g->dir)
-		closedir(g->dir);
-	g->dir = NULL;
+	aj_listing_close(&g->folder);
 	if (!g->started) {
 		g->started = true;
 		g->start = g->now;
@@ -267,9 +264,7 @@ bool aj_growth_last(struct aj_growth *g)
 {
 	if (!g || !g->started)
 		return false;
-	if (g->dir)
-		closedir(g->dir);
-	g->dir = NULL;
+	aj_listing_close(&g->folder);
 	begin_pass(g);
 	walk(g, UINT32_MAX, aj_now_us() + aj_us_of_ms(g->budget_ms));
 	return exceeded(g) || g->too_big;
@@ -333,8 +328,7 @@ void aj_growth_close(struct aj_growth *g)
 {
 	if (!g)
 		return;
-	if (g->dir)
-		closedir(g->dir);
+	aj_listing_close(&g->folder);
 	for (int i = 0; i < g->root_count; i++)
 		aj_close(&g->roots[i]);
 	aj_buffer_free(&g->path);

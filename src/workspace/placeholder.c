@@ -3,7 +3,6 @@
  * the jail sees a read-only blank instead. */
 #include "workspace/placeholder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,14 +37,10 @@ static bool is_folder(const char *blank)
 /* 1: empty, 0: not empty, -1 with errno. */
 static int is_empty(int fd)
 {
-	DIR *entries = aj_beneath_list(fd, ".");
-	int count = 0;
-	if (!entries)
-		return -1;
-	while (readdir(entries))
-		count++;
-	closedir(entries);
-	return count == 2;
+	cleanup_listing struct aj_listing entries = aj_beneath_list(fd, ".");
+	bool found = aj_listing_next(&entries);
+	errno = entries.error;
+	return entries.error ? -1 : !found;
 }
 
 /* The caller's umask may have taken bits of the mode, but never the sticky one. */

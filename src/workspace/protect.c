@@ -2,7 +2,6 @@
  * rows that hold the places. It mounts nothing: the rows are for mounts/. */
 #include "workspace/protect.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -32,17 +31,14 @@ const struct aj_place *aj_protect_find_place(const struct aj_protect *p, const c
 
 bool aj_protect_is_blank(int workspace)
 {
-	DIR *entries = aj_beneath_list(workspace, ".");
+	cleanup_listing struct aj_listing entries = aj_beneath_list(workspace, ".");
 	struct stat st;
-	bool blank = entries != NULL;
-	for (const struct dirent *e; errno = 0, blank && (e = readdir(entries));)
-		blank = aj_path_is_dots(e->d_name) || strncmp(e->d_name, ".git", 4) == 0 || strncmp(e->d_name, "LICENSE", 7) == 0 ||
+	bool blank = true;
+	for (const struct dirent *e; blank && (e = aj_listing_next(&entries));)
+		blank = strncmp(e->d_name, ".git", 4) == 0 || strncmp(e->d_name, "LICENSE", 7) == 0 ||
 		        (fstatat(workspace, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
 		         aj_placeholder_marked(&st));
-	blank = blank && !errno;
-	if (entries)
-		closedir(entries);
-	return blank;
+	return blank && !entries.error;
 }
 
 const char *aj_protect_blank_for(const struct aj_protect *p, bool repository, const char *path, const char *name, bool folder, bool starred)
@@ -144,8 +140,8 @@ static void find_othernames(struct aj_protect *p)
 		if (!place->held || !place->there || place->changed.tv_sec) /* a regular file has been checked on its own */
 			continue;
 		cleanup_fd int dir = aj_beneath_open(place->path[0] == '/' ? AT_FDCWD : p->workspace, place->path, O_PATH | O_DIRECTORY);
-		if (dir >= 0)
-			aj_hard_links_each(dir, place->path, &p->arena, &left, on_othername, p);
+		if (dir >= 0 && !aj_hard_links_each(dir, place->path, &p->arena, &left, on_othername, p))
+			snprintf(p->before.why, sizeof p->before.why, "a folder cannot be listed: %.80s", place->path);
 	}
 }
 

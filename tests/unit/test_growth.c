@@ -187,7 +187,7 @@ Test(growth, deep_folders_are_measured)
 /* A folder of this depth takes as many entries as lie between two looks at the clock, with the four of a folder that holds a file. */
 Test(growth, a_walk_looks_at_the_clock_at_every_depth)
 {
-	enum { DEPTH = 435, FOLDERS = 1000 };
+	enum { DEPTH = 467, FOLDERS = 1000 };
 	static const struct aj_growth_pace no_time = { UINT32_MAX, 0 };
 	struct aj_error err = { 0 };
 	char name[16];
