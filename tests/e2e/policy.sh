@@ -43,6 +43,13 @@ HOME=$T/me text "one's own policy extends another of one's own" 0 '^whose mine$'
 HOME=$T/me text "and a file does" 0 '^whose mine$' run --policy-file "$T/p/of-mine.toml" -- sh -c "$SHOW"
 printf 'policies.path = ["%s"]\n' "$T/p/named" >"$T/named.toml"
 HOME=$T/me refused "a policy of the site does not" 'there is no policy .mine.' run --config "$T/named.toml" --policy of-site -- echo RAN
+printf 'extends = "command"\n' >"$T/p/named/mine.toml"
+chmod 311 "$T/p/named"
+# shellcheck disable=SC2016
+HOME=$T/me text "one of one's own hides none in a folder that cannot be listed" 0 '^whose not mine$' run --config "$T/named.toml" --policy mine -- sh -c "$SHOW"
+[ "$(id -u)" = 0 ] || text "and policy list says that it cannot be listed" 125 'list the policies in .*/p/named.: Permission denied' policy list --config "$T/named.toml"
+chmod 755 "$T/p/named"
+rm "$T/p/named/mine.toml"
 printf 'extends = "itself"\n' >"$own/itself.toml"
 HOME=$T/me refused "nor does one extend itself" 'runs in a circle' run --policy itself -- echo RAN
 rm "$own/itself.toml"
