@@ -45,7 +45,8 @@ static bool answer_call(struct aj_fork_group *g, const struct aj_notification *c
 	if (lock == AJ_LOCK_HANDLED)
 		return true;
 	g->reported++;
-	return aj_violations_refuse(run ? &run->result.violations : NULL, g->plan, g->listener_fd, call) >= 0;
+	return aj_violations_refuse(run ? &run->result.violations : NULL, &(struct aj_built){ .plan = g->plan }, g->listener_fd,
+	                            call) >= 0;
 }
 
 static void on_listener(struct aj_fork_group *g)
@@ -207,7 +208,7 @@ static struct aj_fork_group *new_group(struct aj_fork_groups *list, const struct
 		abort();
 	*g = (struct aj_fork_group){ .loop = first->loop,
 		                     .owner = *owner,
-		                     .plan = first->plan,
+		                     .plan = first->built.plan,
 		                     .policy = first->policy,
 		                     .own_filters = filters,
 		                     .filters = first->channel.filters,
@@ -231,7 +232,7 @@ struct aj_fork_group *aj_fork_group_get(struct aj_fork_groups *list, const struc
 	struct aj_process_info info;
 	if (jail->fork_group)
 		return jail->fork_group;
-	if (!jail->plan->branching)
+	if (!jail->built.plan->branching)
 		return aj_fail(err, AJ_EXIT_USAGE, "branch", 0, "the session was not opened for branching"), NULL;
 	if (jail->listener_fd < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0,

@@ -47,7 +47,7 @@ static void adopt_branch(struct aj_fork_group *g)
 	if (!branch)
 		abort();
 	branch->loop = g->loop;
-	branch->plan = g->plan;
+	branch->built.plan = g->plan;
 	branch->policy = g->policy;
 	branch->lasting = true;
 	branch->warm = g->now.source && g->now.source->warm;

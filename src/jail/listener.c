@@ -18,25 +18,25 @@ static bool mediate_call(void *arg, const struct aj_notification *call)
 {
 	struct aj_run *run = arg;
 	const int pipes[AJ_LOCKABLE_PIPES] = { run->jail.stdout_fd, run->jail.stderr_fd };
-	enum aj_lock lock = aj_locks_call(&run->locks, run->plan, pipes, run->listener_fd, call);
+	enum aj_lock lock = aj_locks_call(&run->locks, run->built.plan, pipes, run->listener_fd, call);
 	if (lock == AJ_LOCK_CHEATED)
 		aj_run_cheated(run);
 	if (lock != AJ_LOCK_NONE)
 		return lock == AJ_LOCK_HANDLED;
-	return run->mediator && aj_mediator_call(run->mediator, run->plan, &run->jail, run->listener_fd, call);
+	return run->mediator && aj_mediator_call(run->mediator, &run->built, &run->jail, run->listener_fd, call);
 }
 
 void aj_run_on_listener(struct aj_run *run)
 {
 	const struct aj_handler handler = { mediate_call, run };
 	/* Calls that Python is refused while it starts are not the code's. */
-	struct aj_violations *counted = run->channel.armed || !run->plan->snippet ? &run->result.violations : NULL;
-	if (!aj_violations_answer(counted, run->plan, run->listener_fd, &handler))
+	struct aj_violations *counted = run->channel.armed || !run->built.plan->snippet ? &run->result.violations : NULL;
+	if (!aj_violations_answer(counted, &run->built, run->listener_fd, &handler))
 		stop_listening(run);
 }
 
 void aj_run_on_connector(struct aj_run *run)
 {
-	if (!aj_mediator_refused(run->mediator, &run->result.violations, run->plan, run->listener_fd))
+	if (!aj_mediator_refused(run->mediator, &run->result.violations, &run->built, run->listener_fd))
 		stop_listening(run);
 }

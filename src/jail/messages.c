@@ -39,13 +39,11 @@ static void take_listener(struct aj_run *run, pid_t guest, int number)
 static void on_bound(struct aj_run *run, const struct aj_msg *msg)
 {
 	struct aj_error err = { 0 };
-	if (!aj_result_bound(&run->result, run->plan, msg->cause, msg->errnum) || !run->mediator || run->plan->mediated)
+	if (!aj_result_bound(&run->result, run->built.plan, msg->cause, msg->errnum) || !run->mediator || aj_built_mediated(&run->built))
 		return;
-	run->built = *run->plan;
-	aj_plan_reach_sockets(&run->built);
-	run->plan = &run->built;
-	run->result.unheard = run->built.unheard;
-	if (run->plan->mediated && aj_mediator_open(run->mediator, run->plan, &err) < 0) {
+	run->built.reaches_sockets = true;
+	run->result.unheard = run->built.plan->in_reach.unheard;
+	if (aj_built_mediated(&run->built) && aj_mediator_open(run->mediator, run->built.plan, &err) < 0) {
 		run->result.setup = err;
 		aj_jail_kill(&run->jail);
 	}
@@ -90,12 +88,12 @@ void aj_run_on_report(struct aj_run *run)
 		on_bound(run, &msg);
 		return;
 	case AJ_MSG_BOUND_FILE:
-		aj_result_bound(&run->result, run->plan, msg.cause, msg.errnum);
+		aj_result_bound(&run->result, run->built.plan, msg.cause, msg.errnum);
 		return;
 	case AJ_MSG_EXITED:
 		run->facts.exited = true;
 		run->facts.wait_status = msg.wait_status;
-		run->facts.full = scratch_mount(run->plan, msg.step);
+		run->facts.full = scratch_mount(run->built.plan, msg.step);
 		return;
 	default:
 		aj_run_fail(run, "init sent a message that only the supervisor may send");
@@ -123,7 +121,7 @@ unsigned aj_run_on_control(struct aj_run *run)
 		return 0;
 	}
 	/* A cold jail's init gets its affinity before it starts. */
-	if ((found & AJ_CHANNEL_ARMED) && run->jail.holder && aj_jail_set_affinity(run->channel.runner, run->plan->processors) < 0) {
+	if ((found & AJ_CHANNEL_ARMED) && run->jail.holder && aj_jail_set_affinity(run->channel.runner, run->built.plan->processors) < 0) {
 		aj_run_fail(run, "the processor affinity of the jail's guest cannot be set");
 		return 0;
 	}

@@ -70,9 +70,10 @@ static void watch_run(struct aj_run *run)
 }
 
 /* The jail, and what serves its published ports before it begins. */
-static int launch_published(struct aj_run *run, const struct aj_plan *plan, struct aj_publish *publish, struct aj_error *err)
+static int launch_published(struct aj_run *run, struct aj_publish *publish, struct aj_error *err)
 {
-	if (aj_publish_open(publish, plan, err) < 0 || aj_launch(plan, &run->jail, err) < 0)
+	const struct aj_plan *plan = run->built.plan;
+	if (aj_publish_open(publish, plan, err) < 0 || aj_launch(&run->built, &run->jail, err) < 0)
 		return -1;
 	if (!plan->publish.count ||
 	    (aj_publish_start(publish, plan, run->jail.user_ns, run->jail.net_ns, (unsigned)run->policy->connections, err) == 0 &&
@@ -85,18 +86,17 @@ static int launch_published(struct aj_run *run, const struct aj_plan *plan, stru
 
 static int launch_jail(struct aj_run *run, const struct aj_request *request, struct aj_publish *publish, struct aj_error *err)
 {
-	const struct aj_plan *planned, *launched;
+	const struct aj_plan *plan = run->built.plan;
 	if (!(run->loop = aj_loop_new()))
 		return aj_fail(err, AJ_EXIT_SETUP, "watch", errno, "make an event loop");
-	if (aj_asker_open(&run->asker, run->loop, run->plan, run->policy, request, run->output || !run->plan->capture, err) < 0)
+	if (aj_asker_open(&run->asker, run->loop, plan, run->policy, request, run->output || !plan->capture, err) < 0)
 		return -1;
-	if (aj_given_check(run->plan, err) < 0 || (run->plan->mediated && aj_mediator_open(run->mediator, run->plan, err) < 0))
+	if (aj_given_check(plan, err) < 0 || (plan->mediated && aj_mediator_open(run->mediator, plan, err) < 0))
 		return -1;
-	if (aj_view_open(&run->view, run->plan, request, &planned, err) < 0 ||
-	    aj_protect_open(&run->protect, planned, SEARCH_MS, &launched, err) < 0 ||
-	    aj_growth_open(&run->growth, planned, &aj_growth_alone, MEASURE_MS, err) < 0)
+	if (aj_view_open(&run->view, &run->built, request, err) < 0 || aj_protect_open(&run->protect, &run->built, SEARCH_MS, err) < 0 ||
+	    aj_growth_open(&run->growth, &run->built, &aj_growth_alone, MEASURE_MS, err) < 0)
 		return -1;
-	return launch_published(run, launched, publish, err);
+	return launch_published(run, publish, err);
 }
 
 /* No process of the jail is left, so nothing changes meanwhile. */
@@ -127,12 +127,12 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	int64_t started_us = aj_now_us();
 	*ret = (struct aj_result){ 0 };
 	const struct aj_once_events *on = events ? events : &none;
-	run = (struct aj_run){ .plan = plan,
-		               .policy = policy,
+	run = (struct aj_run){ .policy = policy,
 		               .output = on->output,
 		               .output_arg = on->output_arg,
 		               .connections = on->connections,
 		               .connections_arg = on->connections_arg };
+	aj_built_open(&run.built, plan);
 	run.mediator = plan->snippet ? NULL : &mediator;
 	run.publish = plan->publish.count ? &publish : NULL;
 	if (launch_jail(&run, request, &publish, &ret->setup) < 0) {
@@ -143,6 +143,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 		aj_growth_close(run.growth);
 		aj_protect_close(run.protect);
 		aj_view_close(run.view);
+		aj_built_close(&run.built);
 		aj_loop_free(run.loop);
 		if (request->snippet)
 			aj_sha256(request->code, request->code_bytes, ret->code_sha256);

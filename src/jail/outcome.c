@@ -19,7 +19,8 @@ void aj_run_count_before(struct aj_run *run)
 		                        .file_limit_bytes = run->facts.file_limit_bytes,
 		                        .workspace_limit_bytes = run->facts.workspace_limit_bytes };
 	/* Only where the old peak could be taken for this run's: resetting it costs a tenth of a small snippet. */
-	if (run->plan->memory_by_rlimit && peak_bytes > run->plan->memory_bytes / 2 && !aj_meter_forget_peak(run->channel.runner))
+	if (run->built.plan->memory_by_rlimit && peak_bytes > run->built.plan->memory_bytes / 2 &&
+	    !aj_meter_forget_peak(run->channel.runner))
 		run->facts.peak_before_bytes = peak_bytes;
 	aj_leaf_read(run->jail.cgroup, &run->leaf_before);
 	run->cpu_before_us = aj_meter_cpu_us(run->channel.runner);
@@ -34,8 +35,8 @@ void aj_run_renew(struct aj_run *run)
 	memcpy(note, r->note, sizeof note);
 	memcpy(bound, r->bound, sizeof bound);
 	aj_result_free(r);
-	*r = (struct aj_result){ .out.cap_bytes = run->plan->capture_bytes,
-		                 .err.cap_bytes = run->plan->capture_bytes,
+	*r = (struct aj_result){ .out.cap_bytes = run->built.plan->capture_bytes,
+		                 .err.cap_bytes = run->built.plan->capture_bytes,
 		                 .violations.seen = seen };
 	/* These were found before the first run, and hold for all. */
 	memcpy(r->note, note, sizeof note);
@@ -50,9 +51,9 @@ static void report_workspace(struct aj_run *run, bool jail_gone)
 
 static void give_verdict(struct aj_run *run)
 {
-	aj_verdict(&run->facts, run->plan, &run->result);
+	aj_verdict(&run->facts, run->built.plan, &run->result);
 	if (run->result.status == AJ_STATUS_ERROR)
-		aj_workspace_closed(run->plan, run->result.hint, sizeof run->result.hint);
+		aj_workspace_closed(run->built.plan, run->result.hint, sizeof run->result.hint);
 }
 
 /* The leaf's counters since the run began. */
@@ -70,7 +71,7 @@ void aj_run_conclude(struct aj_run *run)
 	read_leaf(run);
 	aj_meter_read(run->channel.runner, &run->status_fd, run->cpu_before_us, &run->facts.usage);
 	if (strcmp(aj_claim_status(run->result.claim), "error") == 0)
-		run->facts.full = aj_meter_full(run->channel.runner, run->plan);
+		run->facts.full = aj_meter_full(run->channel.runner, run->built.plan);
 	run->result.wall_us = (uint64_t)(aj_now_us() - run->started_us);
 	report_workspace(run, false);
 	aj_run_on_relay(run);
@@ -120,7 +121,7 @@ void aj_run_on_exit(struct aj_run *run)
 	aj_close(&run->status_fd);
 	memcpy(run->facts.protocol_why, run->channel.why, sizeof run->facts.protocol_why);
 	read_leaf(run);
-	if (jail->init_pidfd >= 0 && run->plan->snippet && run->facts.cause == AJ_CAUSE_NONE && !run->result.setup.exit_code)
+	if (jail->init_pidfd >= 0 && run->built.plan->snippet && run->facts.cause == AJ_CAUSE_NONE && !run->result.setup.exit_code)
 		aj_channel_ended(&run->channel);
 	aj_jail_end(jail, &run->facts.usage);
 	run->result.wall_us = (uint64_t)(aj_now_us() - run->started_us);
@@ -134,6 +135,7 @@ void aj_run_on_exit(struct aj_run *run)
 	run->result.changes = aj_view_report(run->view);
 	aj_view_close(run->view);
 	run->view = NULL;
+	aj_built_close(&run->built);
 	aj_channel_free(&run->channel);
 	run->soft_us = run->deadline_us = INT64_MAX;
 	run->gone = true;

@@ -53,7 +53,7 @@ bool aj_run_on_output(struct aj_run *run, int number)
 	aj_output_buffer_add(capture, chunk, (size_t)n);
 	if (run->output)
 		run->output(number, chunk, (size_t)n, run->output_arg);
-	if (run->plan->output_bytes && run->result.out.total_bytes + run->result.err.total_bytes > run->plan->output_bytes)
+	if (run->built.plan->output_bytes && run->result.out.total_bytes + run->result.err.total_bytes > run->built.plan->output_bytes)
 		aj_run_end_by(run, AJ_CAUSE_OUTPUT);
 	return true;
 }

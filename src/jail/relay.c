@@ -32,7 +32,7 @@ static int start_relay(struct aj_run *run, const struct aj_passed *passed, struc
 		[AJ_EGRESS_DNS_UDP] = sockets.dns_udp, [AJ_EGRESS_DNS_TCP] = sockets.dns_tcp, [AJ_EGRESS_LISTENER] = sockets.listener
 	};
 	bool whole = passed->count == AJ_EGRESS_SOCKETS || passed->count == (size_t)2 * AJ_EGRESS_SOCKETS;
-	if (run->plan->network != AJ_NET_ALLOW || run->relay.pidfd >= 0 || !whole)
+	if (run->built.plan->network != AJ_NET_ALLOW || run->relay.pidfd >= 0 || !whole)
 		return aj_fail(err, AJ_EXIT_SETUP, "egress", 0, "init sent sockets out of order");
 	for (size_t i = 0; i < passed->count; i++)
 		kinds[i % AJ_EGRESS_SOCKETS][i / AJ_EGRESS_SOCKETS] = passed->fds[i];
@@ -221,7 +221,7 @@ unsigned aj_run_on_relay(struct aj_run *run)
 static void add_published(struct aj_run *run, const struct aj_publish_event *event)
 {
 	char address[46];
-	const struct aj_published *port = &run->plan->publish.items[event->number];
+	const struct aj_published *port = &run->built.plan->publish.items[event->number];
 	struct aj_network_published one = { .port = port->rule.port,
 		                            .guest_port = port->rule.guest_port,
 		                            .bytes_out = event->bytes_out,
@@ -239,7 +239,7 @@ static bool read_published(struct aj_run *run, int most)
 	struct aj_publish_event event;
 	int r = 1;
 	while (most-- && (r = aj_publish_read(run->publish, &event)) > 0)
-		if (event.number < run->plan->publish.count)
+		if (event.number < run->built.plan->publish.count)
 			add_published(run, &event);
 	return r != 0;
 }
@@ -248,7 +248,7 @@ static void end_publisher(struct aj_run *run)
 {
 	struct aj_publish_event event;
 	for (size_t i = 0; aj_publish_next_unsent(run->publish, &i, &event);)
-		if (event.number < run->plan->publish.count)
+		if (event.number < run->built.plan->publish.count)
 			add_published(run, &event);
 	record(run);
 	aj_run_unwatch(run, AJ_RUN_PUBLISHER);
@@ -309,8 +309,8 @@ void aj_run_report_network(struct aj_run *run)
 	count_open(run);
 	aj_network_free(&run->result.network);
 	run->result.network = run->network;
-	run->result.network.relayed = run->plan->network == AJ_NET_ALLOW;
-	run->result.network.publishes = run->plan->publish.count;
+	run->result.network.relayed = run->built.plan->network == AJ_NET_ALLOW;
+	run->result.network.publishes = run->built.plan->publish.count;
 	run->network = (struct aj_network_use){ 0 };
 }
 

@@ -21,11 +21,11 @@ int aj_run_open(struct aj_run *run, int filters)
 	run->facts.cpu_limit_ms = run->policy->cpu_ms;
 	run->facts.pids_limit = run->policy->pids;
 	run->facts.file_limit_bytes = run->policy->file_bytes;
-	run->facts.workspace_limit_bytes = run->plan->workspace_bytes;
-	run->result.out.cap_bytes = run->result.err.cap_bytes = run->plan->capture_bytes;
+	run->facts.workspace_limit_bytes = run->built.plan->workspace_bytes;
+	run->result.out.cap_bytes = run->result.err.cap_bytes = run->built.plan->capture_bytes;
 	aj_run_events_init(run);
 	filters += filters >= 0 ? run->jail.baseline : 0;
-	if (aj_channel_open(&run->channel, &run->jail.control_fd, run->jail.init_pid, filters, run->plan->result_bytes, &run->result) &
+	if (aj_channel_open(&run->channel, &run->jail.control_fd, run->jail.init_pid, filters, run->built.plan->result_bytes, &run->result) &
 	    AJ_CHANNEL_FAILED)
 		aj_jail_kill(&run->jail);
 	aj_run_watch(run);
@@ -48,7 +48,7 @@ void aj_run_flush(struct aj_run *run)
 
 void aj_run_arm(struct aj_run *run)
 {
-	aj_channel_arm(&run->channel, run->plan, run->policy, run->lasting);
+	aj_channel_arm(&run->channel, run->built.plan, run->policy, run->lasting);
 	aj_run_flush(run);
 }
 
@@ -62,13 +62,13 @@ int aj_run_begin(struct aj_run *run, const struct aj_request *request, uint64_t 
 {
 	struct aj_request asked = *request;
 	int64_t soft_us, wall_us;
-	aj_interrupt_clocks(run->plan, timeout_ms, &soft_us, &wall_us);
+	aj_interrupt_clocks(run->built.plan, timeout_ms, &soft_us, &wall_us);
 	asked.soft_ms = soft_us == INT64_MAX ? 0 : (uint64_t)soft_us / 1000;
 	run->wants_files = asked.output;
 	if (run->lasting && asked.output && aj_run_take_scratch(run, err) < 0)
 		return -1;
 	clock_gettime(CLOCK_REALTIME_COARSE, &run->since);
-	if (asked.snippet && aj_channel_request(&run->channel, run->lasting, run->plan, run->policy, &asked, err) < 0)
+	if (asked.snippet && aj_channel_request(&run->channel, run->lasting, run->built.plan, run->policy, &asked, err) < 0)
 		return -1;
 	/* The code goes first: the jail reads it while the result is renewed. */
 	if (run->lasting) {
@@ -93,9 +93,9 @@ int aj_run_take_scratch(struct aj_run *run, struct aj_error *err)
 	struct aj_process_info info;
 	pid_t runner = run->channel.runner;
 	if (run->jail.branch)
-		return aj_scratch_take(&run->scratch, run->plan, runner, run->jail.init_pidfd, err);
+		return aj_scratch_take(&run->scratch, run->built.plan, runner, run->jail.init_pidfd, err);
 	cleanup_fd int pidfd = run->scratch.tmp ? -1 : aj_procfs_open_child(runner, run->channel.init, &info);
-	return aj_scratch_take(&run->scratch, run->plan, runner, pidfd, err);
+	return aj_scratch_take(&run->scratch, run->built.plan, runner, pidfd, err);
 }
 
 struct aj_collect *aj_run_collect(struct aj_run *run, const struct aj_request *request)
@@ -146,7 +146,7 @@ void aj_run_end_by(struct aj_run *run, enum aj_cause cause)
 {
 	if (run->facts.cause == AJ_CAUSE_NONE && !run->facts.exited) {
 		run->facts.cause = cause;
-		run->facts.unarmed = run->plan->snippet && !run->channel.armed;
+		run->facts.unarmed = run->built.plan->snippet && !run->channel.armed;
 		aj_run_end(run);
 	}
 }
@@ -160,7 +160,7 @@ void aj_run_signal(struct aj_run *run, int signal)
 {
 	bool ends = signal == SIGTERM || signal == SIGINT || signal == SIGQUIT;
 	int64_t now_us = aj_now_us();
-	if (run->plan->snippet || (ends && run->told_us && now_us - run->told_us > AJ_SAME_SIGNAL_MS * 1000LL)) {
+	if (run->built.plan->snippet || (ends && run->told_us && now_us - run->told_us > AJ_SAME_SIGNAL_MS * 1000LL)) {
 		run->facts.interrupt_signal = signal;
 		aj_run_end_by(run, AJ_CAUSE_INTERRUPT);
 		return;

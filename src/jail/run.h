@@ -59,7 +59,7 @@ struct aj_run_group {
 struct aj_run {
 	/* The owner's, before aj_run_open(). */
 	struct aj_loop *loop;
-	const struct aj_plan *plan;
+	struct aj_built built; /* of a jail that mounts nothing itself: the plan alone */
 	const struct aj_policy *policy;
 	bool lasting; /* several snippets, in a loop that others use too: the jail is charged for what it uses of the thread */
 	bool warm;    /* born from a zygote */
@@ -87,7 +87,6 @@ struct aj_run {
 		uint64_t bytes_out, bytes_in;
 	} open_before;                /* by connections open at the last result, which counts it */
 	struct aj_timer record_timer; /* collects ended connections until it fires */
-	struct aj_plan built;         /* replaces the caller's plan once a folder could not be an overlay */
 
 	/* Set while the run is in a fork group, see fork/group.h; else NULL. */
 	struct aj_fork_group *fork_group;

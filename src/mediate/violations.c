@@ -99,10 +99,12 @@ void aj_violations_listen(struct aj_violations *v, int *listener_fd, pid_t proce
 	v->seen = true;
 }
 
-int aj_violations_refuse(struct aj_violations *v, const struct aj_plan *plan, int listener_fd, const struct aj_notification *call)
+int aj_violations_refuse(struct aj_violations *v, const struct aj_built *built, int listener_fd, const struct aj_notification *call)
 {
 	const char *name = call->nr >= 0 && call->nr < AJ_SYSCALL_NUMBERS ? aj_syscall_names[call->nr] : "";
-	const struct aj_syscall *row = *name ? aj_syscalls_refusal(plan->profile, plan->network, plan->deny, name, call->args) : NULL;
+	const struct aj_plan *plan = built->plan;
+	const struct aj_syscall *row = *name ? aj_syscalls_refusal(plan->profile, plan->network, aj_built_deny(built), name, call->args)
+	                                     : NULL;
 	if (v) {
 		v->total++;
 		if (row)
@@ -111,13 +113,13 @@ int aj_violations_refuse(struct aj_violations *v, const struct aj_plan *plan, in
 	return aj_notify_refuse(listener_fd, call->id, row ? row->errnum : EPERM);
 }
 
-bool aj_violations_answer(struct aj_violations *v, const struct aj_plan *plan, int listener_fd, const struct aj_handler *handler)
+bool aj_violations_answer(struct aj_violations *v, const struct aj_built *built, int listener_fd, const struct aj_handler *handler)
 {
 	struct aj_notification call;
 	int r = 0;
 	interrupt_after(STUCK_US);
 	for (int i = 0; i < TURN && (r = aj_notify_take(listener_fd, &call)) > 0; i++) {
-		if (!(handler && handler->fn(handler->arg, &call)) && aj_violations_refuse(v, plan, listener_fd, &call) < 0) {
+		if (!(handler && handler->fn(handler->arg, &call)) && aj_violations_refuse(v, built, listener_fd, &call) < 0) {
 			r = -1;
 			break;
 		}

@@ -109,101 +109,102 @@ static uint64_t attributes(const struct aj_mount *m)
 
 /* The entry from an overlay of its folder, which its neighbours share: of this type, or of any with 0. -1 with errno. It has the row's
  * attributes, which are the neighbours' too. */
-static int overlay_entry(const struct aj_mount *m, struct place *place, mode_t type)
+static int overlay_entry(const struct aj_built_mount *b, struct place *place, mode_t type)
 {
-	if (!place->overlay || place->folder != m->folder) {
-		int overlay = aj_overlay_attached(place->blanks, m->folder, (unsigned)attributes(m));
+	if (!place->overlay || place->folder != b->folder) {
+		int overlay = aj_overlay_attached(place->blanks, b->folder, (unsigned)attributes(b->row));
 		if (overlay < 0)
 			return -1;
 		if (place->overlay)
 			close(place->overlay);
 		place->overlay = overlay;
-		place->folder = m->folder;
+		place->folder = b->folder;
 	}
-	return aj_overlay_entry(place->overlay, m->name, type);
+	return aj_overlay_entry(place->overlay, b->name, type);
 }
 
 /* Open a part that sources.c left closed: from the overlay, or else a clone from the mount of its folder. */
-static int open_part(struct aj_mount *m, struct place *place, struct aj_error *err)
+static int open_part(struct aj_built_mount *b, struct place *place, struct aj_error *err)
 {
-	int part = overlay_entry(m, place, 0);
+	int part = overlay_entry(b, place, 0);
 	if (part >= 0 || errno == ENOENT)
 		return part;
 	int refused = errno;
-	part = aj_overlay_entry(m->folder, m->name, 0);
+	part = aj_overlay_entry(b->folder, b->name, 0);
 	struct stat st;
 	if (part < 0 || fstat(part, &st) < 0)
-		return errno == ENOENT ? part : fail(err, m, errno, "clone the source of");
-	*(S_ISDIR(st.st_mode) ? &m->refused : &m->file_refused) = refused;
+		return errno == ENOENT ? part : fail(err, b->row, errno, "clone the source of");
+	*(S_ISDIR(st.st_mode) ? &b->refused : &b->file_refused) = refused;
 	return part;
 }
 
-/* Replace `*source`, a file that is not cloned yet, by itself from an overlay of its folder; if the kernel makes none, by its clone. */
-static int overlay_file_row(struct aj_mount *m, struct place *place, int *source, struct aj_error *err)
+static void replace_source(struct aj_built_mount *b, int source)
 {
-	int file = overlay_entry(m, place, S_IFREG);
-	m->file_refused = file < 0 ? errno : 0;
-	if (file < 0 && (file = aj_mount_clone_file(*source)) < 0)
-		return fail(err, m, errno, "clone the source of");
-	close(*source);
-	*source = file;
+	close(b->fd);
+	b->fd = source;
+}
+
+/* Replace the source, a file that is not cloned yet, by itself from an overlay of its folder; if the kernel makes none, by its clone. */
+static int overlay_file_row(struct aj_built_mount *b, struct place *place, struct aj_error *err)
+{
+	int file = overlay_entry(b, place, S_IFREG);
+	b->file_refused = file < 0 ? errno : 0;
+	if (file < 0 && (file = aj_mount_clone_file(b->fd)) < 0)
+		return fail(err, b->row, errno, "clone the source of");
+	replace_source(b, file);
 	return 0;
 }
 
-/* Replace `*source`, a folder that is not cloned yet, by the same folder from an overlay of a parent, else by a clone. Returns whether it is from
- * an overlay, or -1 with err. */
-static int shared_row(struct aj_mount *m, struct place *place, int *source, struct aj_error *err)
+/* Replace the source, a folder that is not cloned yet, by the same folder from an overlay of a parent, else by a clone. Returns whether it is
+ * from an overlay, or -1 with err. */
+static int shared_row(struct aj_built_mount *b, struct place *place, struct aj_error *err)
 {
-	int shared = overlay_entry(m, place, S_IFDIR);
-	int tree = shared < 0 ? aj_mount_clone_tree(*source, m) : shared;
+	int shared = overlay_entry(b, place, S_IFDIR);
+	int tree = shared < 0 ? aj_mount_clone_tree(b->fd, b) : shared;
 	if (tree < 0)
-		return aj_mount_fail_source(m->source, err);
-	close(*source);
-	*source = tree;
+		return aj_mount_fail_source(aj_built_source(b), err);
+	replace_source(b, tree);
 	return shared >= 0;
 }
 
-/* Replace `*source` by an overlay of it; if the kernel makes none, the row records the errno and the source is bound directly. */
-static int overlay_row(struct aj_mount *m, struct place *place, int *source, struct aj_error *err)
+/* Replace the source by an overlay of it; if the kernel makes none, the errno is recorded and the source is bound directly. */
+static int overlay_row(struct aj_built_mount *b, struct place *place, struct aj_error *err)
 {
 	struct stat st;
-	if (fstat(*source, &st) < 0)
-		return fail(err, m, errno, "stat the source of");
+	if (fstat(b->fd, &st) < 0)
+		return fail(err, b->row, errno, "stat the source of");
 	if (S_ISFIFO(st.st_mode)) {
-		fail(err, m, EINVAL, "a FIFO of the host cannot be bound read-only:");
+		fail(err, b->row, EINVAL, "a FIFO of the host cannot be bound read-only:");
 		aj_advise(err, "a reader takes data out of a FIFO: bind it :rw if the jail may do that");
 		return -1;
 	}
-	if (S_ISREG(st.st_mode) && m->name)
-		return overlay_file_row(m, place, source, err);
-	int shared = S_ISDIR(st.st_mode) && m->name ? shared_row(m, place, source, err) : 0;
+	if (S_ISREG(st.st_mode) && b->name)
+		return overlay_file_row(b, place, err);
+	int shared = S_ISDIR(st.st_mode) && b->name ? shared_row(b, place, err) : 0;
 	if (shared)
 		return shared < 0 ? -1 : 0;
-	if (!S_ISDIR(st.st_mode) || m->refused)
+	if (!S_ISDIR(st.st_mode) || b->refused)
 		return 0;
-	int overlay = aj_overlay(place->blanks, *source);
-	if (overlay < 0) {
-		m->refused = errno;
-		return 0;
-	}
-	close(*source);
-	*source = overlay;
+	int overlay = aj_overlay(place->blanks, b->fd);
+	if (overlay < 0)
+		b->refused = errno;
+	else
+		replace_source(b, overlay);
 	return 0;
 }
 
-/* Replace `*source` by an overlay of it whose upper layer takes all changes. There is no other way to keep them apart here. */
-static int layered_row(const struct aj_mount *m, const struct place *place, int *source, struct aj_error *err)
+/* Replace the source by an overlay of it whose upper layer takes all changes. There is no other way to keep them apart here. */
+static int layered_row(struct aj_built_mount *b, const struct place *place, struct aj_error *err)
 {
-	int overlay = aj_overlay_layered(place->blanks, *source, m->layers_mount);
+	int overlay = aj_overlay_layered(place->blanks, b->fd, b->layers_mount);
 	if (overlay < 0) {
-		fail(err, m, errno, "make an overlay over");
+		fail(err, b->row, errno, "make an overlay over");
 		err->reason = AJ_REASON_OVERLAY;
 		aj_advise(err, "the file systems of the workspace and of the state directory ($XDG_STATE_HOME) cannot be layers of an overlay "
 		               "together: use --workspace-mode copy, or another state directory");
 		return -1;
 	}
-	close(*source);
-	*source = overlay;
+	replace_source(b, overlay);
 	return 0;
 }
 
@@ -255,27 +256,26 @@ static int fs_row(const struct aj_mount *m, int parent, const char *name, struct
 	return 0;
 }
 
-static int apply_row(struct aj_mount *m, struct place *place, int source, struct aj_error *err)
+static int apply_row(struct aj_built_mount *b, struct place *place, struct aj_error *err)
 {
-	cleanup_fd int part = m->kind == AJ_MOUNT_BIND && source < 0 && m->name ? open_part(m, place, err) : -1;
-	if (m->kind == AJ_MOUNT_BIND && source < 0 && part < 0)
+	const struct aj_mount *m = b->row;
+	cleanup_fd int part = m->kind == AJ_MOUNT_BIND && b->fd < 0 && b->name ? open_part(b, place, err) : -1;
+	if (m->kind == AJ_MOUNT_BIND && b->fd < 0 && part < 0)
 		return err->exit_code ? -1 : 0;
-	if (m->kind == AJ_MOUNT_MASK || m->kind == AJ_MOUNT_HOLD)
+	if (m->kind == AJ_MOUNT_MASK) {
 		place->path[0] = '\0'; /* it may cover that folder */
-	if (m->kind == AJ_MOUNT_MASK)
 		return aj_mask_apply(place->root, place->blanks, m->target, m->flags & AJ_OPTIONAL, err);
-	if (m->kind == AJ_MOUNT_HOLD)
-		return aj_hold_apply(place->root, place->blanks, m->target, m->source, err);
+	}
 	const char *name = enter_parent(place, m->target, !(m->flags & AJ_MASK));
 	if (!name)
 		return errno == ENOENT && (m->flags & AJ_MASK) ? 0 : fail(err, m, errno, "open the folder of");
 	switch (m->kind) {
 	case AJ_MOUNT_BIND:
-		if ((m->flags & AJ_LAYERED) && layered_row(m, place, &source, err) < 0)
+		if ((m->flags & AJ_LAYERED) && layered_row(b, place, err) < 0)
 			return -1;
-		if (part < 0 && (m->flags & AJ_OVERLAY) && overlay_row(m, place, &source, err) < 0)
+		if (part < 0 && (m->flags & AJ_OVERLAY) && overlay_row(b, place, err) < 0)
 			return -1;
-		return bind_row(m, place->dir, name, part < 0 ? source : part, part >= 0 && !m->refused && !m->file_refused, err);
+		return bind_row(m, place->dir, name, part < 0 ? b->fd : part, part >= 0 && !b->refused && !b->file_refused, err);
 	case AJ_MOUNT_TMPFS:
 	case AJ_MOUNT_PROC:
 	case AJ_MOUNT_DEVPTS:
@@ -285,7 +285,6 @@ static int apply_row(struct aj_mount *m, struct place *place, int source, struct
 	case AJ_MOUNT_SYMLINK:
 		return symlinkat(m->source, place->dir, name) < 0 ? fail(err, m, errno, "link") : 0;
 	case AJ_MOUNT_MASK:
-	case AJ_MOUNT_HOLD:
 		break;
 	}
 	return fail(err, m, EINVAL, "unknown kind of mount row:");
@@ -305,15 +304,23 @@ static bool inside_writable(const struct aj_plan *plan, size_t row)
 	return false;
 }
 
-int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *err)
+static bool needs_blanks(const struct aj_built *built)
 {
+	bool needs = built->protected.count;
+	for (size_t i = 0; i < built->plan->mounts.count && !needs; i++) {
+		const struct aj_mount *m = &built->plan->mounts.items[i];
+		needs = m->kind == AJ_MOUNT_MASK || (m->flags & (AJ_OVERLAY | AJ_LAYERED));
+	}
+	return needs;
+}
+
+int aj_mount_rows(struct aj_built *built, struct aj_error *err)
+{
+	const struct aj_plan *plan = built->plan;
 	char options[64];
 	cleanup_fd int blanks = -1;
-	for (size_t i = 0; i < plan->mounts.count && blanks < 0; i++)
-		if ((plan->mounts.items[i].kind == AJ_MOUNT_MASK || plan->mounts.items[i].kind == AJ_MOUNT_HOLD ||
-		     (plan->mounts.items[i].flags & (AJ_OVERLAY | AJ_LAYERED))) &&
-		    (blanks = aj_mask_blanks(3 * plan->mounts.count, err)) < 0)
-			return -1;
+	if (needs_blanks(built) && (blanks = aj_mask_blanks(3 * (plan->mounts.count + built->protected.count), err)) < 0)
+		return -1;
 	snprintf(options, sizeof options, "mode=0755,size=%d,nr_inodes=%d", ROOT_BYTES, ROOT_INODES);
 	if (mount("tmpfs", AJ_MOUNT_CARRIER, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
 		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "mounts", errno, "mount the new root");
@@ -322,10 +329,13 @@ int aj_mount_rows(const struct aj_plan *plan, const int *fds, struct aj_error *e
 		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "mounts", errno, "open the new root");
 	struct place place = { .root = root, .dir = -1, .blanks = blanks };
 	for (size_t i = 0; i < plan->mounts.count; i++)
-		if (apply_row(&plan->mounts.items[i], &place, fds[i], err) < 0)
+		if (apply_row(&built->mounts[i], &place, err) < 0)
+			return -1;
+	for (size_t i = 0; i < built->protected.count; i++)
+		if (aj_hold_apply(root, blanks, built->protected.items[i].target, built->protected.items[i].placeholder, err) < 0)
 			return -1;
 	for (size_t i = 0; i < plan->mounts.count; i++)
-		if (fds[i] >= 0 && inside_writable(plan, i) && aj_hold_above(root, plan->mounts.items[i].target, err) < 0)
+		if (built->mounts[i].fd >= 0 && inside_writable(plan, i) && aj_hold_above(root, plan->mounts.items[i].target, err) < 0)
 			return -1;
 	aj_close(&place.dir);
 	if (place.overlay)
@@ -353,9 +363,11 @@ int aj_mount_own(const struct aj_plan *plan, struct aj_error *err)
 	if (root < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "own_mounts", errno, "open the root");
 	struct place place = { .root = root, .dir = -1, .blanks = -1 };
-	for (size_t i = 0; i < plan->mounts.count; i++)
-		if (aj_mount_is_scratch(&plan->mounts.items[i]) && apply_row(&plan->mounts.items[i], &place, -1, err) < 0)
+	for (size_t i = 0; i < plan->mounts.count; i++) {
+		struct aj_built_mount scratch = { .row = &plan->mounts.items[i], .fd = -1 };
+		if (aj_mount_is_scratch(scratch.row) && apply_row(&scratch, &place, err) < 0)
 			return -1;
+	}
 	aj_close(&place.dir);
 	if (chdir(plan->chdir) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "own_mounts", errno, "enter `%s` in the jail", plan->chdir);

@@ -25,8 +25,9 @@ static bool is_workspace(const struct aj_plan *plan, const struct aj_mount *m)
 	                                 (plan->main_repository && strcmp(m->source, plan->main_repository) == 0));
 }
 
-static int map_row(const struct aj_plan *plan, struct aj_mount *m, struct aj_error *err)
+static int map_row(const struct aj_plan *plan, struct aj_built_mount *b, struct aj_error *err)
 {
+	const struct aj_mount *m = b->row;
 	struct stat st;
 	cleanup_fd int folder = aj_beneath_open(AT_FDCWD, m->source, O_PATH | O_DIRECTORY);
 	if (folder < 0)
@@ -40,8 +41,8 @@ static int map_row(const struct aj_plan *plan, struct aj_mount *m, struct aj_err
 	cleanup_fd int userns = aj_idmap_namespace(&map, err);
 	if (userns < 0)
 		return -1;
-	m->mapped = aj_idmap_mount(folder, userns, true);
-	if (m->mapped >= 0 && aj_fd_move_high(&m->mapped) == 0)
+	b->mapped = aj_idmap_mount(folder, userns, true);
+	if (b->mapped >= 0 && aj_fd_move_high(&b->mapped) == 0)
 		return 0;
 	aj_fail(err, AJ_EXIT_SETUP, "workspace", errno,
 	        "`%s` belongs to user id %u and the jail has user id %u: make an idmapped mount, in which its files are the jail's",
@@ -51,27 +52,22 @@ static int map_row(const struct aj_plan *plan, struct aj_mount *m, struct aj_err
 	return -1;
 }
 
-int aj_mount_owners_open(struct aj_plan *copy, const struct aj_plan *plan, struct aj_error *err)
+int aj_mount_owners_open(struct aj_built *built, struct aj_error *err)
 {
-	*copy = *plan;
+	const struct aj_plan *plan = built->plan;
 	if (!plan->writable_workspace || plan->host_uid == geteuid())
 		return 0;
-	copy->mounts.items = malloc(plan->mounts.count * sizeof *copy->mounts.items);
-	if (!copy->mounts.items)
-		abort();
-	memcpy(copy->mounts.items, plan->mounts.items, plan->mounts.count * sizeof *copy->mounts.items);
-	for (size_t i = 0; i < copy->mounts.count; i++)
-		if (is_workspace(plan, &copy->mounts.items[i]) && map_row(plan, &copy->mounts.items[i], err) < 0)
+	for (size_t i = 0; i < plan->mounts.count; i++)
+		if (is_workspace(plan, built->mounts[i].row) && map_row(plan, &built->mounts[i], err) < 0)
 			return -1;
 	return 0;
 }
 
-void aj_mount_owners_close(struct aj_plan *copy)
+void aj_mount_owners_close(struct aj_built *built)
 {
-	if (!copy->writable_workspace || copy->host_uid == geteuid())
-		return;
-	for (size_t i = 0; i < copy->mounts.count; i++)
-		if (is_workspace(copy, &copy->mounts.items[i]) && copy->mounts.items[i].mapped)
-			aj_close(&copy->mounts.items[i].mapped);
-	free(copy->mounts.items);
+	for (size_t i = 0; i < built->plan->mounts.count; i++)
+		if (built->mounts[i].mapped && is_workspace(built->plan, built->mounts[i].row)) {
+			aj_close(&built->mounts[i].mapped);
+			built->mounts[i].mapped = 0;
+		}
 }

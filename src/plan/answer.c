@@ -19,7 +19,7 @@ static struct aj_answer answer(enum aj_answer_verdict verdict, const char *key, 
 static const enum aj_path_match_kind kinds[] = {
 	[AJ_MOUNT_TMPFS] = AJ_MATCH_SCRATCH, [AJ_MOUNT_BIND] = AJ_MATCH_HOST,    [AJ_MOUNT_PROC] = AJ_MATCH_KERNEL,
 	[AJ_MOUNT_DEVPTS] = AJ_MATCH_KERNEL, [AJ_MOUNT_SYMLINK] = AJ_MATCH_LINK, [AJ_MOUNT_FILE] = AJ_MATCH_TEXT,
-	[AJ_MOUNT_MASK] = AJ_MATCH_MASK,     [AJ_MOUNT_HOLD] = AJ_MATCH_HOST,
+	[AJ_MOUNT_MASK] = AJ_MATCH_MASK,
 };
 
 struct aj_path_match aj_plan_match_path(const struct aj_plan *plan, const char *path)

@@ -229,7 +229,7 @@ static void restrict_locks(struct aj_plan *plan)
 		plan->deny |= inside ? AJ_LOCKS_INSIDE : AJ_LOCKS_MEDIATED;
 }
 
-void aj_plan_reach_sockets(struct aj_plan *plan)
+static struct aj_socket_limits limit_sockets(const struct aj_plan *plan)
 {
 #define MEDIATED(named, network) "connect is mediated: the jail's own" named "; no datagrams" network
 #define NAMED ", and those of filesystem.sockets"
@@ -237,20 +237,19 @@ void aj_plan_reach_sockets(struct aj_plan *plan)
 	"; with the host's network only in the jail's own scratch space, since the kernel does not say to which jail other sockets belong"
 	static const char *const mediated[2][2] = { { MEDIATED("", ""), MEDIATED("", SCRATCH) },
 		                                    { MEDIATED(NAMED, ""), MEDIATED(NAMED, SCRATCH) } };
-	const char *by = mediated[plan->sockets.count > 0][plan->network == AJ_NET_HOST];
 	if (plan->profile == AJ_PROFILE_SNIPPET || plan->deny & AJ_DENY_SOCKETS)
-		return;
-	if (plan->snippet) {
-		plan->deny |= AJ_DENY_UNIX;
-		by = "refused except for pairs: socket files of the host are in reach, and a snippet's connects are not mediated";
-	} else {
-		plan->mediated = true;
-		plan->deny |= AJ_DENY_CONNECT;
-		plan->unheard = "refused except for pairs: the supervisor cannot listen to the jail's filter here, so connects cannot be mediated";
-	}
-	for (size_t i = 0; i < plan->enforced.count; i++)
-		if (strcmp(plan->enforced.items[i].wall, AJ_UNIX_SOCKETS) == 0)
-			plan->enforced.items[i] = (struct aj_enforced){ AJ_UNIX_SOCKETS, by };
+		return (struct aj_socket_limits){ 0 };
+	if (plan->snippet)
+		return (struct aj_socket_limits){
+			.deny = AJ_DENY_UNIX,
+			.by = "refused except for pairs: socket files of the host are in reach, and a snippet's connects are not mediated",
+		};
+	return (struct aj_socket_limits){
+		.mediated = true,
+		.deny = AJ_DENY_CONNECT,
+		.by = mediated[plan->sockets.count > 0][plan->network == AJ_NET_HOST],
+		.unheard = "refused except for pairs: the supervisor cannot listen to the jail's filter here, so connects cannot be mediated",
+	};
 }
 
 /* A snippet has no connect; a snippet under the command profile gets no Unix sockets: it communicates through tools. */
@@ -269,9 +268,14 @@ static void close_sockets(struct aj_plan *plan, struct aj_arena *arena, const st
 	} else if (policy->sockets.count) {
 		row.by = "the sockets of filesystem.sockets that are bound themselves; no other socket file of the host is in reach";
 	}
+	plan->in_reach = limit_sockets(plan);
+	if (reached) {
+		plan->mediated = plan->in_reach.mediated;
+		plan->deny |= plan->in_reach.deny;
+		plan->unheard = plan->in_reach.unheard;
+		row.by = plan->in_reach.by ? plan->in_reach.by : row.by;
+	}
 	*AJ_PUSH(arena, &plan->enforced) = row;
-	if (reached)
-		aj_plan_reach_sockets(plan);
 }
 
 /* A branch gets scratch space of its own, so the jail may have no other writable mount. */

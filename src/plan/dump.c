@@ -7,7 +7,7 @@
 
 static const char *const mount_names[] = {
 	[AJ_MOUNT_TMPFS] = "tmpfs",     [AJ_MOUNT_BIND] = "bind", [AJ_MOUNT_PROC] = "proc", [AJ_MOUNT_DEVPTS] = "devpts",
-	[AJ_MOUNT_SYMLINK] = "symlink", [AJ_MOUNT_FILE] = "file", [AJ_MOUNT_MASK] = "mask", [AJ_MOUNT_HOLD] = "hold",
+	[AJ_MOUNT_SYMLINK] = "symlink", [AJ_MOUNT_FILE] = "file", [AJ_MOUNT_MASK] = "mask",
 };
 
 static const struct {

@@ -107,8 +107,14 @@ static void *walk_rows(struct walk *w, void *items, size_t *count, size_t row_by
 }
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-#define ROWS(list, fields) (list).items = walk_rows(w, (list).items, &(list).count, sizeof *(list).items, fields, COUNT(fields))
+#define ROWS(list, fields)                                                                                            \
+	do {                                                                                                          \
+		void *items = walk_rows(w, (list).items, &(list).count, sizeof *(list).items, fields, COUNT(fields)); \
+		if (w->reading)                                                                                       \
+			(list).items = items;                                                                         \
+	} while (0)
 
+/* Changes the plan only when reading. */
 static void walk_plan(struct walk *w, struct aj_plan *plan)
 {
 	walk_fields(w, plan, plan_fields, COUNT(plan_fields));
@@ -118,14 +124,13 @@ static void walk_plan(struct walk *w, struct aj_plan *plan)
 
 char *aj_plan_pack(const struct aj_plan *plan, size_t *ret_bytes)
 {
-	struct aj_plan copy = *plan; /* writing changes nothing of it, but the walk takes no const */
 	struct walk w = { 0 };
-	walk_plan(&w, &copy);
+	walk_plan(&w, (struct aj_plan *)plan);
 	*ret_bytes = w.used;
 	if (!(w.data = malloc(w.used)))
 		return NULL;
 	w.used = 0;
-	walk_plan(&w, &copy);
+	walk_plan(&w, (struct aj_plan *)plan);
 	return w.data;
 }
 

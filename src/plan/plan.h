@@ -21,8 +21,6 @@ enum aj_mount_kind {
 	AJ_MOUNT_SYMLINK,
 	AJ_MOUNT_FILE, /* a small read-only text */
 	AJ_MOUNT_MASK, /* hides the target behind an empty read-only folder or file */
-	AJ_MOUNT_HOLD, /* keeps the target unchanged: read-only, in its place. `source`: "", or the placeholder shown instead.
-	                  Never in a plan from aj_plan_build(): workspace/protect.c adds these rows */
 };
 
 enum {
@@ -46,17 +44,6 @@ struct aj_mount {
 	unsigned mode;               /* tmpfs */
 	uint64_t size_bytes, inodes; /* tmpfs; size_bytes of a file: those of `source`, which may hold NULs; 0: a string */
 	const char *why;
-	/* Set by the builder, in its own copy: the errno for which the overlay of the folder or file failed and a bind replaced it; else
-	 * 0. */
-	int refused, file_refused;
-	/* AJ_LAYERED: the folder with the layers `upper` and `work`, and its inode; set by view/view.c. */
-	const char *layers;
-	dev_t layers_dev;
-	ino_t layers_ino;
-	int mapped, mapped_layers; /* detached mounts of the source and of `layers` with mapped ids, by the supervisor; 0: opened by their paths */
-	int layers_mount; /* set by the builder: a detached mount of `layers` */
-	char *name; /* of a file, or of a folder beside one: its name in `folder`, the mount that it is cloned from; NULL: not available */
-	int folder;
 };
 
 struct aj_rlimit {
@@ -85,6 +72,13 @@ struct aj_enforced {
 	const char *by; /* "none: reason" without one */
 };
 
+/* What limits a jail's Unix sockets where socket files of the host are in reach. */
+struct aj_socket_limits {
+	bool mediated; /* every connect is checked: mediate/connector.h */
+	uint64_t deny; /* AJ_DENY_* */
+	const char *by, *unheard; /* entries for `unix_sockets`: the limit's, and the one where the supervisor cannot get the filter's listener */
+};
+
 struct aj_plan {
 	bool snippet;
 	bool inspect;   /* for inspection only: never launched */
@@ -108,15 +102,13 @@ struct aj_plan {
 	const char *home, *home_source; /* of a command: its path in the jail; a kept home's folder on the host, or NULL */
 	const char *workspace_at;       /* the path of the workspace in the jail; NULL: there is none */
 	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */
-	const char *apart; /* host path of a workspace whose changes are kept apart from it; NULL: none. An addition of aj_view_open() to the plan: */
-	const char *changes; /* the host folder that takes these changes */
+	const char *apart;              /* host path of a workspace whose changes are kept apart from it; NULL: none */
 	/* The main repository of a workspace whose changes are kept apart, and which is a linked worktree: its own changes are kept apart with
-	 * them. NULL: there is none, or it is only read. The name of the worktree in it; and, of aj_view_open(), the folder that takes them. */
-	const char *apart_repository, *worktree, *repository_changes;
+	 * them. NULL: there is none, or it is only read. And the name of the worktree in it. */
+	const char *apart_repository, *worktree;
 	const char *main_repository; /* of a writable workspace that is a linked worktree: also writable, except for its places of `protect`; or NULL */
 	uint64_t workspace_bytes, workspace_files; /* how much it may grow; 0: without a limit */
 	bool quarantine;                           /* at the end, new files that the host may obey are renamed aside */
-	bool protected;                            /* the rows that hold these places exist: see workspace/protect.h */
 	AJ_LIST(const char *) protect; /* places in the workspace that stay unchanged: patterns, see policy/protect.h */
 	AJ_LIST(struct aj_rlimit) rlimits;
 	unsigned processors; /* number in the jail's affinity: its limit, without a cpu cgroup; 0: all */
@@ -133,8 +125,8 @@ struct aj_plan {
 	AJ_LIST(const char *) allow;          /* hosts, for AJ_NET_ALLOW: the relay has them from the policy */
 	AJ_LIST(struct aj_published) publish; /* ports of the host that lead to ports of the jail */
 	int landlock_abi;                     /* 0: no ruleset */
-	bool mediated; /* socket files of the host are in reach, so every connect is checked: mediate/connector.h */
-	AJ_LIST(const char *) sockets; /* host paths of sockets that may be reached all the same */
+	bool mediated;                        /* every connect is checked: mediate/connector.h */
+	AJ_LIST(const char *) sockets;        /* host paths of sockets that may be reached all the same */
 	const char *chdir;
 	char **argv;
 	char **env;                     /* NULL-terminated */
@@ -149,6 +141,9 @@ struct aj_plan {
 	AJ_LIST(const char *) preload; /* modules that the runner imports before the filter, because the code may need them */
 	AJ_LIST(struct aj_enforced) enforced;
 	const char *unheard; /* the entry for `unix_sockets` if the supervisor cannot get the filter's listener; NULL: unchanged */
+	/* Part of `mediated`, `deny`, `enforced` and `unheard` where the plan itself shows socket files of the host. Else for the jail in which a
+	 * folder cannot be shown through an overlay, and they are in reach after all. */
+	struct aj_socket_limits in_reach;
 };
 #define AJ_UNIX_SOCKETS "unix_sockets"
 #define AJ_PYTHON_LAYER "python_layer"
@@ -208,12 +203,10 @@ static inline bool aj_plan_unheld(const struct aj_plan *plan, const struct aj_mo
 }
 
 /* Are the inodes below this row the host's? Then a connect, an open of a FIFO or a lock there reaches the host's own sockets, FIFOs and
- * locks. An overlay has inodes of its own, and a copy is made without sockets and FIFOs. In the builder (init, and so the guest) the answer is what was built, once the step `mounts`
- * is done; elsewhere it is the plan. */
+ * locks. An overlay has inodes of its own, and a copy is made without sockets and FIFOs. */
 static inline bool aj_mount_shows_host_inodes(const struct aj_mount *m)
 {
-	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_DEV | AJ_MASK | AJ_LAYERED | AJ_COPIED)) &&
-	       (!(m->flags & AJ_OVERLAY) || m->refused);
+	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_DEV | AJ_MASK | AJ_LAYERED | AJ_COPIED | AJ_OVERLAY));
 }
 
 /* Bounds of a zygote's leaf with this many jails: their inits are in the leaf, and the kernel's memory for a birth is charged to it. */
@@ -226,9 +219,6 @@ const char *aj_plan_warm_why_not(const struct aj_plan *plan);
 
 /* Ports are published for commands alone. */
 int aj_plan_publishable(const struct aj_policy *policy, bool snippet, struct aj_error *err);
-/* Socket files of the host are in reach: connects are mediated, or Unix sockets are denied. aj_plan_build() calls it where the plan
- * itself says so; guest and supervisor call it after a folder could not be shown through an overlay. */
-void aj_plan_reach_sockets(struct aj_plan *plan);
 int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                   const struct aj_host *host, struct aj_error *err);
 void aj_plan_dump(const struct aj_plan *plan, FILE *out);

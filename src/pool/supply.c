@@ -118,13 +118,14 @@ static void on_unused(struct aj_run *jail, unsigned found)
 	}
 }
 
-static void adopt_jail(struct aj_pool *p, const struct aj_jail *born, struct aj_protect *protect, struct aj_growth *growth, bool warm)
+static void adopt_jail(struct aj_pool *p, const struct aj_jail *born, const struct aj_built *built, struct aj_protect *protect,
+                       struct aj_growth *growth, bool warm)
 {
 	struct aj_run *jail = calloc(1, sizeof *jail);
 	if (!jail)
 		abort();
 	jail->loop = p->loop;
-	jail->plan = &p->jail_plan;
+	jail->built = *built;
 	jail->policy = p->config.policy;
 	jail->lasting = true;
 	jail->warm = warm;
@@ -153,7 +154,7 @@ static void on_birth(void *arg, enum aj_zygote_found found, const struct aj_jail
 	if (found == AJ_ZYGOTE_NOTHING)
 		aj_pool_fill(p);
 	if (found == AJ_ZYGOTE_BORN)
-		adopt_jail(p, jail, NULL, NULL, true);
+		adopt_jail(p, jail, &(struct aj_built){ .plan = &p->jail_plan }, NULL, NULL, true);
 	if (found == AJ_ZYGOTE_WARNS)
 		tell_owner(p, err);
 	bool killed = found == AJ_ZYGOTE_DEAD || (found == AJ_ZYGOTE_FAILED && err->errnum == ECHILD); /* zygote or newborn */
@@ -178,16 +179,18 @@ static void start_cold(struct aj_pool *p)
 	struct aj_jail jail;
 	p->filters = aj_procfs_own_filters();
 	struct aj_protect *protect;
-	const struct aj_plan *launched;
 	struct aj_growth *growth = NULL;
-	if (aj_protect_open(&protect, &p->jail_plan, SEARCH_MS, &launched, &err) < 0 ||
-	    aj_growth_open(&growth, &p->jail_plan, &aj_growth_shared, SEARCH_MS, &err) < 0 || aj_launch(launched, &jail, &err) < 0) {
+	struct aj_built built;
+	aj_built_open(&built, &p->jail_plan);
+	if (aj_protect_open(&protect, &built, SEARCH_MS, &err) < 0 ||
+	    aj_growth_open(&growth, &built, &aj_growth_shared, SEARCH_MS, &err) < 0 || aj_launch(&built, &jail, &err) < 0) {
 		aj_growth_close(growth);
 		aj_protect_close(protect);
+		aj_built_close(&built);
 		pause_after(p, &err);
 		return;
 	}
-	adopt_jail(p, &jail, protect, growth, false);
+	adopt_jail(p, &jail, &built, protect, growth, false);
 }
 
 unsigned aj_pool_available(const struct aj_pool *p)

@@ -92,7 +92,11 @@ int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, const struc
 		                 .inbox.cap_bytes = 4096 };
 	z->deadline = (struct aj_timer){ .fn = on_deadline, .arg = z };
 	z->control = z->report = z->end = (struct aj_io){ .fn = on_zygote, .arg = z, .fd = -1 };
-	if (aj_launch(plan, &z->jail, err) < 0)
+	struct aj_built built;
+	aj_built_open(&built, plan);
+	int launched = aj_launch(&built, &z->jail, err);
+	aj_built_close(&built);
+	if (launched < 0)
 		return -1;
 	z->there = true;
 	aj_encode_zygote(&z->outbox, plan, policy, z->jail.listens);

@@ -91,36 +91,37 @@ static int step_handles(struct aj_steps *w, struct aj_error *err)
 
 static int step_sources(struct aj_steps *w, struct aj_error *err)
 {
-	return aj_mount_sources(w->plan, w->sources, err);
+	return aj_mount_sources(w->built, err);
 }
 
 static int step_mounts(struct aj_steps *w, struct aj_error *err)
 {
 	umask(022);
-	int root = aj_mount_rows(w->plan, w->sources, err);
-	w->sources[0] = root; /* the sources are used up; pivot needs one fd */
-	for (size_t i = 0; root >= 0 && i < w->plan->mounts.count; i++) {
-		const struct aj_mount *m = &w->plan->mounts.items[i];
-		struct aj_msg note = { .kind = m->refused ? AJ_MSG_BOUND : AJ_MSG_BOUND_FILE,
-			               .errnum = m->refused ? m->refused : m->file_refused };
-		snprintf(note.cause, sizeof note.cause, "%s", m->target);
+	w->root = aj_mount_rows(w->built, err);
+	for (size_t i = 0; w->root >= 0 && i < w->plan->mounts.count; i++) {
+		const struct aj_built_mount *b = &w->built->mounts[i];
+		const char *target = b->row->target;
+		struct aj_msg note = { .kind = b->refused ? AJ_MSG_BOUND : AJ_MSG_BOUND_FILE,
+			               .errnum = b->refused ? b->refused : b->file_refused };
+		snprintf(note.cause, sizeof note.cause, "%s", target);
+		w->built->reaches_sockets |= b->refused != 0;
 		if (note.errnum && aj_msg_send(w->report, &note) < 0)
 			return aj_step_fail(err, "mounts", "report a folder that could not be shown through an overlay");
 		/* A runner gets its filter before the supervisor receives this note. */
-		bool tree = strcmp(m->target, "/usr") == 0;
-		if (m->refused && w->plan->snippet && w->plan->profile == AJ_PROFILE_COMMAND && !tree)
-			return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "mounts", m->refused,
+		bool tree = strcmp(target, "/usr") == 0;
+		if (b->refused && w->plan->snippet && w->plan->profile == AJ_PROFILE_COMMAND && !tree)
+			return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "mounts", b->refused,
 			                       "show `%s` through an overlay, without which a snippet that may execute programs reaches sockets in it",
-			                       m->target);
+			                       target);
 	}
-	return root < 0 ? -1 : 0;
+	return w->root < 0 ? -1 : 0;
 }
 
 static int step_pivot(struct aj_steps *w, struct aj_error *err)
 {
-	if (aj_mount_pivot(w->sources[0], err) < 0)
+	if (aj_mount_pivot(w->root, err) < 0)
 		return -1;
-	close(w->sources[0]);
+	close(w->root);
 	if (chdir(w->plan->chdir) < 0)
 		return aj_fail(err, AJ_EXIT_USAGE, "chdir", errno, "enter `%s` in the jail", w->plan->chdir);
 	return 0;
@@ -162,22 +163,18 @@ static int step_tie_to_parent(struct aj_steps *w, struct aj_error *err)
 static int step_seccomp(struct aj_steps *w, struct aj_error *err)
 {
 	static struct sock_filter insns[AJ_FILTER_ROOM], insns_alone[AJ_FILTER_ROOM];
-	struct aj_plan built = *w->plan;
-	const struct aj_plan *plan = &built;
-	for (size_t j = 0; j < built.mounts.count; j++)
-		if (built.mounts.items[j].refused)
-			aj_plan_reach_sockets(&built);
-	struct aj_filter filter = plan->snippet ? aj_filter_baseline(plan->profile, plan->network, plan->deny, insns)
-	                                        : aj_filter_build(plan->profile, plan->network, plan->deny, insns);
+	const struct aj_plan *plan = w->plan;
+	uint64_t deny = aj_built_deny(w->built);
+	struct aj_filter filter = plan->snippet ? aj_filter_baseline(plan->profile, plan->network, deny, insns)
+	                                        : aj_filter_build(plan->profile, plan->network, deny, insns);
 	struct aj_filter alone = filter;
 	int listener;
 	/* A zygote's filter has no listener: its jails inherit the filter, only one filter of a process may have a listener, and that is
 	 * theirs. */
 	if (plan->zygote)
 		return aj_filter_install(aj_filter_zygote(plan->profile), err);
-	if (plan->mediated)
-		alone = aj_filter_build(plan->profile, plan->network, (plan->deny & ~(uint64_t)AJ_DENY_CONNECT) | AJ_DENY_UNIX,
-		                        insns_alone);
+	if (aj_built_mediated(w->built))
+		alone = aj_filter_build(plan->profile, plan->network, (deny & ~(uint64_t)AJ_DENY_CONNECT) | AJ_DENY_UNIX, insns_alone);
 	if (!w->listens)
 		return aj_filter_install(&alone, err);
 	/* Init made itself undumpable, and so its copy, the guest. Exec undoes that in any case. */
@@ -233,9 +230,11 @@ _Noreturn static void start_program(struct aj_steps *w, const struct aj_step *st
 	_exit(AJ_EXIT_SETUP);
 }
 
-_Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *fds)
+_Noreturn void aj_child(struct aj_built *built, const struct aj_child_fds *fds)
 {
+	const struct aj_plan *plan = built->plan;
 	struct aj_steps w = { .plan = plan,
+		              .built = built,
 		              .proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC),
 		              .leaves = fds->leaves,
 		              .cgroup = -1,
@@ -244,10 +243,7 @@ _Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *f
 		              .control = fds->control,
 		              .out = fds->out,
 		              .err = fds->err,
-		              .terminal = -1,
-		              .sources = calloc(plan->mounts.count + 1, sizeof(int)) };
-	if (!w.sources)
-		aj_steps_give_up(fds->report, AJ_REASON_SETUP, "memory", "allocate memory for the sources of binds");
+		              .terminal = -1 };
 	/* First: PID 1 loses every signal that it has neither blocked nor a handler for. */
 	if (aj_init_block_signals() < 0)
 		aj_steps_give_up(fds->report, AJ_REASON_SETUP, "signals", "block signals in init");

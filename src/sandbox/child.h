@@ -1,7 +1,7 @@
 /* Sets up the jail inside the new namespaces before the guest runs: walks the tables of steps.h.
  * Runs in the forked child of the launcher and never returns. */
 #pragma once
-#include "plan/plan.h"
+#include "mounts/built.h"
 
 struct aj_child_fds {
 	int report;         /* the child's end of the handshake */
@@ -11,4 +11,4 @@ struct aj_child_fds {
 	const char *leaves; /* zygote: the folder of the leaves that its jails are born in; NULL: they are born elsewhere */
 };
 
-_Noreturn void aj_child(const struct aj_plan *plan, const struct aj_child_fds *fds);
+_Noreturn void aj_child(struct aj_built *built, const struct aj_child_fds *fds);

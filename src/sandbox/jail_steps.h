@@ -3,21 +3,22 @@
 #pragma once
 #include <errno.h>
 
-#include "plan/plan.h"
+#include "mounts/built.h"
 
 struct aj_steps {
 	const struct aj_plan *plan;
-	int proc_fd;        /* the host's /proc, O_PATH; a zygote's own from the step `handles` on */
-	const char *leaves; /* zygote: the folder that `cgroup` opens, or NULL */
-	int cgroup;         /* zygote: the folder of its jails' leaves, with no access to folders above; -1 without one */
-	int report_parent;  /* the supervisor's end, to be closed first */
-	int *sources;       /* one fd per mount row; later sources[0] is the new root */
-	int report;         /* init's end of the handshake */
-	int control;        /* becomes the guest's fd 3, -1 without one */
-	int out, err;       /* become 1 and 2, -1: keep them */
-	int terminal;       /* the guest's side of its terminal; -1: none */
-	bool listens;       /* the supervisor can take the listener of the guest's filter */
-	bool in_host_net;   /* init's network namespace is the host's until the step `network` */
+	struct aj_built *built; /* NULL in a jail born from a zygote */
+	int proc_fd;            /* the host's /proc, O_PATH; a zygote's own from the step `handles` on */
+	const char *leaves;     /* zygote: the folder that `cgroup` opens, or NULL */
+	int cgroup;             /* zygote: the folder of its jails' leaves, with no access to folders above; -1 without one */
+	int report_parent;      /* the supervisor's end, to be closed first */
+	int root;               /* the new root, from the step `mounts` to `pivot` */
+	int report;             /* init's end of the handshake */
+	int control;            /* becomes the guest's fd 3, -1 without one */
+	int out, err;           /* become 1 and 2, -1: keep them */
+	int terminal;           /* the guest's side of its terminal; -1: none */
+	bool listens;           /* the supervisor can take the listener of the guest's filter */
+	bool in_host_net;       /* init's network namespace is the host's until the step `network` */
 };
 
 struct aj_step {

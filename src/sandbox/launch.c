@@ -191,16 +191,17 @@ static void restore_groups(struct groups *groups, struct aj_error *err)
 }
 
 /* Init, told to begin. 0, or -1: with err, or without where init, which has ended, must be born in its network namespace. */
-static int start_init(const struct aj_plan *plan, bool beside, int cgroup, struct aj_jail *jail, const struct aj_child_fds *fds,
+static int start_init(struct aj_built *built, bool beside, int cgroup, struct aj_jail *jail, const struct aj_child_fds *fds,
                       struct aj_error *err)
 {
+	const struct aj_plan *plan = built->plan;
 	struct groups groups = { 0 };
 	cleanup_fd int user_ns = -1;
 	char path[48];
 	uint64_t namespaces = plan->namespaces & ~(uint64_t)(beside ? CLONE_NEWNET : 0);
 	jail->init_pid = drop_groups(plan, &groups, err) == 0 ? clone_init(namespaces, cgroup, &jail->init_pidfd, err) : -1;
 	if (jail->init_pid == 0)
-		aj_child(plan, fds);
+		aj_child(built, fds);
 	restore_groups(&groups, err);
 	if (jail->init_pid < 0) {
 		jail->init_pidfd = -1;
@@ -239,29 +240,32 @@ static void close_channels(struct aj_jail *jail, struct aj_jail_ends *ends)
 	aj_close(&jail->stderr_fd);
 }
 
-int aj_launch(const struct aj_plan *given, struct aj_jail *ret_jail, struct aj_error *err)
+/* Is all there that this plan needs before its launch? */
+static int check_built(const struct aj_built *built, struct aj_error *err)
 {
-	struct aj_plan mapped, *plan = &mapped;
+	const struct aj_plan *plan = built->plan;
+	if (plan->inspect)
+		return aj_fail(err, AJ_EXIT_SETUP, "plan", 0, "this plan was built for inspection: walls that it names may not exist");
+	if (plan->writable_workspace && plan->protect.count && !built->searched)
+		return aj_fail(err, AJ_EXIT_SETUP, "protect", 0, "the protected places of the workspace were not searched for");
+	if (plan->apart && !built->changes)
+		return aj_fail(err, AJ_EXIT_SETUP, "workspace", 0, "no folder was made for the workspace's changes");
+	return 0;
+}
+
+int aj_launch(struct aj_built *built, struct aj_jail *ret_jail, struct aj_error *err)
+{
+	const struct aj_plan *plan = built->plan;
 	struct aj_jail jail = AJ_NO_JAIL;
 	struct aj_jail_ends ends = AJ_NO_ENDS;
 	struct aj_zygote_cgroups cgroups = { 0 };
 	cleanup_fd int cgroup = -1;
-	bool own_leaves = given->host_uid == geteuid(); /* a process with another id must not use root's leaves */
+	bool own_leaves = plan->host_uid == geteuid(); /* a process with another id must not use root's leaves */
 
-	if (aj_mount_owners_open(&mapped, given, err) < 0)
+	if (check_built(built, err) < 0)
+		return -1;
+	if (aj_mount_owners_open(built, err) < 0)
 		goto out;
-	if (plan->inspect) {
-		aj_fail(err, AJ_EXIT_SETUP, "plan", 0, "this plan was built for inspection: walls that it names may not exist");
-		goto out;
-	}
-	if (plan->writable_workspace && plan->protect.count && !plan->protected) {
-		aj_fail(err, AJ_EXIT_SETUP, "protect", 0, "the protected places of the workspace were not searched for");
-		goto out;
-	}
-	if (plan->apart && !plan->changes) {
-		aj_fail(err, AJ_EXIT_SETUP, "workspace", 0, "no folder was made for the workspace's changes");
-		goto out;
-	}
 	if (plan->cgroup && plan->zygote && (cgroup = aj_zygote_cgroups_create(plan, &cgroups, err)) < 0)
 		goto out;
 	if (plan->cgroup && !plan->zygote && (cgroup = aj_cgroup_create(plan, plan->cgroup, jail.cgroup, sizeof jail.cgroup, err)) < 0)
@@ -276,10 +280,10 @@ int aj_launch(const struct aj_plan *given, struct aj_jail *ret_jail, struct aj_e
 			                          .out = ends.out,
 			                          .err = ends.err,
 			                          .leaves = own_leaves && cgroups.folder[0] ? cgroups.folder : NULL };
-		started = start_init(plan, beside, cgroup, &jail, &fds, err) == 0;
+		started = start_init(built, beside, cgroup, &jail, &fds, err) == 0;
 	}
 out:
-	aj_mount_owners_close(&mapped);
+	aj_mount_owners_close(built);
 	aj_jail_ends_close(&ends);
 	/* For a zygote the cloned process is the builder, which makes the zygote and the holder of its namespace, and exits. */
 	if (plan->zygote && !err->exit_code)

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "plan/plan.h"
+#include "mounts/built.h"
 
 struct aj_holder;
 
@@ -43,8 +43,9 @@ struct aj_jail_ends {
 int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj_jail_ends *ret_ends, struct aj_error *err);
 void aj_jail_ends_close(struct aj_jail_ends *ends);
 
-/* All fds are close-on-exec and owned by the caller; aj_jail_end() closes them. -1 with err set, and nothing left behind. */
-int aj_launch(const struct aj_plan *plan, struct aj_jail *ret_jail, struct aj_error *err);
+/* All fds are close-on-exec and owned by the caller; aj_jail_end() closes them. -1 with err set, and nothing left behind. Of `built`, init
+ * gets a copy. */
+int aj_launch(struct aj_built *built, struct aj_jail *ret_jail, struct aj_error *err);
 
 /* A jail with published ports waits for this call: until then it has its namespaces, and does nothing in them. */
 int aj_jail_go(struct aj_jail *jail, struct aj_error *err);

@@ -17,7 +17,7 @@ json_t *aj_session_constants(struct aj_session *s)
 {
 	struct aj_run *run = s->jail;
 	run->result.layer = s->own ? aj_plan_layer(&s->own->policy) : NULL;
-	return json_pack("{s:o, s:o}", "enforced", aj_enforced_json(&run->result, run->plan), "policy",
+	return json_pack("{s:o, s:o}", "enforced", aj_enforced_json(&run->result, run->built.plan), "policy",
 	                 aj_policy_json(policy_of(s), NULL));
 }
 
@@ -26,7 +26,7 @@ static void record_end(struct aj_session *s, struct aj_result *result)
 	const struct aj_run *run = s->jail;
 	struct aj_error err = { 0 };
 	result->layer = s->own ? aj_plan_layer(&s->own->policy) : NULL;
-	if (aj_trail_end(&s->trail, policy_of(s), &s->request, run->plan, result, &err) < 0)
+	if (aj_trail_end(&s->trail, policy_of(s), &s->request, run->built.plan, result, &err) < 0)
 		aj_manager_log(s->pool->manager, "audit", &err);
 }
 
@@ -46,7 +46,7 @@ bool aj_session_report(struct aj_session *s, bool alive)
 	aj_calls_drop(&s->calls);
 	record_end(s, &s->jail->result);
 	s->members = (struct aj_members){ 0 };
-	aj_result_members(&s->members, &s->jail->result, s->jail->plan, policy_of(s), &s->request, s->own ? NULL : &s->pool->common);
+	aj_result_members(&s->members, &s->jail->result, s->jail->built.plan, policy_of(s), &s->request, s->own ? NULL : &s->pool->common);
 	s->brief = s->jail->result;
 	s->brief.claim = s->brief.workspace = s->brief.files = s->brief.files_skipped = NULL;
 	s->brief.out = s->brief.err = (struct aj_output_buffer){ 0 };
@@ -94,7 +94,7 @@ static void record_refusal(struct aj_session *s, const struct aj_error *err)
 {
 	struct aj_result refused = { .setup = *err };
 	aj_sha256(s->request.code ? s->request.code : "", s->request.code_bytes, refused.code_sha256);
-	aj_verdict(&(struct aj_facts){ 0 }, s->jail->plan, &refused);
+	aj_verdict(&(struct aj_facts){ 0 }, s->jail->built.plan, &refused);
 	record_end(s, &refused);
 }
 
@@ -141,7 +141,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		                          .workspace = s->pool->workspace,
 		                          .rootfs = s->pool->version->rootfs };
 	char *put = NULL;
-	if ((snippet->files || snippet->output) && !run->plan->files)
+	if ((snippet->files || snippet->output) && !run->built.plan->files)
 		return aj_fail(err, AJ_EXIT_USAGE, "files", 0,
 		               "the policy binds something at /tmp, /input or /output, so no files can be exchanged there");
 	if (snippet->files && aj_session_put_json(snippet->files, &s->arena, &put, err) < 0)
@@ -149,7 +149,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 	s->request.put_json = put;
 	char *tools = s->tools_changed ? aj_calls_tools(&s->calls) : NULL;
 	s->request.tools_json = tools;
-	int r = aj_trail_start(&s->trail, &s->pool->version->site, policy_of(s), &s->request, run->plan, err);
+	int r = aj_trail_start(&s->trail, &s->pool->version->site, policy_of(s), &s->request, run->built.plan, err);
 	if (r == 0 && (r = aj_run_begin(s->jail, &s->request, snippet->timeout_ms, aj_now_us(), err)) < 0)
 		record_refusal(s, err);
 	free(tools);

@@ -17,7 +17,7 @@
 static bool same_repository(const struct aj_view *a, const struct aj_change_record *r)
 {
 	const struct aj_view_record *now = &a->record;
-	return now->repository ? strcmp(r->repository, now->repository) == 0 && strcmp(r->worktree, a->plan.worktree) == 0 &&
+	return now->repository ? strcmp(r->repository, now->repository) == 0 && strcmp(r->worktree, a->plan->worktree) == 0 &&
 	                             r->repository_inode == now->repository_inode &&
 	                             r->repository_device == now->repository_device && r->worktree_inode == now->worktree_inode
 	                       : !*r->repository;
@@ -28,7 +28,7 @@ static int check_fit(const struct aj_view *a, const struct aj_change_state *s, s
 {
 	const struct aj_change_record *r = &s->record;
 	struct stat st;
-	if (fstat(a->workspace.folder, &st) < 0 || strcmp(r->workspace, a->plan.apart) != 0 || r->device != st.st_dev ||
+	if (fstat(a->workspace.folder, &st) < 0 || strcmp(r->workspace, a->plan->apart) != 0 || r->device != st.st_dev ||
 	    r->inode != st.st_ino) {
 		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` are changes of another workspace, `%s`", s->id,
 		        r->workspace);
@@ -97,8 +97,8 @@ static bool is_earlier(const struct aj_view *a, const struct aj_change_state *s,
 {
 	const struct aj_change_record *r = &s->record;
 	return !s->running && r->copy == a->copy && r->device == workspace->st_dev && r->inode == workspace->st_ino &&
-	       strcmp(r->workspace, a->plan.apart) == 0 && strcmp(r->policy, a->plan.policy_name) == 0 && same_repository(a, r) &&
-	       (!a->copy || aj_beneath_has(s->dir, "base"));
+	       strcmp(r->workspace, a->plan->apart) == 0 && strcmp(r->policy, a->plan->policy_name) == 0 &&
+	       same_repository(a, r) && (!a->copy || aj_beneath_has(s->dir, "base"));
 }
 
 bool aj_view_state_find(const struct aj_view *a, char ret[AJ_CHANGES_ID])

@@ -1,7 +1,7 @@
 /* The view of one run, for the files of this room alone. */
 #pragma once
 #include "changestate/state.h"
-#include "plan/plan.h"
+#include "mounts/built.h"
 #include "plan/request.h"
 #include "view/copy.h"
 #include "view/look.h"
@@ -11,10 +11,10 @@
 
 /* A folder of the host and what the jail has in its stead: the workspace, or the main repository of a linked worktree. */
 struct aj_view_tree {
-	const char *name, *path; /* for messages; on the host */
-	struct aj_mount *row;    /* of the plan */
-	int folder;              /* of the host */
-	int dir;                 /* of its layers, or of its copy */
+	const char *name, *path;      /* for messages; on the host */
+	struct aj_built_mount *mount; /* NULL: there is none */
+	int folder;                   /* of the host */
+	int dir;                      /* of its layers, or of its copy */
 	int mapped, mapped_layers;
 	const char *changes; /* the folder that takes the changes */
 	struct aj_copied copied;
@@ -22,11 +22,11 @@ struct aj_view_tree {
 
 struct aj_view {
 	struct aj_arena arena;
-	struct aj_plan plan;
+	const struct aj_plan *plan;
 	char id[AJ_CHANGES_ID];
 	int all, dir, lock; /* the folder of all state folders, this run's, and its lock */
 	struct aj_view_record record;
-	struct aj_view_tree workspace, repository; /* the second one without a row: there is none */
+	struct aj_view_tree workspace, repository; /* the second one without a mount: there is none */
 	bool copy, resumed, ready, reported;
 	struct aj_pending pending; /* of the earlier run, where this one goes on with its changes */
 	struct aj_view_unmapped unmapped;
@@ -44,5 +44,5 @@ bool aj_view_state_find(const struct aj_view *a, char ret[AJ_CHANGES_ID]);
 int aj_view_state_take(struct aj_view *a, const char *id, bool newest, struct aj_error *err);
 /* Remove it with everything in it, and the lock last. */
 void aj_view_state_remove(struct aj_view *a);
-/* Make the overlay's layers in the tree's folder, and name them in the plan's row. -1 with err. */
+/* Make the overlay's layers in the tree's folder, and name them in its mount. -1 with err. */
 int aj_view_layers_make(struct aj_view *a, struct aj_view_tree *t, const struct aj_request *request, struct aj_error *err);

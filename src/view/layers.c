@@ -14,7 +14,7 @@
 /* Lower files of other owners cannot become files of the upper layer, whose ids the jail's user namespace has to know. */
 static int map_owner(const struct aj_view *a, struct aj_view_tree *t, const struct stat *st, struct aj_error *err)
 {
-	struct aj_idmap map = { .uid = st->st_uid, .to_uid = a->plan.host_uid, .gid = st->st_gid, .to_gid = a->plan.host_gid };
+	struct aj_idmap map = { .uid = st->st_uid, .to_uid = a->plan->host_uid, .gid = st->st_gid, .to_gid = a->plan->host_gid };
 	cleanup_fd int userns = aj_idmap_namespace(&map, err);
 	if (userns < 0)
 		return -1;
@@ -55,8 +55,8 @@ static int check_owners(struct aj_view *a, const struct aj_view_tree *t, const s
                         const struct aj_request *request, struct aj_error *err)
 {
 	char text[1200];
-	uid_t uid = mapped ? st->st_uid : a->plan.host_uid;
-	gid_t gid = mapped ? st->st_gid : a->plan.host_gid;
+	uid_t uid = mapped ? st->st_uid : a->plan->host_uid;
+	gid_t gid = mapped ? st->st_gid : a->plan->host_gid;
 	if (st->st_uid != uid || st->st_gid != gid) {
 		aj_fail(err, AJ_EXIT_SETUP, "changes", 0,
 		        "%s belongs to user %u and group %u, and an overlay of user %u and group %u can change none of its folders",
@@ -78,7 +78,7 @@ static int make(struct aj_view *a, struct aj_view_tree *t, const struct aj_reque
 {
 	struct stat st, own;
 	char path[PATH_MAX];
-	bool mapped = a->plan.host_uid != geteuid();
+	bool mapped = a->plan->host_uid != geteuid();
 	int64_t began = aj_clock_ns(CLOCK_REALTIME);
 	const char *below = aj_view_mount_below(&a->arena, t->path);
 	if (below) {
@@ -100,11 +100,11 @@ static int make(struct aj_view *a, struct aj_view_tree *t, const struct aj_reque
 		return -1;
 	if (fstat(t->dir, &own) < 0 || !aj_fd_path(t->dir, path, sizeof path))
 		return aj_view_fail(err, errno, "examine the state folder");
-	t->row->layers = aj_strdup(&a->arena, path);
-	t->row->layers_dev = own.st_dev;
-	t->row->layers_ino = own.st_ino;
-	t->row->mapped = mapped ? t->mapped : 0;
-	t->row->mapped_layers = mapped ? t->mapped_layers : 0;
+	t->mount->layers = aj_strdup(&a->arena, path);
+	t->mount->layers_dev = own.st_dev;
+	t->mount->layers_ino = own.st_ino;
+	t->mount->mapped = mapped ? t->mapped : 0;
+	t->mount->mapped_layers = mapped ? t->mapped_layers : 0;
 	t->changes = aj_printf(&a->arena, "%s/upper", path);
 	if (!a->resumed) /* else it began before the trim */
 		aj_view_begin(a, began);

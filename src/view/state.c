@@ -35,8 +35,8 @@ static int check_place(const struct aj_view *a, struct aj_error *err)
 	char state[PATH_MAX];
 	if (!aj_fd_path(a->all, state, sizeof state))
 		return aj_view_fail(err, ENAMETOOLONG, "find the path of the state directory");
-	for (size_t i = 0; i < a->plan.mounts.count; i++) {
-		const struct aj_mount *m = &a->plan.mounts.items[i];
+	for (size_t i = 0; i < a->plan->mounts.count; i++) {
+		const struct aj_mount *m = &a->plan->mounts.items[i];
 		if (!aj_mount_is_shared(m) || !aj_path_within(state, m->source))
 			continue;
 		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the state directory lies in `%s`, which the jail may write", m->source);

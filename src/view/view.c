@@ -15,22 +15,24 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "changes/walk.h"
-#include "json/tree.h"
 #include "mounts/mount.h"
 #include "view/copy.h"
 #include "view/inner.h"
 #include "view/look.h"
 #include "view/waiting.h"
+#include "json/tree.h"
 
 /* The look at the changes of a run that has ended; there may be more. */
 enum { COUNT_MAX = 1000000, COUNT_US = 2000000, ORIGINALS_MAX = 16 << 20 };
 
-/* The plan's row of a folder whose changes are kept apart; NULL: there is none. */
-static struct aj_mount *find_row(struct aj_view *a, const char *source)
+/* The mount of a folder whose changes are kept apart; NULL: there is none. */
+static struct aj_built_mount *find_mount(const struct aj_built *built, const char *source)
 {
-	for (size_t i = 0; source && i < a->plan.mounts.count; i++)
-		if ((a->plan.mounts.items[i].flags & (AJ_LAYERED | AJ_COPIED)) && strcmp(a->plan.mounts.items[i].source, source) == 0)
-			return &a->plan.mounts.items[i];
+	for (size_t i = 0; source && i < built->plan->mounts.count; i++) {
+		const struct aj_mount *m = built->mounts[i].row;
+		if ((m->flags & (AJ_LAYERED | AJ_COPIED)) && strcmp(m->source, source) == 0)
+			return &built->mounts[i];
+	}
 	return NULL;
 }
 
@@ -71,9 +73,9 @@ static int make_copy(struct aj_view *a, struct aj_view_tree *t, const struct aj_
 		                   .name = t->name,
 		                   .to = to,
 		                   .list = list,
-		                   .give = a->plan.host_uid != geteuid(),
-		                   .uid = a->plan.host_uid,
-		                   .gid = a->plan.host_gid,
+		                   .give = a->plan->host_uid != geteuid(),
+		                   .uid = a->plan->host_uid,
+		                   .gid = a->plan->host_gid,
 		                   .progress = request->notice };
 	if (aj_copy_workspace(&job, &a->arena, &t->copied, err) < 0)
 		return -1;
@@ -93,7 +95,7 @@ static int make_tree(struct aj_view *a, struct aj_view_tree *t, const struct aj_
 		aj_view_skipped_text(&t->copied, t->name, text, sizeof text);
 		request->notice(text);
 	}
-	t->row->source = t->changes = aj_printf(&a->arena, "%s/copy", path);
+	t->mount->source = t->changes = aj_printf(&a->arena, "%s/copy", path);
 	/* Every change of the jail's gets a later ctime than every file of the copy has now. */
 	if (!a->resumed)
 		aj_view_begin(a, aj_clock_ns(CLOCK_REALTIME));
@@ -121,13 +123,13 @@ static int open_repository(struct aj_view *a, struct aj_error *err)
 {
 	struct stat st, own;
 	char path[PATH_MAX];
-	if (!a->repository.row)
+	if (!a->repository.mount)
 		return 0;
 	if (open_folder(&a->repository, &st, err) < 0)
 		return -1;
-	if ((size_t)snprintf(path, sizeof path, "worktrees/%s", a->plan.worktree) >= sizeof path ||
+	if ((size_t)snprintf(path, sizeof path, "worktrees/%s", a->plan->worktree) >= sizeof path ||
 	    fstatat(a->repository.folder, path, &own, AT_SYMLINK_NOFOLLOW) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "examine the worktree `%s` in the main repository", a->plan.worktree);
+		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "examine the worktree `%s` in the main repository", a->plan->worktree);
 	a->record.repository = a->repository.path;
 	a->record.repository_device = st.st_dev;
 	a->record.repository_inode = st.st_ino;
@@ -138,17 +140,14 @@ static int open_repository(struct aj_view *a, struct aj_error *err)
 static int make_repository(struct aj_view *a, const struct aj_request *request, struct aj_error *err)
 {
 	struct aj_view_tree *t = &a->repository;
-	if (!t->row)
+	if (!t->mount)
 		return 0;
 	if (mkdirat(a->dir, AJ_CHANGES_REPOSITORY, 0700) < 0 && errno != EEXIST)
 		return aj_view_fail(err, errno, "make a folder for the changes of the main repository");
 	t->dir = aj_beneath_open_here(a->dir, AJ_CHANGES_REPOSITORY, O_RDONLY | O_DIRECTORY);
 	if (t->dir < 0)
 		return aj_view_fail(err, errno, "open the folder for the changes of the main repository");
-	if (make_view(a, t, request, err) < 0)
-		return -1;
-	a->plan.repository_changes = t->changes;
-	return 0;
+	return make_view(a, t, request, err);
 }
 
 static int prepare(struct aj_view *a, const struct aj_request *request, struct aj_error *err)
@@ -165,38 +164,36 @@ static int prepare(struct aj_view *a, const struct aj_request *request, struct a
 	a->workspace.dir = a->dir;
 	if (make_view(a, &a->workspace, request, err) < 0 || make_repository(a, request, err) < 0)
 		return -1;
-	a->plan.changes = a->workspace.changes;
-	a->record.workspace = a->plan.apart;
+	a->record.workspace = a->plan->apart;
 	a->record.copy = a->copy;
 	a->record.device = st.st_dev;
 	a->record.inode = st.st_ino;
-	if (aj_view_record_write(&a->plan, &a->record, a->dir, a->id, err) < 0)
+	if (aj_view_record_write(a->plan, &a->record, a->dir, a->id, err) < 0)
 		return -1;
 	a->ready = true;
 	return 0;
 }
 
-int aj_view_open(struct aj_view **ret, const struct aj_plan *plan, const struct aj_request *request,
-                 const struct aj_plan **ret_plan, struct aj_error *err)
+int aj_view_open(struct aj_view **ret, struct aj_built *built, const struct aj_request *request, struct aj_error *err)
 {
+	const struct aj_plan *plan = built->plan;
 	sigset_t ends, before;
 	*ret = NULL;
-	*ret_plan = plan;
 	if (!plan->apart || plan->inspect)
 		return 0;
 	struct aj_view *a = calloc(1, sizeof *a);
 	if (!a)
 		abort();
-	a->plan = *plan;
-	a->plan.mounts.items = aj_alloc(&a->arena, (plan->mounts.count + 1) * sizeof *plan->mounts.items);
-	memcpy(a->plan.mounts.items, plan->mounts.items, plan->mounts.count * sizeof *plan->mounts.items);
+	a->plan = plan;
 	a->all = a->dir = a->lock = -1;
-	a->workspace = (struct aj_view_tree){ "the workspace", plan->apart, find_row(a, plan->apart), -1, -1, -1, -1, NULL, { 0 } };
+	a->workspace = (struct aj_view_tree){
+		"the workspace", plan->apart, find_mount(built, plan->apart), -1, -1, -1, -1, NULL, { 0 }
+	};
 	a->repository = a->workspace;
 	a->repository.name = "the main repository";
 	a->repository.path = plan->apart_repository;
-	a->repository.row = find_row(a, plan->apart_repository);
-	a->copy = a->workspace.row && a->workspace.row->flags & AJ_COPIED;
+	a->repository.mount = find_mount(built, plan->apart_repository);
+	a->copy = a->workspace.mount && a->workspace.mount->row->flags & AJ_COPIED;
 	/* A signal that ends this program waits until the state folder is complete, or removed. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
@@ -209,8 +206,9 @@ int aj_view_open(struct aj_view **ret, const struct aj_plan *plan, const struct 
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (r < 0)
 		return -1;
+	built->changes = a->workspace.changes;
+	built->repository_changes = a->repository.changes;
 	*ret = a;
-	*ret_plan = &a->plan;
 	return 0;
 }
 
@@ -286,7 +284,7 @@ json_t *aj_view_report(struct aj_view *a)
 		return NULL;
 	a->reported = true;
 	a->record.ended_ns = aj_clock_ns(CLOCK_REALTIME);
-	aj_view_record_write(&a->plan, &a->record, a->dir, a->id, &err);
+	aj_view_record_write(a->plan, &a->record, a->dir, a->id, &err);
 	bool kept = count_changes(a, &count);
 	json_t *doc = json_pack("{s:s, s:I}", "mode", a->copy ? "copy" : "overlay", "files", (json_int_t)count.files);
 	if (count.more)

@@ -3,14 +3,13 @@
 #pragma once
 #include <jansson.h>
 
-#include "plan/plan.h"
+#include "mounts/built.h"
 
 struct aj_view;
 
-/* `*ret` is NULL where the plan keeps no changes apart. On success `*ret_plan` is the plan to launch. -1 with err: then nothing is left.
- * `request` has the id, and the notices that a person gets before the run. */
-int aj_view_open(struct aj_view **ret, const struct aj_plan *plan, const struct aj_request *request,
-                 const struct aj_plan **ret_plan, struct aj_error *err);
+/* `*ret` is NULL where the plan keeps no changes apart. Notes in `built` where the changes go. -1 with err: then nothing is left. `request`
+ * has the id, and the notices that a person gets before the run. */
+int aj_view_open(struct aj_view **ret, struct aj_built *built, const struct aj_request *request, struct aj_error *err);
 /* The jail is gone: the result's member `changes` (new reference). NULL for NULL. Called once. */
 json_t *aj_view_report(struct aj_view *apart);
 /* Without aj_view_report() before it, no jail has begun. Accepts NULL. */

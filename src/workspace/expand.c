@@ -32,7 +32,7 @@ int aj_expand_fail(const struct aj_expansion *x, int errnum, const char *what, c
 
 bool aj_expand_may_skip(const struct aj_expansion *x, int dir, int error)
 {
-	return error == EACCES && !aj_beneath_owned(dir, x->p->plan.host_uid);
+	return error == EACCES && !aj_beneath_owned(dir, x->p->plan->host_uid);
 }
 
 /* Continue with one entry of `dir` that matches the pattern's current component. `rest`: the components after it. */
@@ -118,5 +118,5 @@ int aj_expand_one(struct aj_expansion *x)
 	/* A linked worktree's `.git` is a file; its folder lies in the main repository. */
 	if (x->p->main < 0 || !aj_expand_of_git(x->pattern))
 		return 0;
-	return expand_rest(x, x->p->main, aj_printf(x->arena, "%s/", x->p->plan.main_repository), x->pattern + strlen(DOT_GIT), false);
+	return expand_rest(x, x->p->main, aj_printf(x->arena, "%s/", x->p->plan->main_repository), x->pattern + strlen(DOT_GIT), false);
 }

@@ -22,7 +22,7 @@ struct aj_place {
 
 struct aj_protect {
 	struct aj_arena arena;
-	struct aj_plan plan;
+	const struct aj_plan *plan;
 	int workspace, main; /* -1: no main repository */
 	bool blank;          /* the workspace has no project yet: aj_protect_is_blank() */
 	uint64_t budget_ms;

@@ -286,12 +286,13 @@ static int open_root(struct aj_growth *g, const char *path, struct aj_error *err
 	return 0;
 }
 
-int aj_growth_open(struct aj_growth **ret, const struct aj_plan *plan, const struct aj_growth_pace *pace, uint64_t budget_ms,
+int aj_growth_open(struct aj_growth **ret, const struct aj_built *built, const struct aj_growth_pace *pace, uint64_t budget_ms,
                    struct aj_error *err)
 {
 	*ret = NULL;
-	const char *main = plan->main_repository ? plan->main_repository : plan->repository_changes,
-		   *workspace = plan->writable_workspace ? plan->writable_workspace : plan->changes;
+	const struct aj_plan *plan = built->plan;
+	const char *main = plan->main_repository ? plan->main_repository : built->repository_changes,
+		   *workspace = plan->writable_workspace ? plan->writable_workspace : built->changes;
 	if (!workspace || plan->inspect || !(plan->workspace_bytes || plan->workspace_files))
 		return 0;
 	struct aj_growth *g = calloc(1, sizeof *g);

@@ -3,7 +3,7 @@
 #pragma once
 #include <stddef.h>
 
-#include "plan/plan.h"
+#include "mounts/built.h"
 
 struct aj_growth;
 
@@ -17,7 +17,7 @@ extern const struct aj_growth_pace aj_growth_alone, aj_growth_shared;
 
 /* Measure what is there, for `budget_ms` at most; the turns do the rest, which leaves out what the jail has made since. `*ret` is NULL
  * where the plan has no such limit. -1 with err. */
-int aj_growth_open(struct aj_growth **ret, const struct aj_plan *plan, const struct aj_growth_pace *pace, uint64_t budget_ms,
+int aj_growth_open(struct aj_growth **ret, const struct aj_built *built, const struct aj_growth_pace *pace, uint64_t budget_ms,
                    struct aj_error *err);
 /* When the next turn is due; INT64_MAX for NULL. */
 int64_t aj_growth_due_us(const struct aj_growth *growth);

@@ -1,5 +1,5 @@
-/* Before a jail starts: finds the places of a workspace that its plan protects, takes placeholders where places are missing, and adds the
- * rows that hold the places. It mounts nothing: the rows are for mounts/. */
+/* Before a jail starts: finds the places of a workspace that its plan protects, takes placeholders where places are missing, and notes
+ * the places. It mounts nothing: mounts/ does. */
 #include "workspace/protect.h"
 
 #include <errno.h>
@@ -145,42 +145,34 @@ static void find_othernames(struct aj_protect *p)
 	}
 }
 
-static void add_rows(struct aj_protect *p)
+static void note_places(struct aj_protect *p, struct aj_built *built)
 {
-	struct aj_mount *all = aj_alloc(&p->arena, (p->plan.mounts.count + p->places.count) * sizeof *all);
-	size_t count = p->plan.mounts.count;
-	memcpy(all, p->plan.mounts.items, count * sizeof *all);
 	for (size_t i = 0; i < p->places.count; i++) {
 		const struct aj_place *place = &p->places.items[i];
 		if (place->held && !place->inside)
-			all[count++] = (struct aj_mount){ .kind = AJ_MOUNT_HOLD,
-				                          .target = place->path[0] == '/'
-				                                      ? place->path
-				                                      : aj_printf(&p->arena, "%s/%s", p->plan.workspace_at, place->path),
-				                          .source = place->blank ? place->blank : "",
-				                          .flags = AJ_RO,
-				                          .why = "the host runs or obeys this file later" };
+			*AJ_PUSH(&p->arena, &built->protected) = (struct aj_protected_place){
+				.target = place->path[0] == '/' ? place->path
+				                                : aj_printf(&p->arena, "%s/%s", p->plan->workspace_at, place->path),
+				.placeholder = place->blank ? place->blank : "",
+			};
 	}
-	p->plan.protected = true;
-	p->plan.mounts.items = all;
-	p->plan.mounts.count = p->plan.mounts.room = count;
+	built->searched = true;
 }
 
 static int expand(struct aj_expansion *x)
 {
-	for (size_t i = 0; i < x->p->plan.protect.count; i++) {
-		x->pattern = x->p->plan.protect.items[i];
+	for (size_t i = 0; i < x->p->plan->protect.count; i++) {
+		x->pattern = x->p->plan->protect.items[i];
 		if (aj_expand_one(x) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_t budget_ms, const struct aj_plan **ret_plan,
-                    struct aj_error *err)
+int aj_protect_open(struct aj_protect **ret, struct aj_built *built, uint64_t budget_ms, struct aj_error *err)
 {
+	const struct aj_plan *plan = built->plan;
 	*ret = NULL;
-	*ret_plan = plan;
 	if (!plan->writable_workspace || plan->inspect || (!plan->protect.count && !plan->quarantine))
 		return 0;
 	int workspace = aj_beneath_open(AT_FDCWD, plan->writable_workspace, O_PATH | O_DIRECTORY);
@@ -189,7 +181,7 @@ int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_
 	struct aj_protect *p = calloc(1, sizeof *p);
 	if (!p)
 		abort();
-	p->plan = *plan;
+	p->plan = plan;
 	p->workspace = workspace;
 	p->blank = aj_protect_is_blank(workspace);
 	p->budget_ms = budget_ms;
@@ -209,9 +201,8 @@ int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_
 		return -1;
 	}
 	find_othernames(p);
-	add_rows(p);
+	note_places(p, built);
 	*ret = p;
-	*ret_plan = &p->plan;
 	return 0;
 }
 

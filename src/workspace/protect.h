@@ -7,15 +7,14 @@
 #pragma once
 #include <jansson.h>
 
-#include "plan/plan.h"
+#include "mounts/built.h"
 
 struct aj_protect;
 
-/* `*ret` is NULL where the plan has no writable workspace, or protects and watches nothing in it. On success `*ret_plan` is the plan to
- * launch: the plan with a row for each place, or the plan itself. -1 with err: then nothing was created. `budget_ms`: maximal time of
- * one search for repositories, now and for each report. */
-int aj_protect_open(struct aj_protect **ret, const struct aj_plan *plan, uint64_t budget_ms, const struct aj_plan **ret_plan,
-                    struct aj_error *err);
+/* `*ret` is NULL where the plan has no writable workspace, or protects and watches nothing in it. Notes the places in `built`; their names
+ * are valid until aj_protect_close(). -1 with err: then nothing was created. `budget_ms`: maximal time of one search for repositories, now
+ * and for each report. */
+int aj_protect_open(struct aj_protect **ret, struct aj_built *built, uint64_t budget_ms, struct aj_error *err);
 
 /* How a place is protected; the query creates nothing. */
 enum aj_protect_answer {

@@ -35,7 +35,7 @@ enum aj_protect_answer aj_protect_ask(const struct aj_plan *plan, const char *pa
 {
 	struct aj_arena arena = { 0 };
 	struct aj_error ignored = { 0 };
-	struct aj_protect p = { .plan = *plan,
+	struct aj_protect p = { .plan = plan,
 		                .workspace = aj_beneath_open(AT_FDCWD, plan->writable_workspace, O_PATH | O_DIRECTORY),
 		                .main = -1 };
 	if (plan->main_repository)

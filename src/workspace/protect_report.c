@@ -10,10 +10,10 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "json/tree.h"
 #include "workspace/expand.h"
 #include "workspace/protect.h"
 #include "workspace/quarantine.h"
+#include "json/tree.h"
 
 enum { TOLD_MAX = 200 };
 
@@ -41,7 +41,7 @@ static bool leads_into(const struct aj_protect *p, int dir, const char *name)
 {
 	char real[PATH_MAX];
 	cleanup_fd int fd = openat(dir, name, O_PATH | O_CLOEXEC);
-	return aj_fd_path(fd, real, sizeof real) && aj_path_below(real, p->plan.writable_workspace);
+	return aj_fd_path(fd, real, sizeof real) && aj_path_below(real, p->plan->writable_workspace);
 }
 
 /* Is a held or watched place still the same file? A jail's mount is detached when the host removes or replaces the mount point. */
@@ -99,17 +99,17 @@ json_t *aj_protect_report(struct aj_protect *p, bool jail_gone)
 	}
 	struct aj_expansion x = { .p = p, .arena = &arena, .found = on_place_later, .changed = changed, .err = &ignored };
 	/* Each pattern is expanded on its own: a jail that has created too many matches of one hides no match of another. */
-	for (size_t i = 0; i < p->plan.protect.count; i++) {
-		x.pattern = p->plan.protect.items[i];
+	for (size_t i = 0; i < p->plan->protect.count; i++) {
+		x.pattern = p->plan->protect.items[i];
 		if (aj_expand_one(&x) < 0)
 			add_change(changed, x.pattern, "cannot be looked at any more");
 	}
 	struct aj_repos now;
-	aj_repos_look(&now, &arena, p->workspace, p->plan.writable_workspace, &p->before, p->budget_ms);
+	aj_repos_look(&now, &arena, p->workspace, p->plan->writable_workspace, &p->before, p->budget_ms);
 	if (p->main >= 0)
-		aj_repos_add(&now, &arena, p->main, p->plan.main_repository);
+		aj_repos_add(&now, &arena, p->main, p->plan->main_repository);
 	json_t *repositories = aj_repos_changes(&p->before, &now);
-	if (jail_gone && p->plan.quarantine) {
+	if (jail_gone && p->plan->quarantine) {
 		quarantine(p, changed, &arena);
 		quarantine(p, repositories, &arena);
 	}

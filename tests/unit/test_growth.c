@@ -14,6 +14,7 @@ enum { TURNS = 2000 };
 /* In memory where there is such a place: a disk takes thrice as long for the deep folders. */
 static char root[] = "/dev/shm/aj-growth.XXXXXX";
 static struct aj_plan plan;
+static const struct aj_built built = { .plan = &plan };
 static struct aj_growth *growth;
 
 static void setup(void)
@@ -59,7 +60,7 @@ static void put_many(const char *prefix, int count)
 static void begin(uint64_t budget_ms)
 {
 	struct aj_error err = { 0 };
-	cr_assert_eq(aj_growth_open(&growth, &plan, &aj_growth_shared, budget_ms, &err), 0, "%s", err.cause);
+	cr_assert_eq(aj_growth_open(&growth, &built, &aj_growth_shared, budget_ms, &err), 0, "%s", err.cause);
 	cr_assert_not_null(growth);
 }
 
@@ -76,7 +77,7 @@ Test(growth, nothing_is_measured_without_a_limit)
 {
 	struct aj_error err = { 0 };
 	plan.workspace_bytes = plan.workspace_files = 0;
-	cr_expect_eq(aj_growth_open(&growth, &plan, &aj_growth_alone, 1000, &err), 0);
+	cr_expect_eq(aj_growth_open(&growth, &built, &aj_growth_alone, 1000, &err), 0);
 	cr_expect_null(growth);
 	cr_expect_eq(aj_growth_due_us(NULL), INT64_MAX);
 	cr_expect(!aj_growth_last(NULL));
@@ -194,7 +195,7 @@ Test(growth, a_walk_looks_at_the_clock_at_every_depth)
 	int turns = 1;
 	plan.workspace_bytes = 0;
 	plan.workspace_files = DEPTH + 2 * FOLDERS - 50;
-	cr_assert_eq(aj_growth_open(&growth, &plan, &no_time, 60000, &err), 0, "%s", err.cause);
+	cr_assert_eq(aj_growth_open(&growth, &built, &no_time, 60000, &err), 0, "%s", err.cause);
 	nest(DEPTH);
 	for (int i = 0; i < FOLDERS; i++) {
 		snprintf(name, sizeof name, "%d", i);
@@ -227,7 +228,7 @@ Test(growth, what_is_too_deep_before_the_start_is_refused)
 	struct aj_error err = { 0 };
 	nest(2500);
 	cr_assert_eq(chdir(root), 0);
-	cr_expect_eq(aj_growth_open(&growth, &plan, &aj_growth_shared, 60000, &err), -1);
+	cr_expect_eq(aj_growth_open(&growth, &built, &aj_growth_shared, 60000, &err), -1);
 	cr_expect_null(growth);
 	cr_expect(strstr(err.cause, "nested too deep"), "%s", err.cause);
 }

@@ -46,7 +46,7 @@ static void start(void)
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	theirs = ends[1];
 	seen = 0;
-	run = (struct aj_run){ .loop = aj_loop_new(), .plan = &plan, .policy = &policy, .on_event = on_event, .jail = AJ_NO_JAIL };
+	run = (struct aj_run){ .loop = aj_loop_new(), .built.plan = &plan, .policy = &policy, .on_event = on_event, .jail = AJ_NO_JAIL };
 	run.jail.control_fd = ends[0];
 	run.jail.init_pidfd = slow_init();
 	cr_assert_geq(run.jail.init_pidfd, 0);
@@ -156,7 +156,7 @@ static void lasting(const struct aj_plan *its, const char *output)
 	cr_assert_eq(pipe(out), 0);
 	cr_assert_eq(write(out[1], output, strlen(output)), (ssize_t)strlen(output));
 	close(out[1]);
-	run.plan = its;
+	run.built.plan = its;
 	run.jail.stdout_fd = out[0];
 	run.lasting = run.channel.armed = run.channel.busy = run.channel.started = true;
 	say(theirs, AJ_FRAME_RESULT, ok);
@@ -334,6 +334,6 @@ Test(launch, a_plan_for_looking_at_is_never_run)
 {
 	struct aj_jail jail;
 	struct aj_error err = { 0 };
-	cr_assert_eq(aj_launch(&(struct aj_plan){ .inspect = true }, &jail, &err), -1);
+	cr_assert_eq(aj_launch(&(struct aj_built){ .plan = &(struct aj_plan){ .inspect = true } }, &jail, &err), -1);
 	cr_expect(err.exit_code == AJ_EXIT_SETUP && strstr(err.cause, "for inspection"), "%s", err.cause);
 }

@@ -215,7 +215,7 @@ static int supervise(pid_t child)
 				aj_violations_listen(&seen, &listener, sender, getpid(), msg.listener);
 			aj_msg_send(ends[0], &(struct aj_msg){ .kind = AJ_MSG_TAKEN });
 		}
-		if (listener >= 0 && !aj_violations_answer(&seen, &plan, listener, NULL))
+		if (listener >= 0 && !aj_violations_answer(&seen, &(struct aj_built){ .plan = &plan }, listener, NULL))
 			aj_close(&listener);
 		usleep(200);
 	}
@@ -330,7 +330,7 @@ Test(violations, a_caller_that_dies_is_no_problem)
 	aj_msg_send(ends[0], &(struct aj_msg){ .kind = AJ_MSG_TAKEN });
 	waitpid(child, &status, 0);
 	cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM, "%#x", status);
-	cr_expect_not(aj_violations_answer(&seen, &plan, listener, NULL), "nobody is left");
+	cr_expect_not(aj_violations_answer(&seen, &(struct aj_built){ .plan = &plan }, listener, NULL), "nobody is left");
 	cr_expect_eq(seen.total, 0);
 	aj_close(&listener);
 }
