@@ -116,7 +116,7 @@ static void warn_repository(const struct aj_options *o, const struct aj_plan *pl
 		fprintf(stderr, "agentjail: the workspace is `%s`, the root of this git repository; use --workspace . for this folder alone\n",
 		        aj_line(o->arena, request->workspace));
 	struct aj_repository found = aj_repository_around(request->workspace, o->arena);
-	struct aj_request probe = { .workspace = found.root };
+	struct aj_request probe = { .workspace = found.root, .may_hold = true };
 	if (found.git && aj_plan_match_path(plan, found.git).kind != AJ_MATCH_HOST)
 		fprintf(stderr, "agentjail: the repository of the workspace is in `%s`, which the jail does not show, so git does not work; --bind with that path shows it, read-only\n",
 		        aj_line(o->arena, found.git));

@@ -21,6 +21,11 @@ struct aj_import {
 	bool program; /* may be executed */
 };
 
+/* Virtual environments in the workspace with agentjail's own program: shown read-only. */
+struct aj_environments {
+	AJ_LIST(const char *);
+};
+
 /* A file for a command to read, usually below AJ_SETTINGS; see home/network_settings.h. */
 #define AJ_SETTINGS "/etc/agentjail"
 struct aj_setting_file {
@@ -85,8 +90,8 @@ struct aj_request {
 	bool changes_newest; /* with no such id: go on with those of the newest run of the same policy, in the same mode, if any wait */
 	void (*notice)(const char *text); /* shows a person, before the jail begins, what the run will lack; NULL: nothing is shown */
 	bool workspace_around;            /* the workspace is the repository around the working directory, by the policy */
-	bool may_hold;                    /* the plan is made from this request, so aj_places_check() may add to it */
-	AJ_LIST(const char *) environments; /* virtual environments in the workspace with agentjail's own program: shown read-only */
+	bool may_hold;                    /* the plan gets `environments`, to which aj_places_check() may add */
+	struct aj_environments environments;
 	const char *main_repository; /* of a workspace that is a linked worktree, see workspace/worktree.h; NULL: not shown */
 	const char *worktree; /* the name of that worktree in it; NULL: one of the two folders lies in the other, so that no layer covers both */
 	const char *home_source, *home_at; /* the kept home, and its path in the jail; NULL: none, and the home is /tmp */

@@ -73,6 +73,7 @@ struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *c
 		                      .terminal_fd = -1,
 		                      .rootfs = config->rootfs,
 		                      .workspace = config->workspace,
+		                      .environments = config->environments,
 		                      .branching = config->branching,
 		                      .cgroup = config->cgroup };
 	int r = aj_plan_build(&p->jail_plan, &p->arena, config->policy, &request, config->host, err);

@@ -11,11 +11,12 @@ struct aj_pool_config {
 	const struct aj_policy *policy; /* the owner's, until the pool is freed */
 	const struct aj_host *host;
 	const char *rootfs, *workspace; /* of the request; workspace may be NULL */
-	bool branching;                 /* of the request */
-	const char *cgroup;             /* a delegated cgroup; NULL: look for one */
-	unsigned depth;                 /* jails to keep parked */
-	unsigned jails_max;             /* alive at a time, parked ones included; 0: no limit */
-	unsigned ready_ms;              /* for a zygote's imports; 0: a minute */
+	struct aj_environments environments;
+	bool branching;     /* of the request */
+	const char *cgroup; /* a delegated cgroup; NULL: look for one */
+	unsigned depth;     /* jails to keep parked */
+	unsigned jails_max; /* alive at a time, parked ones included; 0: no limit */
+	unsigned ready_ms;  /* for a zygote's imports; 0: a minute */
 	/* An event worth a log line: a zygote died or could not import a module, a birth failed. May be NULL. */
 	void (*on_trouble)(void *arg, const struct aj_error *err);
 	void *trouble_arg;

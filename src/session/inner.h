@@ -13,8 +13,10 @@ struct aj_tenant_pool {
 	struct aj_policy_version *version;
 	struct aj_host host; /* the manager's, with the pool's own id */
 	struct aj_id id;
-	const char *policy;       /* name in the policy cache */
-	char *tenant, *workspace; /* "" and NULL: none */
+	const char *policy; /* name in the policy cache */
+	struct aj_arena arena;
+	const char *tenant, *workspace; /* "" and NULL: none */
+	struct aj_environments environments;
 	bool branching;
 	struct aj_pool *pool;
 	struct aj_common common; /* of its jails' results */

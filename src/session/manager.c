@@ -24,8 +24,7 @@ static void free_pool(struct aj_tenant_pool *pool)
 	aj_common_free(&pool->common);
 	aj_id_give(&pool->id);
 	aj_policy_version_release(pool->version);
-	free(pool->tenant);
-	free(pool->workspace);
+	aj_arena_free(&pool->arena);
 	free(pool);
 }
 
@@ -206,7 +205,7 @@ static int evict_pool(struct aj_manager *manager, struct aj_error *err)
 }
 
 static struct aj_tenant_pool *new_pool(struct aj_manager *manager, const struct aj_cached_policy *entry, const char *tenant,
-                                       const struct aj_session_params *place, struct aj_error *err)
+                                       const struct aj_request *request, struct aj_error *err)
 {
 	if (evict_pool(manager, err) < 0)
 		return NULL;
@@ -222,7 +221,7 @@ static struct aj_tenant_pool *new_pool(struct aj_manager *manager, const struct 
 	struct aj_pool_config config = { .policy = &entry->current->loaded.policy,
 		                         .host = &pool->host,
 		                         .rootfs = entry->current->rootfs,
-		                         .branching = place->branching,
+		                         .branching = request->branching,
 		                         .cgroup = manager->config.cgroup,
 		                         .depth = manager->config.parked,
 		                         .jails_max = manager->config.jails_max,
@@ -230,15 +229,17 @@ static struct aj_tenant_pool *new_pool(struct aj_manager *manager, const struct 
 		                         .on_trouble = aj_manager_on_trouble,
 		                         .trouble_arg = pool };
 	pool->policy = entry->name;
-	pool->tenant = strdup(tenant);
-	pool->workspace = place->workspace ? strdup(place->workspace) : NULL;
-	pool->branching = place->branching;
+	pool->tenant = aj_strdup(&pool->arena, tenant);
+	pool->workspace = request->workspace ? aj_strdup(&pool->arena, request->workspace) : NULL;
+	for (size_t i = 0; i < request->environments.count; i++)
+		*AJ_PUSH(&pool->arena, &pool->environments) = aj_strdup(&pool->arena, request->environments.items[i]);
+	pool->branching = request->branching;
 	config.workspace = pool->workspace;
+	config.environments = pool->environments;
 	pool->pool = aj_pool_new(manager->loop, &config, err);
-	if (!pool->pool || !pool->tenant || (place->workspace && !pool->workspace)) {
+	if (!pool->pool) {
 		aj_id_give(&pool->id);
-		free(pool->tenant);
-		free(pool->workspace);
+		aj_arena_free(&pool->arena);
 		free(pool);
 		return NULL;
 	}
@@ -251,7 +252,17 @@ static struct aj_tenant_pool *new_pool(struct aj_manager *manager, const struct 
 	return pool;
 }
 
-/* Checks the workspace anew for each session: its path may lead elsewhere by now. */
+static bool same_environments(const struct aj_environments *a, const struct aj_environments *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++)
+		if (strcmp(a->items[i], b->items[i]) != 0)
+			return false;
+	return true;
+}
+
+/* Checks the workspace anew for each session: its path may lead elsewhere by now, and agentjail may have been installed in it. */
 static struct aj_tenant_pool *get_pool(struct aj_manager *manager, const struct aj_session_params *asked, struct aj_arena *arena,
                                        struct aj_error *err)
 {
@@ -259,18 +270,19 @@ static struct aj_tenant_pool *get_pool(struct aj_manager *manager, const struct 
 	struct aj_cached_policy *entry = find_policy(manager, asked->policy, err);
 	if (!entry || !current_version(manager, entry, err))
 		return NULL;
-	struct aj_request request = { .workspace = asked->workspace, .rootfs = entry->current->rootfs };
+	struct aj_request request = {
+		.workspace = asked->workspace, .rootfs = entry->current->rootfs, .branching = asked->branching, .may_hold = true
+	};
 	if (aj_places_check(&request, &entry->current->loaded, &entry->current->site, arena, err) < 0)
 		return NULL;
-	struct aj_session_params found = *asked, *place = &found;
-	found.workspace = request.workspace;
 	struct aj_tenant_pool *pool = LIST_FIRST(&manager->pools);
-	while (pool && (pool->stale || pool->version != entry->current || pool->branching != place->branching ||
+	while (pool && (pool->stale || pool->version != entry->current || pool->branching != request.branching ||
 	                strcmp(pool->tenant, tenant) != 0 ||
-	                strcmp(pool->workspace ? pool->workspace : "", place->workspace ? place->workspace : "") != 0))
+	                strcmp(pool->workspace ? pool->workspace : "", request.workspace ? request.workspace : "") != 0 ||
+	                !same_environments(&pool->environments, &request.environments)))
 		pool = LIST_NEXT(pool, listed);
 	if (!pool)
-		pool = new_pool(manager, entry, tenant, place, err);
+		pool = new_pool(manager, entry, tenant, &request, err);
 	if (pool) {
 		pool->sessions++;
 		pool->last_used_us = aj_now_us();

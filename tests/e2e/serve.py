@@ -1,5 +1,5 @@
 """What requests do, and what is done with bad ones; one service for all of these. serve.sh runs it and counts."""
-import json, os, struct, subprocess, sys, time
+import errno, json, os, shutil, struct, subprocess, sys, time
 
 import result_schema
 
@@ -774,6 +774,41 @@ def workspace_is_shown(s):
     for place in ("/", "/etc", "/proc", os.environ["HOME"], "/usr/share", "/tmp/../etc"):
         fails("bad_request", c.ask, "exec", code="1", policy="work", workspace=place)
         fails("bad_request", c.ask, "open", policy="work", workspace=place)
+
+
+@test
+def a_project_with_the_program():
+    """The virtual environment that holds the service's program is read-only in a workspace, and not looked for in what a client says."""
+    project = FOLDER + "/project"
+    program = project + "/env/bin/agentjail"
+    for folder in ("/env/bin", "/src"):
+        os.makedirs(project + folder)
+    shutil.copy(AJ, program)
+    with open(FOLDER + "/writes.toml", "w") as f:
+        f.write('extends = "snippet"\n[filesystem]\nworkspace = "read-write"\nworkspace_under = ["%s"]\n[python]\nlayer = false\n' % FOLDER)
+    code = """
+import os
+def wrote(path):
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        open(path, "a").close()
+        return True
+    except OSError as e:
+        return e.errno
+[wrote("/workspace/" + path) for path in ("src/x", "env/y", "env/bin/y")]"""
+    s = Server("--policy-file", FOLDER + "/writes.toml", "--rootfs", os.environ.get("AGENTJAIL_ROOTFS", os.path.dirname(AJ) + "/rootfs/default"), program=program)
+    c = s.client()
+    place = {"policy": "writes", "workspace": project}
+    # No environment: a folder of this name could be one that a jail has made.
+    assert "agentjail's configuration or program" in str(fails("bad_request", c.ask, "exec", code="1", **place))
+    open(project + "/env/pyvenv.cfg", "w").close()
+    shown = [True, errno.EROFS, errno.EROFS]
+    one = c.ask("open", **place)["session"]
+    same([c.ask("run", session=one, code=code)["value"], c.ask("exec", code=code, **place)["value"]], [shown, shown])
+    # What the host has changed since counts for the next session.
+    os.rename(project + "/env", FOLDER + "/moved")
+    same(c.ask("exec", code=code, **place)["value"], [True] * 3)
+    same(s.stop(), 0)
 
 
 GOOD = b'{"op":"ping","id":1}'

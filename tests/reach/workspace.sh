@@ -258,6 +258,15 @@ for mode in rw overlay copy; do
 	says "workspace-own: $mode: the folder stays in its place" 'cannot move .env. to|Device or resource busy'
 	says "workspace-own: $mode: the rest was written" '^made$'
 done
+mkdir -p "$project/.git/objects" "$project/.git/refs" && echo 'ref: refs/heads/main' >"$project/.git/HEAD"
+printf 'extends = "command"\n[filesystem]\nworkspace = "read-write"\nworkspace_at = "same"\nworkspace_here = true\nworkspace_repository = true\n' >"$T/p/agent.toml"
+(cd "$project/src" && "$project/env/bin/agentjail" run --policy-file "$T/p/agent.toml" -- sh -c 'pwd; ls ..; touch ../env/x') >"$T/out" 2>"$T/err"
+says "workspace-own: the repository around it is the workspace" "the workspace is .$project., the root of this git repository"
+says "workspace-own: and the environment in it is read-only" "cannot touch '../env/x': Read-only file system"
+printf '%s\n' 'for path in "src/cell", "env/pyvenv.cfg", "env/bin/agentjail":' '    try: open("/workspace/" + path, "w").close()' \
+	'    except OSError as e: print(path, e.strerror)' '' >"$T/cells"
+by_project "workspace-own: session: that environment is read-only" 0 '^env/pyvenv.cfg Read-only file system' session --rootfs "$ROOTFS" --policy-file "$T/p/size-snippet.toml" --workspace "$project" <"$T/cells"
+check "workspace-own: session: the rest was written" test -e "$project/src/cell"
 check "workspace-own: what a run leaves of it" cmp "$AJ" "$project/env/bin/agentjail"
 
 # --- homes and toolchains; tests/e2e/home.sh has more ---
