@@ -274,7 +274,7 @@ word prctl()                       sandbox/holder.c
 owner sys/socket.h      egress/egress.c base/sockaddr.h helper/flow.c helper/side.c resolve/names.c resolve/own_address.c helper/helper.c egress/relay.c egress/reports.c
 owner sys/epoll.h       egress/relay.c egress/reports.c resolve/resolver.c egress/upstream.c helper/side.c egress/listener.c egress/dns_server.c egress/proxy.c egress/turned_away.c
 owner arpa/inet.h       base/sockaddr.h resolve/resolver.c
-owner netinet/          base/sockaddr.h resolve/resolver.c egress/connection.c egress/listener.c helper/flow.c egress/upstream.c
+owner netinet/          base/sockaddr.h resolve/resolver.c resolve/own_address.c egress/connection.c egress/listener.c helper/flow.c egress/upstream.c
 owner netdb.h           resolve/resolver.c
 owner ares.h            resolve/resolver.c
 owner sys/time.h        resolve/resolver.c

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "egress/connection.h"
 #include "inspect/address.h"
+#include "resolve/own_address.h"
 
 enum {
 	STAGGER_US = 250000,    /* then the next address is tried, beside those that have not answered */
@@ -41,6 +42,14 @@ static const struct aj_resolved *next_address(const struct aj_connection *c, uns
 	return NULL;
 }
 
+/* A rule of the host's may lead connections to this port alone to the host itself, which the resolver has not seen. */
+static bool is_own(const struct aj_connection *c, const struct aj_resolved *a)
+{
+	bool ignored;
+	return c->via && !c->by_proxy && !c->to_loopback && !aj_rules_address(&c->relay->rules, a->family, a->address, c->port) &&
+	       aj_own_address(a->family, a->address, c->port, &ignored);
+}
+
 static bool has_next(const struct aj_connection *c)
 {
 	unsigned at = c->tried;
@@ -57,7 +66,8 @@ static void give_up(struct aj_connection *c, int error)
 		aj_upstream_failed(c, why);
 	} else if (!error && first) {
 		aj_sockaddr_text(first->family, first->address, c->address);
-		snprintf(why, sizeof why, "resolves to %s: %s, which the policy does not write out", c->address, first->refused);
+		snprintf(why, sizeof why, "resolves to %s: %s, which the policy does not write out", c->address,
+		         first->refused ? first->refused : "the host's own");
 		aj_connection_end(c, AJ_EGRESS_REFUSED, true, why);
 	} else {
 		snprintf(why, sizeof why, "%sconnect: %s", proxy, strerrordesc_np(error));
@@ -217,6 +227,8 @@ static void try_next(struct aj_connection *c, int error)
 	while ((a = next_address(c, &c->tried))) {
 		socklen_t bytes = aj_sockaddr_make(&to, a->family, a->address, proxy_port ? proxy_port : c->port);
 		aj_sockaddr_text(a->family, a->address, c->address);
+		if (is_own(c, a))
+			continue;
 		int fd = socket(a->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 		error = begin_connect(fd, c->out.passed || proxy_port, &to, bytes);
 		if (error == 0 || (fd >= 0 && was_made(c, error))) {

@@ -4,18 +4,19 @@
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "inspect/address.h"
 
 static int routes = -1;
 
 struct question {
 	struct nlmsghdr head;
 	struct rtmsg route;
-	struct rtattr destination;
-	uint8_t address[16];
+	uint8_t attributes[64];
 };
 
 union answer {
@@ -36,16 +37,36 @@ static bool is_unreachable(int error)
 	       error == EOPNOTSUPP;
 }
 
-bool aj_own_address(int family, const uint8_t *address, bool *ret_unreachable)
+static void add(struct question *q, unsigned short type, const void *data, size_t bytes)
+{
+	struct rtattr head = { .rta_len = (unsigned short)RTA_LENGTH(bytes), .rta_type = type };
+	memcpy((uint8_t *)q + q->head.nlmsg_len, &head, sizeof head);
+	memcpy((uint8_t *)q + q->head.nlmsg_len + RTA_LENGTH(0), data, bytes);
+	q->head.nlmsg_len += RTA_SPACE(bytes);
+}
+
+/* The kernel's answer for a TCP connection from `source` (NULL: not chosen yet) to this port (0: any). *ret_source: the address that it would
+ * come from, of an IPv4 route. */
+static bool ask(int family, const uint8_t *address, const uint8_t *source, uint16_t port, bool *ret_unreachable, uint8_t *ret_source)
 {
 	static uint32_t number;
 	const size_t bytes = family == AF_INET ? 4 : 16;
-	struct question q = { .head = { .nlmsg_type = RTM_GETROUTE, .nlmsg_flags = NLM_F_REQUEST, .nlmsg_seq = ++number },
-		              .route = { .rtm_family = (unsigned char)family, .rtm_dst_len = (unsigned char)(8 * bytes) },
-		              .destination = { .rta_len = (unsigned short)RTA_LENGTH(bytes), .rta_type = RTA_DST } };
+	const uint8_t protocol = IPPROTO_TCP;
+	struct question q = { .head = { .nlmsg_len = NLMSG_LENGTH(sizeof q.route),
+		                        .nlmsg_type = RTM_GETROUTE,
+		                        .nlmsg_flags = NLM_F_REQUEST,
+		                        .nlmsg_seq = ++number },
+		              .route = { .rtm_family = (unsigned char)family,
+		                         .rtm_dst_len = (unsigned char)(8 * bytes),
+		                         .rtm_src_len = (unsigned char)(source ? 8 * bytes : 0) } };
 	union answer a;
-	q.head.nlmsg_len = (uint32_t)(offsetof(struct question, address) + bytes);
-	memcpy(q.address, address, bytes);
+	add(&q, RTA_DST, address, bytes);
+	if (source)
+		add(&q, RTA_SRC, source, bytes);
+	if (port) {
+		add(&q, RTA_IP_PROTO, &protocol, sizeof protocol);
+		add(&q, RTA_DPORT, &(uint16_t){ htons(port) }, sizeof port);
+	}
 	*ret_unreachable = false;
 	if (send(routes, &q, q.head.nlmsg_len, 0) < 0)
 		return true;
@@ -59,5 +80,26 @@ bool aj_own_address(int family, const uint8_t *address, bool *ret_unreachable)
 	}
 	if (n < (ssize_t)NLMSG_LENGTH(sizeof(struct rtmsg)) || a.head.nlmsg_type != RTM_NEWROUTE)
 		return true;
-	return ((const struct rtmsg *)NLMSG_DATA(&a.head))->rtm_type != RTN_UNICAST;
+	const struct rtmsg *route = NLMSG_DATA(&a.head);
+	int left = (int)RTM_PAYLOAD(&a.head);
+	for (const struct rtattr *at = RTM_RTA(route); RTA_OK(at, left); at = RTA_NEXT(at, left))
+		if (at->rta_type == RTA_PREFSRC && RTA_PAYLOAD(at) == bytes)
+			memcpy(ret_source, RTA_DATA(at), bytes);
+	return route->rtm_type != RTN_UNICAST;
+}
+
+/* connect(2) asks again with the source that the first answer gave: a rule may lead what comes from there elsewhere. */
+static bool is_own(int family, const uint8_t *address, uint16_t port, bool *ret_unreachable)
+{
+	uint8_t source[16] = { 0 }, ignored[16];
+	return ask(family, address, NULL, port, ret_unreachable, source) ||
+	       (family == AF_INET && port && !*ret_unreachable && ask(family, address, source, port, ret_unreachable, ignored));
+}
+
+/* The kernel takes ::ffff:a.b.c.d for a.b.c.d, and a translator of this host may take the other forms for it. */
+bool aj_own_address(int family, const uint8_t *address, uint16_t port, bool *ret_unreachable)
+{
+	const uint8_t *within = family == AF_INET6 ? aj_address_within(address) : NULL;
+	bool ignored;
+	return is_own(family, address, port, ret_unreachable) || (within && is_own(AF_INET, within, port, &ignored));
 }

@@ -136,20 +136,12 @@ static int rank(const struct aj_resolved *a)
 	return (a->unreachable ? 2 : 0) + (a->family == AF_INET6);
 }
 
-/* The kernel takes ::ffff:a.b.c.d for a.b.c.d, and a translator of this host may take the other forms for it. */
-static bool is_own(int family, const uint8_t *address, bool *ret_unreachable)
-{
-	const uint8_t *within = family == AF_INET6 ? aj_address_within(address) : NULL;
-	bool ignored;
-	return aj_own_address(family, address, ret_unreachable) || (within && aj_own_address(AF_INET, within, &ignored));
-}
-
 static void add_address(struct aj_name *name, int family, const void *address)
 {
 	struct aj_resolved a = { .family = family }, *at = name->addresses;
 	memcpy(a.address, address, family == AF_INET ? 4 : 16);
 	a.refused = aj_address_refused(family, address);
-	if (!a.refused && is_own(family, a.address, &a.unreachable))
+	if (!a.refused && aj_own_address(family, a.address, 0, &a.unreachable))
 		a.refused = "the host's own";
 	unsigned place = name->count;
 	if (place == sizeof name->addresses / sizeof *name->addresses) {
