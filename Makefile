@@ -56,7 +56,7 @@ say = $(if $(V),,@printf '  %-7s %s\n' $1 $(or $2,$@) && )
 
 .PHONY: all lib run rootfs install install-lib uninstall tidy format clean help deps-build deps-check deps-vm deps-package always
 
-all: $(AJ) lib $(SCOPE) rootfs
+all: $(AJ) lib $(SCOPE) rootfs $B/compile_commands.json
 
 lib: $(SO) $(A)
 
@@ -113,6 +113,15 @@ $B/%.o: %.c
 
 $B/%.o: %.cc
 	$(call say,CXX,$<)mkdir -p $(@D) && $(CXX) $(CPPFLAGS) $(AJ_CXXFLAGS) $(CXXFLAGS) -c -o $@ $<
+
+# How each file is compiled, for clangd and other tools, which look for it in build/. It names no commit, so it changes with flags and files alone.
+json = $(subst $(BUILD_VERSION),$(VERSION),$(subst ",\",$(subst \,\\,$1)))
+entry = {"directory": "$(CURDIR)", "file": "$1", "command": "$(call json,$2 -c -o $B/$(basename $1).o $1)"}
+COMMANDS = $(foreach f,$(SRCS),$(call entry,$f,$(CC) $(CPPFLAGS) $(AJ_CFLAGS) $(CFLAGS))$(comma)) \
+    $(call entry,src/toml/toml.cc,$(CXX) $(CPPFLAGS) $(AJ_CXXFLAGS) $(CXXFLAGS))
+$B/compile_commands.json: always | $B/version
+	$(file >$@.tmp,[$(COMMANDS)])
+	$Q cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
 
 # --- installation ---
 

@@ -31,9 +31,10 @@ BESIDE_ALONE='layer/values'
 WARM_WALLS='escape/kernel escape/resources escape/syscalls escape/violations escape/killtree'
 # Scripts of which root's run alone says what they say: the owner of a jail makes no difference to how a command line or a terminal is
 # read, what a policy's text decides, how snippets' results are printed, how a service takes turns or shares out its tenants, how packets are
-# led where there is no tproxy, what a package manager says to the relay, or which question reaches a person. The jails that a user makes are
+# led where there is no tproxy, what a package manager says to the relay, what a release is made of, or which question
+# reaches a person. The jails that a user makes are
 # looked at by the other scripts.
-ROOT_ALONE='e2e/measures e2e/exec e2e/policy_texts e2e/session e2e/shards egress/ask egress/nat egress/tools reach/service'
+ROOT_ALONE='e2e/measures e2e/release e2e/exec e2e/policy_texts e2e/session e2e/shards egress/ask egress/nat egress/tools reach/service'
 WARM_LAYER='e2e/language escape/python escape/extra'
 WARM_COMMAND='e2e/exec'
 

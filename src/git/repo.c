@@ -19,8 +19,8 @@
 #include "base/sha256.h"
 #include "git/config.h"
 #include "git/index.h"
-#include "json/tree.h"
 #include "mounts/blanks.h"
+#include "json/tree.h"
 
 enum {
 	RUNS_MAX = 50,

@@ -1,6 +1,6 @@
 # Rules that make packages of the product; the Makefile includes them. A comment that begins with `make ` is a line of `make help`.
 # A package holds what `make all` built and nothing that was made for it alone, but for the program, which is linked once more without symbols.
-.PHONY: wheel wheel-file deb
+.PHONY: wheel wheel-file deb release
 
 WHEEL  := build/wheel
 STAGE  := $(WHEEL)/stage
@@ -13,13 +13,14 @@ wheel: deps-build
 
 wheel-file: all $(WHEEL)/bin/agentjail $(HATCH)/fetched
 	$(call say,WHEEL,$(WHEEL))rm -rf $(STAGE) $(WHEEL)/*.whl && mkdir -p $(STAGE)/bin $(STAGE)/rootfs
-	$Q cp -R src/packaging/wheel/pyproject.toml src/packaging/wheel/hatch_build.py README.md LICENSE src/sdk/python/agentjail $(STAGE)
+	$Q cp -R src/packaging/wheel/hatch.toml src/packaging/wheel/hatch_build.py README.md LICENSE src/sdk/python/agentjail $(STAGE)
+	$Q sed -e '/^license = /r src/packaging/wheel/project.toml' -e '/^license = /d' src/sdk/python/pyproject.toml > $(STAGE)/pyproject.toml
 	$Q cp $(WHEEL)/bin/agentjail $(STAGE)/bin && cp -R --preserve=mode $(ROOTFS) $(STAGE)/rootfs/default
 	$Q for file in $(SHARED); do install -D -m 0644 docs/$${file%%:*} $(STAGE)/share/$${file#*:} || exit 1; done
 	$Q src/packaging/licences.sh $(WHEEL)/bin/agentjail.inputs $(ROOTFS) build/cache/rootfs/debs $(STAGE)/licenses
 	$Q sed -i 's/^__version__ = .*/__version__ = "$(BUILD_VERSION)"/' $(STAGE)/agentjail/__init__.py
 	$Q chmod -R u=rwX,go=rX $(STAGE)
-	$Q cd $(STAGE) && AGENTJAIL_VERSION=$(BUILD_VERSION) PYTHONPATH=$(CURDIR)/$(HATCH) python3 -m hatchling build -t wheel -d $(abspath $(WHEEL))
+	$Q cd $(STAGE) && PYTHONPATH=$(CURDIR)/$(HATCH) python3 -m hatchling build -t wheel -d $(abspath $(WHEEL))
 	$Q rm -rf $(STAGE)
 
 # Without symbols: they are most of the file, and hold paths of the machine that builds.
@@ -41,3 +42,13 @@ deb: deps-build deps-package
 	$Q src/packaging/licences.sh $(WHEEL)/bin/agentjail.inputs $(ROOTFS) build/cache/rootfs/debs $(DEB)/agentjail/third-party
 	$Q cd $(DEB)/agentjail && env -u MAKEFLAGS -u MAKELEVEL TOP=$(CURDIR) dpkg-buildpackage --build=binary --no-sign >../log 2>&1 || { tail -n 40 ../log >&2; exit 1; }
 	$Q ls $(DEB)/*.deb
+
+# --- releases ---
+
+RELEASE := build/release
+
+# make release  the files of a release of this commit in build/release/, and its tag; CONTRIBUTING.md has the checklist
+release: deps-build
+	$Q src/packaging/release.sh check $(VERSION)
+	@$(MAKE) --no-print-directory BUILD_VERSION=$(VERSION) wheel-file
+	$Q src/packaging/release.sh pack $(VERSION) $(RELEASE) $(WHEEL)/libagentjail-$(VERSION)-*.whl

@@ -174,16 +174,14 @@ if p == 0: os._exit(0)
 os.waitpid(p, 0); print("forked")'
 SPAWN='import os
 os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0); print("spawned")'
-for exe in "$PY"; do
-	under "threads denied" 1 "can't start new thread" 'process.deny_syscalls = ["threads"]' -- "$exe" -ISc "$THREAD"
-	under "control: threads" 0 '^thread$' 'process.fork = false' -- "$exe" -ISc "$THREAD"
-	under "fork denied" 1 PermissionError 'process.fork = false' -- "$exe" -ISc "$FORK"
-	under "control: fork" 0 '^forked$' 'process.deny_syscalls = ["threads"]' -- "$exe" -ISc "$FORK"
-	under "posix_spawn denied" 1 PermissionError 'process.fork = false' -- "$exe" -ISc "$SPAWN"
-	under "control: posix_spawn" 0 '^spawned$' -- "$exe" -ISc "$SPAWN"
-	under "without fork a shell cannot start anything" 2 'annot fork' 'process.fork = false' -- sh -c 'id; echo x'
-	under "but be replaced" 0 '^x$' 'process.fork = false' -- sh -c 'exec echo x'
-done
+under "threads denied" 1 "can't start new thread" 'process.deny_syscalls = ["threads"]' -- "$PY" -ISc "$THREAD"
+under "control: threads" 0 '^thread$' 'process.fork = false' -- "$PY" -ISc "$THREAD"
+under "fork denied" 1 PermissionError 'process.fork = false' -- "$PY" -ISc "$FORK"
+under "control: fork" 0 '^forked$' 'process.deny_syscalls = ["threads"]' -- "$PY" -ISc "$FORK"
+under "posix_spawn denied" 1 PermissionError 'process.fork = false' -- "$PY" -ISc "$SPAWN"
+under "control: posix_spawn" 0 '^spawned$' -- "$PY" -ISc "$SPAWN"
+under "without fork a shell cannot start anything" 2 'annot fork' 'process.fork = false' -- sh -c 'id; echo x'
+under "but be replaced" 0 '^x$' 'process.fork = false' -- sh -c 'exec echo x'
 all='process.fork = false
 process.deny_syscalls = ["threads", "sockets", "ipc", "inotify", "memfd"]'
 own=$(awk '/^Seccomp_filters:/ { print $2 }' /proc/self/status)

@@ -259,9 +259,12 @@ Test(escapes, modes_are_undone)
 	for (size_t i = 0; i < sizeof set / sizeof *set; i++)
 		cr_expect_str_eq(undone(set[i].text), set[i].undo, "row %zu", i);
 	const struct aj_keyboard keyboard = { .depth = UINT_MAX, .flags = UINT_MAX, .set = true };
-	most = (struct aj_modes){
-		.set = (1ULL << 36) - 1, .saved = UINT64_MAX, .keyboard = { keyboard, keyboard }, .alternate = true, .modified_keys = UINT_MAX, .titles = 8
-	};
+	most = (struct aj_modes){ .set = (1ULL << 36) - 1,
+		                  .saved = UINT64_MAX,
+		                  .keyboard = { keyboard, keyboard },
+		                  .alternate = true,
+		                  .modified_keys = UINT_MAX,
+		                  .titles = 8 };
 	cr_expect_lt(aj_modes_undo(&most, all), sizeof all, "everything fits");
 	cr_expect_lt(aj_modes_again(&most, all), sizeof all);
 }

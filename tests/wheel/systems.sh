@@ -26,5 +26,7 @@ release() { # SUITE PACKAGE...: unpacked into $T/SUITE, with what they need
 	mkdir -p "$T/$suite/proc" "$T/$suite/dev" "$T/$suite/tmp"
 }
 enter() { # ROOT USER COMMAND...
-	timeout 120 "$PY" -I "$tests/wheel/enter.py" "$T/$@" 2>&1
+	local into="$T/$1"
+	shift
+	timeout 120 "$PY" -I "$tests/wheel/enter.py" "$into" "$@" 2>&1
 }

@@ -48,6 +48,15 @@ check "the tree is as in its manifest" "$venv/bin/agentjail" rootfs verify
 is "agentjail mcp without the SDK names the extra" "  fix: pip install 'libagentjail[mcp]'" "$("$venv/bin/agentjail" mcp </dev/null 2>&1 | tail -1)"
 check "a line in the cache says that it was read" test -s "$(echo "$T"/cache/agentjail/verified-*)"
 
+# --- the client alone, from its sources ---
+"$PY" -m venv --without-pip "$T/dev" || fail "a virtual environment" "$PY -m venv"
+check "pip installs the client from its sources" env PYTHONPATH="$top/build/cache/hatchling" "$PY" -m pip --python "$T/dev/bin/python" install -q \
+	--no-build-isolation --no-deps -e "$top/src/sdk/python"
+is "it finds the program of these sources" "$top/src/sdk/python $top/build/agentjail" "$(cd / && "$T/dev/bin/python" -c 'import agentjail, agentjail._program as p
+print(agentjail.__path__[0][: -len("/agentjail")], p.find_program())' 2>&1)"
+is "… and of the same extras as the wheel" "$(sed -n 's/^Provides-Extra: //p' "$venv"/lib/python*/site-packages/libagentjail-*.dist-info/METADATA | sort)" \
+	"$(sed -n 's/^Provides-Extra: //p' "$T"/dev/lib/python*/site-packages/libagentjail-*.dist-info/METADATA | sort)"
+
 # --- root installs, another user runs: nothing there may be written, and the user has no home ---
 if [ "$(id -u)" = 0 ]; then
 	is "another user: agentjail exec" 4 "$(cd / && timeout 60 setpriv --reuid $USER_ID --regid $USER_ID --clear-groups env -i "$venv/bin/agentjail" exec -c 2+2 2>&1)"
