@@ -141,6 +141,7 @@ owner linux/magic.h     base/beneath.c
 owner sys/epoll.h       loop/loop.c lib/handle.c front/front.c front/children.c serve/shard.c serve/server.c serve/client.c metrics/http.c sockets/accept.c pty/relay.c jail/events.c jail/once.c fork/group.c pool/zygote.c
 owner sys/sysmacros.h   mounts/mount.c mediate/lockable.c view/trim.c
 owner linux/openat2.h   toml/source.c fork/copy_tree.c base/beneath.c mounts/named_sockets.c mounts/sources.c
+owner sys/fsuid.h       view/copy.c
 owner sys/xattr.h       view/layers.c
 # readdir(3) ends with NULL for an error too: base/listing.c tells the two apart.
 owner dirent.h          base/listing.h fork/copy_tree.c
@@ -162,7 +163,7 @@ owner fnmatch.h         home/toolchains.c home/tokens.c home/network_settings.c
 owner sys/file.h        mediate/locks.c audit/chain.c sockets/listen.c workspace/placeholder.c
 owner sys/signalfd.h    jail/once.c serve/process.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c host/host.c guest/huge.c toml/source.c base/syscall.h guest/branch.c fork/copier.c fork/copy_tree.c seccomp/notify.c base/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c base/pidfd.c
+owner sys/syscall.h     base/groups.c view/copy.c sandbox/attributes.c sandbox/launch.c sandbox/child.c mounts/mount.c sandbox/landlock.c seccomp/install.c host/host.c guest/huge.c toml/source.c base/syscall.h guest/branch.c fork/copier.c fork/copy_tree.c seccomp/notify.c base/beneath.c mediate/connector.c mediate/endpoint.c mounts/named_sockets.c mediate/mediate.c mediate/socket_holders.c mediate/lockable.c mediate/locks.c mounts/sources.c mediate/connector_process.c mediate/lock_look.c base/pidfd.c
 owner sys/personality.h sandbox/attributes.c
 owner linux/keyctl.h    sandbox/attributes.c
 owner sched.h           host/host.c sandbox/attributes.c sandbox/network.c plan/build.c plan/enforced.c plan/dump.c guest/birth.c guest/zygote.c fork/copier.c mediate/connector_process.c mounts/idmap.c
@@ -178,7 +179,7 @@ owner sha1.h            base/sha1.c
 owner toml++/           toml/toml.cc
 owner pwd.h             host/home.c
 owner jansson.h         files/collect.h files/look.h lib/inner.h session/manager.h jsonschema/schema.h jsonschema/value.h jsonschema/plain.h tools/tools.h result/result.h json/json.h audit/chain.h audit/composer.h audit/lines.h audit/datagram.h audit/audit.h workspace/protect.h git/repo.h cli/cmd_exec.c cli/mcp.c shell/shell.c terminal/findings.h cli/cmd_doctor.c policycmd/policy.h protocol/query.h
-owner linux/capability.h host/host.c guest/birth.c guest/branch.c mediate/endpoint.c
+owner linux/capability.h view/copy.c host/host.c guest/birth.c guest/branch.c mediate/endpoint.c
 owner sys/xattr.h       changes/upper_layer.c
 # readdir(3) ends with NULL for an error too: base/listing.c tells the two apart.
 owner dirent.h          base/listing.h fork/copy_tree.c
@@ -261,7 +262,7 @@ owner linux/nsfs.h      sandbox/below.c
 owner sys/ioctl.h       sandbox/below.c
 owner sys/prctl.h       sandbox/holder.c
 owner sys/socket.h      sandbox/channels.c sandbox/below.c pool/newborn.c
-owner sys/syscall.h     sandbox/holder.c pool/newborn.c
+owner sys/syscall.h     base/groups.c view/copy.c sandbox/holder.c pool/newborn.c
 owner sched.h           sandbox/holder.c
 word SYS_clone3                    sandbox/holder.c
 word aj_pidfd_signal()             sandbox/below.c
@@ -279,7 +280,7 @@ owner netdb.h           resolve/resolver.c
 owner ares.h            resolve/resolver.c
 owner sys/time.h        resolve/resolver.c
 owner sys/prctl.h       helper/helper.c egress/credentials.c
-owner sys/syscall.h     egress/process.c
+owner sys/syscall.h     base/groups.c view/copy.c egress/process.c
 word fork()             helper/helper.c egress/credentials.c
 word execl()            egress/credentials.c
 word aj_pidfd_signal()  helper/helper.c
@@ -303,7 +304,7 @@ owner arpa/inet.h       policy/publish.c
 owner sched.h           publish/process.c
 owner sys/epoll.h       publish/passage.c
 owner sys/socket.h      publish/publish.c publish/passage.c
-owner sys/syscall.h     publish/process.c
+owner sys/syscall.h     base/groups.c view/copy.c publish/process.c
 word setns()            publish/process.c
 word setresuid()        publish/process.c
 word setresgid()        publish/process.c

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/groups.h"
 #include "base/message.h"
 #include "base/pidfd.h"
 #include "cgroup/create.h"
@@ -164,45 +165,24 @@ static pid_t clone_init(uint64_t namespaces, int cgroup_fd, int *ret_pidfd, stru
 	return (pid_t)pid;
 }
 
-/* Root's supplementary groups open files too, so they are dropped; an ordinary user cannot drop groups. libc's setgroups() would change
- * all threads of the calling program; the raw call changes only the thread that makes the jail, until the jail is made. */
-struct groups {
-	gid_t *list;
-	int count; /* 0: nothing was changed */
-};
-
-static int drop_groups(const struct aj_plan *plan, struct groups *ret, struct aj_error *err)
-{
-	if (plan->host_uid == geteuid() || (ret->count = getgroups(0, NULL)) == 0)
-		return 0;
-	ret->list = ret->count > 0 ? malloc((size_t)ret->count * sizeof *ret->list) : NULL;
-	if (ret->list && getgroups(ret->count, ret->list) == ret->count && syscall(SYS_setgroups, 0, NULL) == 0)
-		return 0;
-	aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "drop the supplementary groups");
-	ret->count = 0;
-	return -1;
-}
-
-static void restore_groups(struct groups *groups, struct aj_error *err)
-{
-	if (groups->count && syscall(SYS_setgroups, groups->count, groups->list) < 0)
-		aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "restore the supplementary groups");
-	free(groups->list);
-}
-
 /* Init, told to begin. 0, or -1: with err, or without where init, which has ended, must be born in its network namespace. */
 static int start_init(struct aj_built *built, bool beside, int cgroup, struct aj_jail *jail, const struct aj_child_fds *fds,
                       struct aj_error *err)
 {
 	const struct aj_plan *plan = built->plan;
-	struct groups groups = { 0 };
+	struct aj_groups groups = { 0 };
 	cleanup_fd int user_ns = -1;
 	char path[48];
 	uint64_t namespaces = plan->namespaces & ~(uint64_t)(beside ? CLONE_NEWNET : 0);
-	jail->init_pid = drop_groups(plan, &groups, err) == 0 ? clone_init(namespaces, cgroup, &jail->init_pidfd, err) : -1;
+	/* Root's supplementary groups open files too, so they are dropped until the jail is made; an ordinary user cannot drop groups. */
+	if (plan->host_uid != geteuid() && aj_groups_drop(&groups) < 0)
+		jail->init_pid = aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "drop the supplementary groups");
+	else
+		jail->init_pid = clone_init(namespaces, cgroup, &jail->init_pidfd, err);
 	if (jail->init_pid == 0)
 		aj_child(built, fds);
-	restore_groups(&groups, err);
+	if (aj_groups_restore(&groups) < 0)
+		aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "restore the supplementary groups");
 	if (jail->init_pid < 0) {
 		jail->init_pidfd = -1;
 		return -1;

@@ -5,17 +5,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <search.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
 #include "base/buffer.h"
 #include "base/fd.h"
+#include "base/groups.h"
 #include "base/path.h"
 #include "tree/content.h"
 
@@ -40,8 +44,7 @@ struct copy {
 	uint64_t files_max, bytes_max;
 	int64_t deadline_us, told_us;
 	dev_t dev;
-	uid_t owner; /* of the workspace; then its group */
-	gid_t group;
+	uid_t owner; /* of the workspace */
 	size_t looked;
 	char path[PATH_MAX]; /* of the entry, below the workspace */
 	size_t path_bytes;
@@ -75,11 +78,32 @@ static void skip_entry(struct copy *c)
 		*AJ_PUSH(c->arena, &c->done->skipped) = aj_strdup(c->arena, c->path);
 }
 
-/* Whether the workspace's owner has these rights (S_IROTH, ...): a copy for another id is made by root, who can open more files. */
-static bool owner_may(const struct copy *c, const struct stat *st, mode_t rights)
+static bool is_denied(int error)
 {
-	unsigned by = st->st_uid == c->owner ? 6 : st->st_gid == c->group ? 3 : 0;
-	return !c->job->give || (st->st_mode >> by & rights) == rights;
+	return error == EACCES || error == EPERM;
+}
+
+/* A copy for another id is made by root, who can open more files than the workspace's owner: may the owner open `fd` with these rights (R_OK,
+ * X_OK)? The kernel is asked, which knows access lists, for a thread with the owner's id and without capabilities. -1 with errno: no, if
+ * is_denied(), or it cannot be told. The groups are what the jail would have in an overlay: the folder's alone, see aj_copy_workspace(). */
+static int owner_may(const struct copy *c, int fd, int rights)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct before[2], none[2];
+	if (!c->job->give)
+		return 0;
+	if (syscall(SYS_capget, &head, before) < 0)
+		return -1;
+	memcpy(none, before, sizeof none);
+	none[0].effective = none[1].effective = 0;
+	setfsuid(c->owner);
+	int r = syscall(SYS_capset, &head, none) < 0 ? -1 : (int)syscall(SYS_faccessat2, fd, "", rights, AT_EACCESS | AT_EMPTY_PATH);
+	int error = errno;
+	setfsuid(geteuid());
+	if (syscall(SYS_capset, &head, before) < 0)
+		return -1;
+	errno = error;
+	return r;
 }
 
 /* --- the list --- */
@@ -184,10 +208,13 @@ static int copy_file(struct copy *c, int from_dir, int to_dir, const char *name)
 	}
 	if (from < 0 || fstat(from, &st) < 0)
 		return fail(c, errno, "open");
-	if (!S_ISREG(st.st_mode) || !owner_may(c, &st, S_IROTH)) {
+	int may = S_ISREG(st.st_mode) ? owner_may(c, from, R_OK) : 0;
+	if (!S_ISREG(st.st_mode) || (may < 0 && is_denied(errno))) {
 		skip_entry(c);
 		return 0;
 	}
+	if (may < 0)
+		return fail(c, errno, "check the access of the workspace's owner to");
 	int linked = copy_link_to(c, to_dir, name, &st);
 	if (linked < 0)
 		return fail(c, errno, "link");
@@ -235,7 +262,9 @@ static int copy_folder(struct copy *c, int from_dir, int to_dir, const char *nam
 	}
 	if (from < 0 || fstat(from, &st) < 0)
 		return fail(c, errno, "open the folder");
-	if (!owner_may(c, &st, S_IROTH | S_IXOTH)) {
+	if (owner_may(c, from, R_OK | X_OK) < 0) {
+		if (!is_denied(errno))
+			return fail(c, errno, "check the access of the workspace's owner to");
 		skip_entry(c);
 		return 0;
 	}
@@ -299,6 +328,7 @@ static void keep_node(void *node)
 int aj_copy_workspace(const struct aj_copy_job *job, struct aj_arena *arena, struct aj_copied *ret, struct aj_error *err)
 {
 	struct copy *c = calloc(1, sizeof *c);
+	struct aj_groups groups = { 0 };
 	struct stat st;
 	if (!c)
 		abort();
@@ -316,10 +346,17 @@ int aj_copy_workspace(const struct aj_copy_job *job, struct aj_arena *arena, str
 	} else {
 		c->dev = st.st_dev;
 		c->owner = st.st_uid;
-		c->group = st.st_gid;
-		if (copy_entries(c, job->from, job->to, 0) == 0 && flush_list(c, 0) == 0 && keep_limits(c) == 0 &&
-		    (give_away(c, job->to) < 0 || fchmod(job->to, st.st_mode & MODE) < 0))
+		if (job->give && aj_groups_drop(&groups) < 0)
+			fail(c, errno, "drop the supplementary groups before the copy, at");
+		if (job->give)
+			setfsgid(st.st_gid);
+		if (!err->exit_code && copy_entries(c, job->from, job->to, 0) == 0 && flush_list(c, 0) == 0 &&
+		    keep_limits(c) == 0 && (give_away(c, job->to) < 0 || fchmod(job->to, st.st_mode & MODE) < 0))
 			fail(c, errno, "copy the mode of");
+		if (job->give)
+			setfsgid(getegid());
+		if (aj_groups_restore(&groups) < 0)
+			fail(c, errno, "restore the supplementary groups after the copy, at");
 	}
 	tdestroy(c->links, keep_node);
 	aj_buffer_free(&c->list);

@@ -197,6 +197,12 @@ owners() { # PATH OWNER GROUP MODE: as root alone
 	[ "$(id -u)" != 0 ] || chown "$2:$3" "$ws/$1"
 	chmod "$4" "$ws/$1"
 }
+listed() { # PATH USER BITS: an entry of an access list, beside those of the mode
+	"$PY" -c 'import os, struct, sys
+mode, user, bits = os.stat(sys.argv[1]).st_mode, int(sys.argv[2]), int(sys.argv[3])
+rows = (1, mode >> 6 & 7, -1), (2, bits, user), (4, mode >> 3 & 7, -1), (16, 7, -1), (32, mode & 7, -1)
+os.setxattr(sys.argv[1], "system.posix_acl_access", struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *row) for row in rows))' "$ws/$1" "$2" "$3"
+}
 rm -rf "$ws"
 mkdir -p "$ws/own.d" "$ws/closed.d" "$ws/names.d"
 for name in own.d/f closed.d/f names.d/f; do echo $name >"$ws/$name"; done
@@ -215,7 +221,11 @@ if [ "$(id -u)" = 0 ]; then
 	owners open 0 0 604
 	owners own-closed $folder_owner $folder_owner 044
 	chown $folder_owner:$folder_owner "$ws"
-	expected="group open own own.d/f"
+	owners listed 0 0 600
+	owners listed-closed 0 0 604
+	listed listed $folder_owner 4
+	listed listed-closed $folder_owner 0
+	expected="group listed open own own.d/f"
 fi
 chmod 755 "$ws"
 for ids in $closed_to; do
@@ -230,6 +240,7 @@ for ids in $closed_to; do
 	run "what is left out is said" 0 '`closed' copy -- true
 	chmod 755 "$ws/closed.d" "$ws/names.d"
 done
+rm -f "$ws/listed" "$ws/listed-closed"
 discard
 
 if [ -n "$apart" ] && [ "$(id -u)" = 0 ]; then # mounts are made
