@@ -73,7 +73,7 @@ _Noreturn static void run_cold(void)
 	_exit(125);
 }
 
-int aj_jail_and_report(struct aj_options *o)
+int aj_run_command(struct aj_options *o)
 {
 	struct aj_error err = { 0 };
 	struct aj_host host;

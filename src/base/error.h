@@ -34,6 +34,7 @@ enum aj_reason {
 	AJ_REASON_PROCESS,   /* clone or fork was refused */
 	AJ_REASON_NAMESPACE, /* a call that needs a right over the jail's namespaces was refused */
 	AJ_REASON_PROC,      /* mounting a new /proc was refused */
+	AJ_REASON_MOUNT,     /* a call that builds the jail's file tree failed */
 	AJ_REASON_SOURCE,    /* the source of a bind cannot be opened */
 	AJ_REASON_OVERLAY,   /* no overlay can be made over the workspace; nothing has run */
 	AJ_REASONS,

@@ -176,7 +176,7 @@ int aj_cmd_exec(int argc, char **argv)
 	else if (check_source(&o, &err) < 0)
 		code = aj_refuse(&o, AJ_STATUS_REJECTED, "SourceError", &err);
 	else
-		code = gather_inputs(&o, &err) < 0 || read_stdin(&o, &err) < 0 ? aj_refuse_setup(&o, &err) : aj_jail_and_report(&o);
+		code = gather_inputs(&o, &err) < 0 || read_stdin(&o, &err) < 0 ? aj_refuse_setup(&o, &err) : aj_run_command(&o);
 	aj_arena_free(&arena);
 	return code;
 }

@@ -53,7 +53,7 @@ int aj_cmd_run(int argc, char **argv)
 		code = aj_refuse_setup(&o, &err);
 	} else {
 		o.request.argv = argv + first;
-		code = aj_jail_and_report(&o);
+		code = aj_run_command(&o);
 	}
 	aj_arena_free(&arena);
 	return code;

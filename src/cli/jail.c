@@ -1,4 +1,4 @@
-/* From parsed options to an exit code: gather the host, plan, run, print.
+/* The common part of exec and run: completes the request, plans, runs, reports.
  * It prints results of exec and run, and adds nothing to them. */
 #include "cli/jail.h"
 
@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "cli/command.h"
 #include "cli/host_program.h"
+#include "cli/notices.h"
 #include "cli/refuse.h"
 #include "cli/scope.h"
 #include "cli/surroundings.h"
@@ -21,109 +22,30 @@
 #include "home/network_settings.h"
 #include "home/toolchains.h"
 #include "host/paths.h"
+#include "jail/fallback.h"
 #include "jail/host_ids.h"
-#include "jail/once.h"
-#include "plan/answer.h"
 #include "terminal/findings.h"
 #include "terminal/report.h"
 #include "terminal/show.h"
 #include "terminal/terminal.h"
 #include "workspace/places.h"
-#include "workspace/repository.h"
 #include "workspace/worktree.h"
 
-/* Plan again without a cgroup that proved unusable: best effort does without, and the result says so. A cgroup that the policy demands
- * stays an error. Nothing has run yet. */
-static bool do_without_cgroup(const struct aj_result *result, struct aj_host *host, struct aj_plan *plan, struct aj_options *o)
-{
-	struct aj_error err = { 0 };
-	if (!aj_host_drop_cgroup(host, o->arena, &result->setup))
-		return false;
-	return !aj_plan_lacks_cgroup(&o->loaded.policy, host) &&
-	       aj_plan_build(plan, o->arena, &o->loaded.policy, &o->request, host, &err) == 0;
-}
+/* A run of exec or run, from the request to its result. */
+struct task {
+	struct aj_options *o;
+	struct aj_host host;
+	struct aj_id id;            /* of the jail */
+	const struct aj_plan *plan; /* of the result, once there is one */
+	int output_to, home;        /* the folder of --output, and the lock of a kept home; or -1 */
+	struct aj_trail trail;
+	struct aj_show show;
+	struct aj_result result;
+};
 
-/* Plan again with a copy where the policy's own choice, an overlay, cannot be made: the folder stays untouched in both. An overlay that the
- * caller asked for or that is locked is what the caller gets, or an error. Nothing has run yet. */
-static bool do_without_overlay(const struct aj_result *result, const struct aj_host *host, struct aj_plan *plan, struct aj_options *o)
+static void tell(const char *text)
 {
-	struct aj_error err = { 0 };
-	char why[600];
-	struct aj_policy *policy = &o->loaded.policy;
-	if (result->setup.reason != AJ_REASON_OVERLAY || policy->workspace != AJ_WORKSPACE_OVERLAY || o->request.changes)
-		return false;
-	for (size_t i = 0; i < o->ask.settings.count; i++)
-		if (strcmp(o->ask.settings.items[i].key, "filesystem.workspace") == 0)
-			return false;
-	if (o->loaded.locked[aj_key_index("filesystem.workspace")])
-		return false;
-	policy->workspace = AJ_WORKSPACE_COPY;
-	if (aj_plan_build(plan, o->arena, policy, &o->request, host, &err) < 0)
-		return false;
-	if (!o->json)
-		fprintf(stderr, "agentjail: the jail gets a copy of the folder, since no overlay can be made: %s\n",
-		        aj_line(o->arena, aj_error_cause(&result->setup, why, sizeof why)));
-	return true;
-}
-
-/* Warn of writable binds that contain places which the policy would protect in a workspace, but does not in a bind. */
-static void warn_unprotected(const struct aj_plan *plan, const struct aj_policy *policy, struct aj_arena *arena)
-{
-	for (size_t i = 0; i < plan->mounts.count; i++) {
-		const struct aj_mount *m = &plan->mounts.items[i];
-		const char *pattern = aj_plan_unheld(plan, m)
-		                        ? aj_protect_unheld(m->source, policy->protect.items, policy->protect.count)
-		                        : NULL;
-		if (pattern)
-			fprintf(stderr, "agentjail: `%s` is bound writable, and programs of the host obey `%s` there: review that file after the run, or name the folder with --workspace\n",
-			        aj_line(arena, m->target), aj_line(arena, pattern));
-	}
-}
-
-/* One line for each limit that an option asked for, and that this host does not enforce, or not exactly. */
-static void warn_unenforced(const struct aj_plan *plan, const struct aj_options *o)
-{
-	for (size_t i = 0; i < o->ask.settings.count; i++) {
-		const struct aj_setting *set = &o->ask.settings.items[i];
-		const char *line = aj_plan_unenforced(plan, set->key, set->option, set->value, o->arena);
-		if (line)
-			fprintf(stderr, "agentjail: %s\n", line);
-	}
-}
-
-/* Git works in a linked worktree by its main repository. Without it git finds no repository; and where one of the two lies in the other, no
- * layer covers it, so that what reads works, and a commit fails in the middle of a run. */
-static void warn_main_repository(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
-                                 struct aj_arena *arena)
-{
-	const char *path = request->main_repository, *unseen = aj_worktree_unseen(request, policy, arena);
-	if (unseen && aj_plan_match_path(plan, unseen).kind != AJ_MATCH_HOST)
-		fprintf(stderr, "agentjail: the workspace is a linked worktree, whose main repository `%s` is not in the jail: git finds no repository there; a policy with `filesystem.worktree = true` shows it\n",
-		        aj_line(arena, unseen));
-	if (path && plan->apart && !plan->apart_repository)
-		fprintf(stderr, "agentjail: the workspace is a linked worktree, whose main repository `%s` is read-only for this run, since one of the two lies in the other: git can read it, and a commit, a branch or a stash fails; `--workspace-mode rw` lets git write there\n",
-		        aj_line(arena, path));
-}
-
-/* Name the repository of the workspace where it is not the obvious one: git needs the whole repository. */
-static void warn_repository(const struct aj_options *o, const struct aj_plan *plan)
-{
-	const struct aj_request *request = &o->request;
-	struct aj_error ignored = { 0 };
-	if (!request->workspace || plan->snippet)
-		return;
-	if (request->workspace_around)
-		fprintf(stderr, "agentjail: the workspace is `%s`, the root of this git repository; use --workspace . for this folder alone\n",
-		        aj_line(o->arena, request->workspace));
-	struct aj_repository found = aj_repository_around(request->workspace, o->arena);
-	struct aj_request probe = { .workspace = found.root, .may_hold = true };
-	if (found.git && aj_plan_match_path(plan, found.git).kind != AJ_MATCH_HOST)
-		fprintf(stderr, "agentjail: the repository of the workspace is in `%s`, which the jail does not show, so git does not work; --bind with that path shows it, read-only\n",
-		        aj_line(o->arena, found.git));
-	else if (found.root && strcmp(found.root, request->workspace) != 0 && aj_plan_match_path(plan, found.root).kind != AJ_MATCH_HOST &&
-	         aj_places_check(&probe, &o->loaded, &o->site, o->arena, &ignored) == 0)
-		fprintf(stderr, "agentjail: the workspace is a part of the git repository `%s`, which the jail does not show, so git does not work; --workspace with that path shows it\n",
-		        aj_line(o->arena, found.root));
+	fprintf(stderr, "agentjail: %s\n", text);
 }
 
 /* A file that --network-ask-save makes extends the policy of this run. */
@@ -143,6 +65,173 @@ static int choose_whom_to_ask(struct aj_options *o, struct aj_error *err)
 	return 0;
 }
 
+/* The parts of the request that the command line does not have. */
+static int complete_request(struct aj_options *o, struct aj_error *err)
+{
+	const struct aj_policy *policy = &o->loaded.policy;
+	struct aj_request *request = &o->request;
+	/* An id that the caller gives names the changes of this run alone. */
+	request->changes_newest |= request->argv && !request->id && !request->changes && !o->changes_new;
+	if (!request->id)
+		request->id = aj_trail_new_id(o->arena);
+	if (strcmp(policy->rootfs, "host") != 0 && aj_find_rootfs(&request->rootfs, policy->rootfs, o->site.rootfs, o->arena, err) < 0)
+		return -1;
+	request->notice = o->json ? NULL : tell;
+	request->may_hold = true;
+	if (aj_places_check(request, &o->loaded, &o->site, o->arena, err) < 0)
+		return -1;
+	aj_surroundings_start(o);
+	if (aj_worktree_find(request, &o->loaded, &o->site, o->arena, err) < 0 || aj_kept_choose(request, policy, o->arena, err) < 0 ||
+	    aj_imports_read(request, policy, o->arena, err) < 0 || aj_toolchains_find(request, policy, o->arena, err) < 0)
+		return -1;
+	aj_network_settings_take(request, policy, o->arena);
+	return 0;
+}
+
+static int plan_run(struct task *t, struct aj_error *err)
+{
+	struct aj_options *o = t->o;
+	struct aj_plan *plan = aj_alloc(o->arena, sizeof *plan);
+	if (aj_host_gather(&t->host, o->arena, o->request.cgroup, err) < 0 || aj_id_take(&t->id, &t->host, &o->site, err) < 0 ||
+	    choose_whom_to_ask(o, err) < 0)
+		return -1;
+	aj_scope_when_demanded(&t->host, o);
+	if (aj_plan_build(plan, o->arena, &o->loaded.policy, &o->request, &t->host, err) < 0)
+		return -1;
+	if (plan->host_uid != t->id.id) /* the jail writes to host folders, whose files keep one owner: the id is not used */
+		aj_id_give(&t->id);
+	t->plan = plan;
+	return 0;
+}
+
+/* Everything of the host that the run's end writes to, and the records of its start. */
+static int open_outputs(struct task *t, struct aj_error *err)
+{
+	struct aj_options *o = t->o;
+	if (o->output && (t->output_to = aj_copy_out_folder(o->output, err)) >= 0 && aj_fd_move_high(&t->output_to) < 0)
+		aj_fail(err, AJ_EXIT_SETUP, "output", errno, "keep `%s` open", o->output);
+	if (err->exit_code)
+		return -1;
+	o->request.output_to = o->output ? t->output_to : 0;
+	t->home = aj_kept_open(t->plan, &o->request, err); /* held until the end */
+	if (err->exit_code || (o->report && !(o->report_to = aj_report_open(o->report, err))))
+		return -1;
+	return aj_trail_start(&t->trail, &o->site, &o->loaded.policy, &o->request, t->plan, err);
+}
+
+/* An overlay that the caller asked for or that is locked is what the caller gets, or an error. */
+static bool keeps_overlay(const struct aj_options *o)
+{
+	for (size_t i = 0; i < o->ask.settings.count; i++)
+		if (strcmp(o->ask.settings.items[i].key, "filesystem.workspace") == 0)
+			return true;
+	return o->loaded.locked[aj_key_index("filesystem.workspace")];
+}
+
+static void on_replan(void *arg, const struct aj_plan *plan, const struct aj_error *cause)
+{
+	const struct aj_options *o = arg;
+	char why[600];
+	if (o->json)
+		return;
+	if (cause->reason == AJ_REASON_CGROUP)
+		aj_notices_unenforced(o, plan);
+	else
+		fprintf(stderr, "agentjail: the jail gets a copy of the folder, since no overlay can be made: %s\n",
+		        aj_line(o->arena, aj_error_cause(cause, why, sizeof why)));
+}
+
+static void run(struct task *t)
+{
+	struct aj_options *o = t->o;
+	struct aj_terminal saved;
+	bool command = !t->plan->snippet;
+	const struct aj_once_events events = { .output = o->json && !o->json_to ? NULL : aj_show_output,
+		                               .output_arg = &t->show,
+		                               .connections = aj_trail_connections,
+		                               .connections_arg = &t->trail };
+	const struct aj_fallback fallback = { .arena = o->arena,
+		                              .policy = &o->loaded.policy,
+		                              .host = &t->host,
+		                              .request = &o->request,
+		                              .keep_overlay = keeps_overlay(o),
+		                              .on_replan = on_replan,
+		                              .arg = o };
+	aj_show_init(&t->show, t->plan);
+	if (command)
+		aj_terminal_save(&saved);
+	t->plan = aj_run_with_fallback(&fallback, t->plan, &events, &t->result);
+	if (command)
+		aj_terminal_restore(&saved);
+}
+
+/* The remedy for a set-up that failed. */
+static void advise(struct task *t)
+{
+	struct aj_error *setup = &t->result.setup;
+	if (setup->exit_code)
+		aj_host_advise(setup);
+	if (!t->plan->snippet)
+		aj_host_program_advise(setup, t->o->request.argv[0], t->o->arena);
+	if (t->plan->home_source && setup->reason == AJ_REASON_MOUNT)
+		aj_advise(setup, "an earlier run may have put something else there, in the kept home `%s`: `agentjail homes remove` removes that home",
+		          t->plan->home_source);
+}
+
+/* Returns the exit code. */
+static int record_end(struct task *t)
+{
+	struct aj_options *o = t->o;
+	struct aj_error err = { 0 };
+	int code = aj_status_exit_code(&t->result, t->plan);
+	if (aj_trail_end(&t->trail, &o->loaded.policy, &o->request, t->plan, &t->result, &err) < 0)
+		code = aj_print_error(&err);
+	if (t->result.recorded == AJ_MISSED && !o->json)
+		fprintf(stderr, "agentjail: warning: the audit trail's record of this run is not complete: %s\n",
+		        aj_line(o->arena, t->result.audit_why));
+	return code;
+}
+
+/* What --json prints on standard output, a snippet's value there, or why a command did not end by itself on standard error. */
+static void print_result(struct task *t)
+{
+	struct aj_options *o = t->o;
+	const struct aj_result *result = &t->result;
+	if (o->json)
+		t->show.failed = aj_show_json(aj_result_json(result, t->plan, &o->loaded.policy, &o->request), o->json_to) < 0;
+	else if (t->plan->snippet)
+		aj_show_result(&t->show, result);
+	else if (result->status == AJ_STATUS_SETUP_ERROR)
+		aj_refuse_setup(o, &result->setup);
+	else if (result->status != AJ_STATUS_OK && result->status != AJ_STATUS_ERROR && result->status != AJ_STATUS_SIGNAL)
+		fprintf(stderr, "agentjail: %s: %s\n", aj_status_name(result->status), result->reason);
+	const char *script = o->json || t->plan->snippet || result->status != AJ_STATUS_ERROR
+	                       ? NULL
+	                       : aj_host_script_not_shown(t->plan, o->request.argv, o->arena);
+	if (script)
+		fprintf(stderr, "agentjail: hint: %s\n", aj_line(o->arena, script));
+}
+
+/* Returns the exit code. */
+static int report(struct task *t, int code)
+{
+	struct aj_options *o = t->o;
+	struct aj_error err = { 0 };
+	const struct aj_report report = { t->plan, &o->loaded.policy, &o->request, &t->result, o->output };
+	if (!o->json)
+		aj_report_print(stderr, &report);
+	if (o->report_to && aj_report_write(o->report_to, o->report, &report) < 0) {
+		aj_fail(&err, AJ_EXIT_SETUP, "report", errno, "write `%s`; the command ran", o->report);
+		code = aj_print_error(&err);
+	}
+	if (t->show.failed) {
+		aj_fail(&err, AJ_EXIT_SETUP, "output", 0, "the result could not be written");
+		code = aj_print_error(&err);
+	}
+	aj_show_close(&t->show);
+	return code;
+}
+
 /* Is there a person to ask what becomes of the changes? A program behind a pipe could show the command's output over the question. */
 static const char *changes_to_ask_for(const struct aj_options *o, const struct aj_plan *plan, const struct aj_result *result)
 {
@@ -153,147 +242,39 @@ static const char *changes_to_ask_for(const struct aj_options *o, const struct a
 	return json_string_value(json_object_get(result->changes, "id"));
 }
 
-static void tell(const char *text)
+static void ask_about_changes(struct task *t)
 {
-	fprintf(stderr, "agentjail: %s\n", text);
+	const char *changes = changes_to_ask_for(t->o, t->plan, &t->result);
+	if (!changes)
+		return;
+	aj_close(&t->home); /* another run may have it meanwhile */
+	aj_changes_ask(changes, t->plan->apart, t->plan->apart_repository);
 }
 
-int aj_jail_and_report(struct aj_options *o)
+int aj_run_command(struct aj_options *o)
 {
 	struct aj_error err = { 0 };
-	struct aj_host host;
-	struct aj_plan plan;
-	/* An id that the caller gives names the changes of this run alone. */
-	o->request.changes_newest |= o->request.argv && !o->request.id && !o->request.changes && !o->changes_new;
-	if (!o->request.id)
-		o->request.id = aj_trail_new_id(o->arena);
-	if (strcmp(o->loaded.policy.rootfs, "host") != 0 &&
-	    aj_find_rootfs(&o->request.rootfs, o->loaded.policy.rootfs, o->site.rootfs, o->arena, &err) < 0)
+	struct task t = { .o = o, .output_to = -1, .home = -1 };
+	int code;
+	if (complete_request(o, &err) < 0 || plan_run(&t, &err) < 0)
 		return aj_refuse_setup(o, &err);
-	o->request.notice = o->json ? NULL : tell;
-	o->request.may_hold = true;
-	if (aj_places_check(&o->request, &o->loaded, &o->site, o->arena, &err) < 0)
-		return aj_refuse_setup(o, &err);
-	aj_surroundings_start(o);
-	if (aj_worktree_find(&o->request, &o->loaded, &o->site, o->arena, &err) < 0)
-		return aj_refuse_setup(o, &err);
-	if (aj_kept_choose(&o->request, &o->loaded.policy, o->arena, &err) < 0 ||
-	    aj_imports_read(&o->request, &o->loaded.policy, o->arena, &err) < 0 ||
-	    aj_toolchains_find(&o->request, &o->loaded.policy, o->arena, &err) < 0)
-		return aj_refuse_setup(o, &err);
-	aj_network_settings_take(&o->request, &o->loaded.policy, o->arena);
-	if (aj_host_gather(&host, o->arena, o->request.cgroup, &err) < 0)
-		return aj_refuse_setup(o, &err);
-	struct aj_id id;
-	if (aj_id_take(&id, &host, &o->site, &err) < 0)
-		return aj_refuse_setup(o, &err);
-	if (choose_whom_to_ask(o, &err) < 0)
-		return aj_refuse_setup(o, &err);
-	aj_scope_when_demanded(&host, o);
-	if (aj_plan_build(&plan, o->arena, &o->loaded.policy, &o->request, &host, &err) < 0)
-		return aj_refuse_setup(o, &err);
-	if (plan.host_uid != id.id) /* the jail writes to host folders, whose files keep one owner: the id is not used */
-		aj_id_give(&id);
 	if (o->dry_run) {
-		aj_plan_dump(&plan, stdout);
+		aj_plan_dump(t.plan, stdout);
 		return 0;
 	}
-	struct aj_result result;
-	struct aj_show show;
-	struct aj_trail trail = { 0 };
-	cleanup_fd int output_to = -1;
-	if (o->output && (output_to = aj_copy_out_folder(o->output, &err)) >= 0 && aj_fd_move_high(&output_to) < 0)
-		aj_fail(&err, AJ_EXIT_SETUP, "output", errno, "keep `%s` open", o->output);
-	if (err.exit_code)
-		return aj_refuse_setup(o, &err);
-	o->request.output_to = o->output ? output_to : 0;
-	cleanup_fd int home = aj_kept_open(&plan, &o->request, &err); /* held until the end */
-	if (err.exit_code)
-		return aj_refuse_setup(o, &err);
-	if (o->report && !(o->report_to = aj_report_open(o->report, &err)))
-		return aj_refuse_setup(o, &err);
-	if (aj_trail_start(&trail, &o->site, &o->loaded.policy, &o->request, &plan, &err) < 0)
-		return aj_refuse_setup(o, &err);
-	for (size_t i = 0; i < o->request.import_links.count && !o->json; i++)
-		fprintf(stderr, "agentjail: home: `~/%s` is behind a symlink, and is not copied: an earlier run may have chosen where that leads\n",
-		        aj_line(o->arena, o->request.import_links.items[i]));
-	for (size_t i = 0; i < o->request.settings_notices.count && !o->json; i++)
-		fprintf(stderr, "agentjail: network: %s\n", aj_line(o->arena, o->request.settings_notices.items[i]));
-	const char *offline = o->json || plan.snippet ? NULL : aj_host_runner_offline(&o->loaded.policy, o->request.argv, o->arena);
-	if (offline)
-		fprintf(stderr, "agentjail: %s\n", aj_line(o->arena, offline));
-	if (!o->json) {
-		warn_unenforced(&plan, o);
-		warn_unprotected(&plan, &o->loaded.policy, o->arena);
-		warn_main_repository(&plan, &o->loaded.policy, &o->request, o->arena);
-		warn_repository(o, &plan);
+	if (open_outputs(&t, &err) < 0) {
+		code = aj_refuse_setup(o, &err);
+	} else {
+		aj_notices_print(o, t.plan);
+		run(&t);
+		advise(&t);
+		code = record_end(&t);
+		print_result(&t);
+		code = report(&t, code);
+		ask_about_changes(&t);
+		aj_result_free(&t.result);
 	}
-	struct aj_terminal saved;
-	if (!plan.snippet)
-		aj_terminal_save(&saved);
-	aj_show_init(&show, &plan);
-	const struct aj_once_events events = { .output = o->json && !o->json_to ? NULL : aj_show_output,
-		                               .output_arg = &show,
-		                               .connections = aj_trail_connections,
-		                               .connections_arg = &trail };
-	aj_run_once(&plan, &o->loaded.policy, &o->request, &events, &result);
-	if (result.setup.exit_code && do_without_cgroup(&result, &host, &plan, o)) {
-		aj_result_free(&result);
-		if (!o->json)
-			warn_unenforced(&plan, o);
-		aj_run_once(&plan, &o->loaded.policy, &o->request, &events, &result);
-	}
-	if (result.setup.exit_code && do_without_overlay(&result, &host, &plan, o)) {
-		aj_result_free(&result);
-		aj_run_once(&plan, &o->loaded.policy, &o->request, &events, &result);
-	}
-	if (result.setup.exit_code)
-		aj_host_advise(&result.setup);
-	if (!plan.snippet)
-		aj_host_program_advise(&result.setup, o->request.argv[0], o->arena);
-	if (plan.home_source && strcmp(result.setup.step, "mounts") == 0 && !result.setup.fix[0])
-		aj_advise(&result.setup,
-		          "an earlier run may have put something else there, in the kept home `%s`: `agentjail homes remove` removes that home",
-		          plan.home_source);
-	if (!plan.snippet)
-		aj_terminal_restore(&saved);
-	int code = aj_status_exit_code(&result, &plan);
-	if (aj_trail_end(&trail, &o->loaded.policy, &o->request, &plan, &result, &err) < 0)
-		code = aj_print_error(&err);
-	if (result.recorded == AJ_MISSED && !o->json)
-		fprintf(stderr, "agentjail: warning: the audit trail's record of this run is not complete: %s\n",
-		        aj_line(o->arena, result.audit_why));
-	const struct aj_report report = { &plan, &o->loaded.policy, &o->request, &result, o->output };
-	if (o->json) {
-		show.failed = aj_show_json(aj_result_json(&result, &plan, &o->loaded.policy, &o->request), o->json_to) < 0;
-	} else if (plan.snippet) {
-		aj_show_result(&show, &result);
-	} else if (result.status == AJ_STATUS_SETUP_ERROR) {
-		aj_refuse_setup(o, &result.setup);
-	} else if (result.status != AJ_STATUS_OK && result.status != AJ_STATUS_ERROR && result.status != AJ_STATUS_SIGNAL) {
-		fprintf(stderr, "agentjail: %s: %s\n", aj_status_name(result.status), result.reason);
-	}
-	const char *script = o->json || plan.snippet || result.status != AJ_STATUS_ERROR
-	                       ? NULL
-	                       : aj_host_script_not_shown(&plan, o->request.argv, o->arena);
-	if (script)
-		fprintf(stderr, "agentjail: hint: %s\n", aj_line(o->arena, script));
-	if (!o->json)
-		aj_report_print(stderr, &report);
-	if (o->report_to && aj_report_write(o->report_to, o->report, &report) < 0) {
-		aj_fail(&err, AJ_EXIT_SETUP, "report", errno, "write `%s`; the command ran", o->report);
-		code = aj_print_error(&err);
-	}
-	if (show.failed) {
-		aj_fail(&err, AJ_EXIT_SETUP, "output", 0, "the result could not be written");
-		code = aj_print_error(&err);
-	}
-	aj_show_close(&show);
-	const char *changes = changes_to_ask_for(o, &plan, &result);
-	if (changes) {
-		aj_close(&home); /* another run may have it meanwhile */
-		aj_changes_ask(changes, plan.apart, plan.apart_repository);
-	}
-	aj_result_free(&result);
+	aj_close(&t.output_to);
+	aj_close(&t.home);
 	return code;
 }

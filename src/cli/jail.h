@@ -2,4 +2,4 @@
 #pragma once
 #include "options/options.h"
 
-int aj_jail_and_report(struct aj_options *options);
+int aj_run_command(struct aj_options *options);

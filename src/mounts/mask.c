@@ -28,7 +28,7 @@ struct task {
 };
 static const struct task mask = { "mask", AJ_REASON_SETUP, false };
 static const struct task hold = { "protect", AJ_REASON_SETUP, true };
-static const struct task pin = { "mounts", AJ_REASON_NAMESPACE, false };
+static const struct task pin = { "mounts", AJ_REASON_MOUNT, false };
 
 int aj_mask_blanks(size_t rows, struct aj_error *err)
 {

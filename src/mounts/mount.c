@@ -23,7 +23,7 @@ enum { ROOT_BYTES = 1 << 20, ROOT_INODES = 512 };
 static int fail(struct aj_error *err, const struct aj_mount *m, int errnum, const char *what)
 {
 	bool proc = m->kind == AJ_MOUNT_PROC;
-	return aj_fail_because(err, proc ? AJ_REASON_PROC : AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, proc ? "proc" : "mounts", errnum,
+	return aj_fail_because(err, proc ? AJ_REASON_PROC : AJ_REASON_MOUNT, AJ_EXIT_SETUP, proc ? "proc" : "mounts", errnum,
 	                       "%s `%s` (%s)", what, m->target, m->source && m->kind == AJ_MOUNT_BIND ? m->source : m->why);
 }
 
@@ -323,10 +323,10 @@ int aj_mount_rows(struct aj_built *built, struct aj_error *err)
 		return -1;
 	snprintf(options, sizeof options, "mode=0755,size=%d,nr_inodes=%d", ROOT_BYTES, ROOT_INODES);
 	if (mount("tmpfs", AJ_MOUNT_CARRIER, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
-		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "mounts", errno, "mount the new root");
+		return aj_fail_because(err, AJ_REASON_MOUNT, AJ_EXIT_SETUP, "mounts", errno, "mount the new root");
 	cleanup_fd int root = open(AJ_MOUNT_CARRIER, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
-		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "mounts", errno, "open the new root");
+		return aj_fail_because(err, AJ_REASON_MOUNT, AJ_EXIT_SETUP, "mounts", errno, "open the new root");
 	struct place place = { .root = root, .dir = -1, .blanks = blanks };
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		if (apply_row(&built->mounts[i], &place, err) < 0)

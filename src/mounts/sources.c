@@ -195,7 +195,7 @@ static int check_socket(const struct aj_plan *plan, const struct aj_built_mount 
 	struct aj_named_sockets named;
 	struct stat st;
 	if (fstat(b->fd, &st) < 0)
-		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "mounts", errno, "stat the source of `%s` (%s)",
+		return aj_fail_because(err, AJ_REASON_MOUNT, AJ_EXIT_SETUP, "mounts", errno, "stat the source of `%s` (%s)",
 		                       b->row->target, source);
 	if (!S_ISSOCK(st.st_mode) && !is_named(plan, source))
 		return 0;

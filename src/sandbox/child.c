@@ -110,7 +110,7 @@ static int step_mounts(struct aj_steps *w, struct aj_error *err)
 		/* A runner gets its filter before the supervisor receives this note. */
 		bool tree = strcmp(target, "/usr") == 0;
 		if (b->refused && w->plan->snippet && w->plan->profile == AJ_PROFILE_COMMAND && !tree)
-			return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "mounts", b->refused,
+			return aj_fail_because(err, AJ_REASON_MOUNT, AJ_EXIT_SETUP, "mounts", b->refused,
 			                       "show `%s` through an overlay, without which a snippet that may execute programs reaches sockets in it",
 			                       target);
 	}

@@ -46,7 +46,7 @@ Test(handshake, claimed_reasons)
 		struct aj_msg msg = { .kind = AJ_MSG_FAILED, .exit_code = AJ_EXIT_SETUP, .reason = reason, .step = "cgroup", .cause = "why" };
 		struct aj_error setup = { 0 }, usage = { 0 };
 		bool advice = reason == AJ_REASON_PROCESS || reason == AJ_REASON_NAMESPACE || reason == AJ_REASON_PROC ||
-		              reason == AJ_REASON_SOURCE || reason == AJ_REASON_OVERLAY;
+		              reason == AJ_REASON_MOUNT || reason == AJ_REASON_SOURCE || reason == AJ_REASON_OVERLAY;
 		aj_msg_error(&msg, &setup);
 		msg.exit_code = AJ_EXIT_USAGE;
 		aj_msg_error(&msg, &usage);

@@ -1,0 +1,9 @@
+/* What a person is told on standard error before a run. */
+#pragma once
+#include "options/options.h"
+#include "plan/plan.h"
+
+/* Not with --json. */
+void aj_notices_print(const struct aj_options *options, const struct aj_plan *plan);
+/* One line for each limit that an option asked for, and that this host does not enforce, or not exactly. */
+void aj_notices_unenforced(const struct aj_options *options, const struct aj_plan *plan);

@@ -1,0 +1,20 @@
+/* A run whose set-up fails for want of something that its policy can do without is planned again, and run without it. */
+#pragma once
+#include "base/arena.h"
+#include "jail/once.h"
+
+struct aj_fallback {
+	struct aj_arena *arena;   /* of later plans */
+	struct aj_policy *policy; /* gets the values that took effect */
+	struct aj_host *host;     /* loses what cannot be used */
+	const struct aj_request *request;
+	bool keep_overlay; /* the caller or a lock has chosen it */
+	/* Another plan will run, and `cause` is why. May be NULL. */
+	void (*on_replan)(void *arg, const struct aj_plan *plan, const struct aj_error *cause);
+	void *arg;
+};
+
+/* aj_run_once() with `plan`, and again with other plans where that helps. Returns the plan of the result, which lives as long as the arena,
+ * or is `plan`. */
+const struct aj_plan *aj_run_with_fallback(const struct aj_fallback *fallback, const struct aj_plan *plan,
+                                           const struct aj_once_events *events, struct aj_result *ret);
