@@ -37,6 +37,7 @@ docs: $B/gen-docs
 	$Q $< site-schema > $(DOCS)/reference/agentjail.toml.schema.json
 	$Q $< result-schema > $(DOCS)/reference/result.schema.json
 	$Q python3 tests/reach/page.py > $B/page && cp $B/page $(DOCS)/internals/reach.md
+	$(if $(filter docs,$(DOCS)),$Q python3 tests/trusted.py --check SECURITY.md 2>/dev/null || python3 tests/trusted.py --write SECURITY.md)
 
 # make pictures draw the walls of a jail of this host, and record commands as they run here: docs/pictures/walls.svg, docs/pictures/session.svg
 .PHONY: pictures
