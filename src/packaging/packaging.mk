@@ -39,6 +39,7 @@ DEB := build/deb
 deb: deps-build deps-package
 	@$(MAKE) --no-print-directory all $(WHEEL)/bin/agentjail
 	$(call say,DEB,$(DEB))rm -rf $(DEB) && mkdir -p $(DEB)/agentjail && cp -R src/packaging/debian $(DEB)/agentjail/
+	$Q sed -i '1s/(.*)/($(BUILD_VERSION))/' $(DEB)/agentjail/debian/changelog
 	$Q src/packaging/licences.sh $(WHEEL)/bin/agentjail.inputs $(ROOTFS) build/cache/rootfs/debs $(DEB)/agentjail/third-party
 	$Q cd $(DEB)/agentjail && env -u MAKEFLAGS -u MAKELEVEL TOP=$(CURDIR) dpkg-buildpackage --build=binary --no-sign >../log 2>&1 || { tail -n 40 ../log >&2; exit 1; }
 	$Q ls $(DEB)/*.deb

@@ -14,7 +14,6 @@ USER_ID=58903
 
 [ "$(id -u)" = 0 ] || { skip "Debian's packages" "only root can change the root of all files"; finish; }
 
-is "the version is the program's" "agentjail $(dpkg-parsechangelog -l "$top/src/packaging/debian/changelog" -S Version)" "$("$AJ" --version)"
 # The project has no address of its own: whoever publishes the packages names one.
 mkdir "$T/lintian"
 check "lintian" env TMPDIR="$T/lintian" lintian --fail-on error,warning --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog "$debs"/*.changes
@@ -32,6 +31,10 @@ chmod -R a+rX "$root"
 # The system's own packages were only unpacked, so that dpkg knows none of them.
 enter bookworm 0 /bin/sh -c 'dpkg --force-depends -i /debs/*.deb' >"$T/log" 2>&1
 is "dpkg installs all four: $(grep -v "^Note" "$T/log" | tail -n 4 | tr "\n" " ")" 4 "$(grep -c '^Status: install ok installed' "$root/var/lib/dpkg/status")"
+version=$("$AJ" --version)
+for package in "$debs"/*.deb; do is "the version of $(basename "$package" .deb)" "${version#* }" "$(dpkg-deb -f "$package" Version)"; done
+is "the version of the installed program" "$version" "$(enter bookworm 0 /usr/bin/agentjail --version)"
+is "the version of the installed client" "${version#* }" "$(enter bookworm 0 /usr/bin/python3 -c 'import agentjail; print(agentjail.__version__)')"
 for user in 0 $USER_ID; do
 	is "user $user: a snippet" 4 "$(enter bookworm $user /usr/bin/agentjail exec -c 2+2)"
 	is "user $user: the client" 4 "$(enter bookworm $user /usr/bin/python3 -c 'import agentjail; print(agentjail.run("2+2").value)')"
