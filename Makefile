@@ -27,7 +27,7 @@ CFLAGS     ?= -O2 -g
 CXXFLAGS   ?= $(CFLAGS)
 # One set of objects for the program, the shared library and guest.so: for hidden symbols position-independent code is the same in all.
 AJ_CFLAGS  := -std=gnu11 -fPIC -fvisibility=hidden -ffunction-sections $(WARN) $(HARDEN) $(LIBNL)
-# One file is C++ (toml/toml.cc). Nothing in it throws, and vptr checks would want type information.
+# One file is C++ (base/toml/toml.cc). Nothing in it throws, and vptr checks would want type information.
 AJ_CXXFLAGS := -std=c++17 -fPIC -fvisibility=hidden -fno-gnu-unique -fno-exceptions -fno-rtti $(WARN_BOTH) $(HARDEN) $(if $(SAN),-fno-sanitize=vptr)
 RELRO      := -Wl,-z,relro,-z,now,--gc-sections
 # With -static-pie the libraries of C++ and the compiler would take the rest of the line back to shared ones.
@@ -36,13 +36,13 @@ LINK_TOOL  := -pie $(if $(SAN),$(SANITIZE))
 LIBRARY_LIBS := -lcares -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lz -lpthread -lm
 LDLIBS     := -ledit -ltinfo -lbsd $(LIBRARY_LIBS)
 
-# The folders of src/ are rooms (docs/internals/architecture.md).
-SRCS       := $(sort $(wildcard src/*/*.c))
-in_rooms    = $(foreach room,$1,$(patsubst %,$2/%.o,$(basename $(wildcard src/$(room)/*.c src/$(room)/*.cc))))
-NOT_LINKED := src/cli/main.c src/seccomp/compile.c $(wildcard src/gen/*.c src/guest/*.c src/scope/*.c)
-LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/src/toml/toml.o $B/gen/filters.o $B/gen/builtins.o
+# The groups of src/ and their folders: docs/internals/architecture.md.
+SRCS       := $(sort $(wildcard src/*/*.c src/*/*/*.c))
+in_folders  = $(foreach folder,$1,$(patsubst %,$2/%.o,$(basename $(wildcard src/$(folder)/*.c src/$(folder)/*.cc))))
+NOT_LINKED := src/cli/main.c src/cli/agentjail-scope.c src/policy/seccomp/compile.c $(wildcard src/gen/*.c src/guest/*.c)
+LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/src/base/toml/toml.o $B/gen/filters.o $B/gen/builtins.o
 # The library is what is below cli/, and exports agentjail_* alone: neither ours nor the C++ runtime's names meet a program's own.
-LIBRARY_OBJS := $(filter-out $(foreach room,cli options policycmd changescmd apply shell front serve protocol sockets metrics terminal,$B/src/$(room)/%),$(LIB_OBJS))
+LIBRARY_OBJS := $(filter-out $B/src/cli/% $B/src/service/%,$(LIB_OBJS))
 SO         := $B/libagentjail.so.0
 A          := $B/libagentjail.a
 POLICIES   := $(sort $(wildcard policies/*.toml)) agentjail.toml
@@ -79,15 +79,15 @@ $A: $(LIBRARY_OBJS)
 	$(call say,AR)$(LD) -r -o $B/libagentjail.o $^ && objcopy --wildcard --keep-global-symbol='agentjail_*' $B/libagentjail.o
 	$Q rm -f $@ && $(AR) rcs $@ $B/libagentjail.o && rm -f $B/libagentjail.o
 
-$B/agentjail-scope: $B/src/scope/agentjail-scope.o
+$B/agentjail-scope: $B/src/cli/agentjail-scope.o
 	$(call say,LD)$(CC) $(CFLAGS) $(LINK_TOOL) $(RELRO) -o $@ $^ -lsystemd
 
-# Preloaded into the rootfs' Python: no sanitizer, no dependency but libc. Of the rooms that it shares with the launcher it takes what it calls.
+# Preloaded into the rootfs' Python: no sanitizer, no dependency but libc. Of the folders that it shares with the launcher it takes what it calls.
 ifeq ($(SAN),)
-build/guest.a: $(call in_rooms,base plan mounts sandbox seccomp,build)
+build/guest.a: $(call in_folders,base policy/plan policy/seccomp sandbox sandbox/mounts,build)
 	$Q rm -f $@ && $(AR) qcs $@ $^
 
-build/guest.so: $(call in_rooms,guest,build) build/guest.a
+build/guest.so: $(call in_folders,guest,build) build/guest.a
 	$(call say,LD)$(CC) $(CFLAGS) -shared -s -Wl,-z,defs $(RELRO) -o $@ $^
 else
 build/guest.so: always
@@ -98,13 +98,13 @@ endif
 rootfs: $(ROOTFS)/manifest
 	$(if $(SAN),$Q mkdir -p $B && ln -sfn ../build/rootfs $B/rootfs)
 
-$(ROOTFS)/manifest: build/guest.so $(sort $(wildcard src/bootstrap/*.py src/bootstrap/*/*.py)) $(wildcard rootfs/*)
-	$(call say,ROOTFS,$(@D))rootfs/build.sh --out $(@D) --guest build/guest.so --layer src/bootstrap
+$(ROOTFS)/manifest: build/guest.so $(sort $(wildcard src/guest/layer/*.py src/guest/layer/*/*.py)) $(wildcard rootfs/*)
+	$(call say,ROOTFS,$(@D))rootfs/build.sh --out $(@D) --guest build/guest.so --layer src/guest/layer
 
 # --- objects ---
 
 # They hold BUILD_VERSION; written when it changes.
-$B/src/cli/main.o $B/src/serve/admit.o: $B/version
+$B/src/cli/main.o $B/src/service/admit.o: $B/version
 $B/version: always
 	$Q mkdir -p $(@D) && echo '$(BUILD_VERSION)' | cmp -s - $@ || echo '$(BUILD_VERSION)' > $@
 
@@ -118,7 +118,7 @@ $B/%.o: %.cc
 json = $(subst $(BUILD_VERSION),$(VERSION),$(subst ",\",$(subst \,\\,$1)))
 entry = {"directory": "$(CURDIR)", "file": "$1", "command": "$(call json,$2 -c -o $B/$(basename $1).o $1)"}
 COMMANDS = $(foreach f,$(SRCS),$(call entry,$f,$(CC) $(CPPFLAGS) $(AJ_CFLAGS) $(CFLAGS))$(comma)) \
-    $(call entry,src/toml/toml.cc,$(CXX) $(CPPFLAGS) $(AJ_CXXFLAGS) $(CXXFLAGS))
+    $(call entry,src/base/toml/toml.cc,$(CXX) $(CPPFLAGS) $(AJ_CXXFLAGS) $(CXXFLAGS))
 $B/compile_commands.json: always | $B/version
 	$(file >$@.tmp,[$(COMMANDS)])
 	$Q cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
@@ -167,10 +167,10 @@ uninstall:
 
 tidy:
 	clang-tidy --quiet $(SRCS) -- $(CPPFLAGS) -std=gnu11 $(LIBNL)
-	clang-tidy --quiet src/toml/toml.cc -- $(CPPFLAGS) -std=c++17 -fno-exceptions -fno-rtti
+	clang-tidy --quiet src/base/toml/toml.cc -- $(CPPFLAGS) -std=c++17 -fno-exceptions -fno-rtti
 
 format:
-	clang-format -i $(wildcard src/*/*.[ch] src/*/*.cc tests/*.[ch] tests/*/*.[ch])
+	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] src/*/*/*.cc tests/*.[ch] tests/*/*.[ch])
 
 clean:
 	$(RM) -r build build-san

@@ -66,7 +66,7 @@ class Run:
             json.dump(self.record, f)
 
     def copy(self):
-        """A copy of the workspace, and the list of what was copied (src/changestate/base.h)."""
+        """A copy of the workspace, and the list of what was copied (src/workspace/changes/copied_files.h)."""
         subprocess.run(["cp", "-a", self.workspace, self.state + "/copy"], check=True)
         with open(self.state + "/base", "wb") as f:
             for where, folders, files in os.walk(os.fsencode(self.workspace)):

@@ -137,7 +137,7 @@ $(CODING_AGENTS)/made: tests/agents/package.json tests/agents/requirements.txt
 DATA_TREE     := build/rootfs/data
 DATA_PACKAGES := numpy,pandas,matplotlib,pil,scipy,sympy,sklearn,seaborn
 trees: all
-	$Q rootfs/build.sh $(if $(DATA_FROM),--from $(DATA_FROM)) --with $(DATA_PACKAGES) --out $(DATA_TREE) --guest build/guest.so --layer src/bootstrap
+	$Q rootfs/build.sh $(if $(DATA_FROM),--from $(DATA_FROM)) --with $(DATA_PACKAGES) --out $(DATA_TREE) --guest build/guest.so --layer src/guest/layer
 
 check-trees: trees
 	$Q AGENTJAIL=$(CURDIR)/$(AJ) TREE=$(CURDIR)/$(DATA_TREE) sh tests/trees/check.sh
@@ -199,7 +199,7 @@ $B/unit/test_listing: LINK_TOOL += -Wl,--wrap=readdir
 $B/tests/unit/%.o: CFLAGS += -Og
 
 # From an archive: a test takes the objects that it calls, and is linked in a quarter of the time.
-$B/unit.a: $(LIB_OBJS) $B/src/seccomp/compile.o
+$B/unit.a: $(LIB_OBJS) $B/src/policy/seccomp/compile.o
 	$Q rm -f $@ && $(AR) qcs $@ $^
 
 $B/unit/%: $B/tests/unit/%.o $B/tests/unit/no_certificates.o $B/unit.a
@@ -232,7 +232,7 @@ $B/bench-egress: $B/tests/bench/egress.o
 $B/bench-warm: $(patsubst %,$B/tests/bench/%.o,warm floors jails memory service) $(LIB_OBJS)
 	$(call say,LD)$(CXX) $(CFLAGS) $(LINK) -o $@ $^ $(LDLIBS)
 
-$B/toml-check: $B/tests/policy/toml-check.o $B/src/toml/toml.o $B/src/base/text.o $B/src/base/arena.o
+$B/toml-check: $B/tests/policy/toml-check.o $B/src/base/toml/toml.o $B/src/base/text.o $B/src/base/arena.o
 	$(call say,LD)$(CXX) $(CFLAGS) $(LINK_TOOL) -o $@ $^
 
 # --- programs of strangers: they know the library as `make install` leaves it, and pkg-config. Sanitizers do not link statically ---
@@ -255,7 +255,7 @@ $B/library-shared: docs/examples/library.c $(DEST)/usr/lib/pkgconfig/agentjail.p
 $B/library-static: docs/examples/library.c $(DEST)/usr/lib/pkgconfig/agentjail.pc
 	$(call say,LD)$(CC) $(WARN) -static -o $@ $< $$($(AS_STRANGER) --static agentjail) 2>$@.log || { cat $@.log; exit 1; }
 
-# --- fuzzers: the rooms that read what others wrote, built once more by clang; a fuzzer takes from them what it calls ---
+# --- fuzzers: the folders that read what others wrote, built once more by clang; a fuzzer takes from them what it calls ---
 
 # make fuzz     fuzz what reads policies, schemas of tools, requests, what a jail says and sends and git's configurations and indexes, for FUZZ_SECONDS=20 each (clang)
 fuzz: fuzzers
@@ -263,10 +263,11 @@ fuzz: fuzzers
 
 CLANG      ?= $(firstword $(wildcard $(addsuffix /clang,$(subst :, ,$(PATH)))) $(lastword $(sort $(wildcard /usr/lib/llvm-*/bin/clang))))
 FUZZERS    := policy tools serve channel gitconfig gitindex inspect escapes changes
-FUZZ_ROOMS := apply base changes changestate channel git held host inspect jail json jsonschema loop mediate metrics mounts plan policy policyload protocol pty result sandbox seccomp serve session sockets toml tools tree workspace
+FUZZ_FOLDERS := base $(addprefix base/,json loop toml tree) policy $(addprefix policy/,host load plan seccomp) sandbox $(addprefix sandbox/,mediate mounts) network/inspect \
+    workspace $(addprefix workspace/,changes git) jail $(addprefix jail/,channel pty result) session $(addprefix session/,jsonschema tools) service $(addprefix service/,metrics protocol sockets)
 FUZZ_FLAGS := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_CC     = $(CPPFLAGS) $(LIBNL) -Wall -Wextra $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link
-# Of the rooms' functions these are the fuzzer's own.
+# Of the folders' functions these are the fuzzer's own.
 FUZZ_WRAP_policy  := -Wl,--wrap=aj_source_read
 FUZZ_WRAP_channel := -Wl,--wrap=aj_procfs_check_walls,--wrap=aj_encode_request
 
@@ -275,10 +276,10 @@ fuzzers:
 	$Q if [ -n "$(CLANG)" ] && ls $$($(CLANG) -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1; then \
 	    $(MAKE) --no-print-directory $(FUZZERS:%=build/fuzz/%) $(patsubst %,build/fuzz/%.dict,policy tools serve); fi
 
-build/fuzz/rooms.a: $(call in_rooms,$(FUZZ_ROOMS),build/fuzz) build/fuzz/gen/builtins.o
+build/fuzz/folders.a: $(call in_folders,$(FUZZ_FOLDERS),build/fuzz) build/fuzz/gen/builtins.o
 	$(call say,AR)rm -f $@ && $(AR) qcs $@ $^
 
-$(FUZZERS:%=build/fuzz/%): build/fuzz/%: build/fuzz/tests/fuzz/%.o build/fuzz/rooms.a
+$(FUZZERS:%=build/fuzz/%): build/fuzz/%: build/fuzz/tests/fuzz/%.o build/fuzz/folders.a
 	$(call say,LD)$(CLANG)++ $(FUZZ_FLAGS) -fsanitize=fuzzer $(FUZZ_WRAP_$*) -o $@ $^ -ljansson -lmd -lz -lm
 
 build/fuzz/%.dict: $B/gen-docs

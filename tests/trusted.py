@@ -12,9 +12,9 @@ BEGIN, END = "<!-- trusted begin: written by `python3 tests/trusted.py --write S
 CALLER = "the caller's own"
 # (process, its rights, hostile input, where it is read: folders and files at any depth of src, `a|b` where a name may be either)
 ROWS = [
-    ("supervisor (`exec`, `run`, `session`)", CALLER, "messages of a snippet's runner: JSON frames, claims", ["channel", "json", "result/claim.c"]),
-    ("", "", "output of the jail; what its terminal shows", ["result/capture.c", "result/output_buffer.c", "pty"]),
-    ("", "", "reported system calls: numbers, addresses, process ids", ["seccomp/notify.c", "mediate"]),
+    ("supervisor (`exec`, `run`, `session`)", CALLER, "messages of a snippet's runner: JSON frames, claims", ["channel", "json", "jail/result/claim.c"]),
+    ("", "", "output of the jail; what its terminal shows", ["jail/result/capture.c", "jail/result/output_buffer.c", "pty"]),
+    ("", "", "reported system calls: numbers, addresses, process ids", ["policy/seccomp/notify.c", "mediate"]),
     ("", "", "files of /output", ["files"]),
     ("", "", "a workspace: names, links, git's configuration and objects (zlib)", ["workspace", "git", "tree"]),
     ("", "", "changes that are kept apart, when they are listed and applied", ["changes", "changestate|changes", "held|changes", "apply|changes"]),
@@ -23,10 +23,10 @@ ROWS = [
      "DNS questions, TLS ClientHellos, HTTP heads; answers of name servers (c-ares)", ["egress", "inspect", "resolve"]),
     ("publisher, for published ports", "the jail's ids and network; no capabilities, a filter, no files", "none: it forwards bytes", ["publish"]),
     ("connector, for sockets of the host", "the jail's ids and namespaces; two capabilities in the jail's user namespace",
-     "addresses in the memory of the jail's processes", ["mediate/connector_process.c", "mediate/endpoint.c", "mediate/socket_holders.c"]),
+     "addresses in the memory of the jail's processes", ["sandbox/mediate/connector_process.c", "sandbox/mediate/endpoint.c", "sandbox/mediate/socket_holders.c"]),
     ("service (`serve`)", "the service's user", "requests of clients: JSON frames", ["serve", "protocol", "base/frame.c"]),
     ("", "", "calls of tools, and their schemas", ["tools", "jsonschema"]),
-    ("", "", "requests for metrics over HTTP", ["metrics/http.c"]),
+    ("", "", "requests for metrics over HTTP", ["service/metrics/http.c"]),
     ("", "", "all that the supervisor reads, for many jails", []),
     ("your program with the Python client", "your own", "results and values of jails",
      ["sdk/python/agentjail/_wire.py", "sdk/python/agentjail/result.py", "sdk/python/agentjail/values.py", "sdk/python/agentjail/_arrays.py",

@@ -6,16 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "audit/trail.h"
 #include "base/fd.h"
 #include "cli/command.h"
 #include "cli/jail.h"
-#include "host/paths.h"
-#include "pool/pool.h"
+#include "cli/terminal/findings.h"
+#include "cli/terminal/show.h"
+#include "cli/terminal/summary.h"
+#include "jail/audit/trail.h"
+#include "jail/pool/pool.h"
+#include "policy/host/paths.h"
 #include "session/manager.h"
-#include "terminal/findings.h"
-#include "terminal/show.h"
-#include "terminal/summary.h"
 
 struct aj_manager *__real_aj_manager_new(struct aj_loop *loop, const struct aj_manager_config *config, struct aj_error *err);
 struct aj_manager *__wrap_aj_manager_new(struct aj_loop *loop, const struct aj_manager_config *config, struct aj_error *err);

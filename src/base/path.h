@@ -1,5 +1,5 @@
 /* Compares paths as text, component by component: absolute ones without `.`, `..`, `//` or a slash at the end.
- * It reads no file, so two names of one folder are two paths; aj_source_within() of toml/source.h compares the folders themselves. */
+ * It reads no file, so two names of one folder are two paths; aj_source_within() of base/toml/source.h compares the folders themselves. */
 #pragma once
 #include <stdbool.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Python's keywords (bootstrap/runtime/request.py has them, too: tests/layer/test_twins.py compares), and which names a variable can have.
+/* Python's keywords (guest/layer/runtime/request.py has them, too: tests/layer/test_twins.py compares), and which names a variable can have.
  * It knows no character beyond ASCII: the Python in the jail refuses such names itself. */
 #include "base/python_name.h"
 

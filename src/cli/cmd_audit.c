@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/verify.h"
 #include "cli/command.h"
-#include "terminal/findings.h"
+#include "cli/terminal/findings.h"
+#include "jail/audit/verify.h"
 
 enum { OPEN_SHOWN = 20 };
 

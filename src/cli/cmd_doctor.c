@@ -7,14 +7,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "audit/audit.h"
 #include "base/fd.h"
 #include "cli/command.h"
-#include "host/home.h"
-#include "host/paths.h"
+#include "cli/terminal/findings.h"
+#include "jail/audit/audit.h"
 #include "jail/once.h"
-#include "policyload/load.h"
-#include "terminal/findings.h"
+#include "policy/host/home.h"
+#include "policy/host/paths.h"
+#include "policy/load/load.h"
 
 enum mark { OK, PART, FAIL };
 static const char *const mark_names[] = { [OK] = "ok", [PART] = "part", [FAIL] = "FAIL" };

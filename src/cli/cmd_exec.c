@@ -13,10 +13,10 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/jail.h"
+#include "cli/options/options.h"
 #include "cli/refuse.h"
-#include "host/paths.h"
-#include "options/options.h"
-#include "terminal/help.h"
+#include "cli/terminal/help.h"
+#include "policy/host/paths.h"
 
 /* A text with a NUL after it: at most `most` bytes, and one more where the file is longer. */
 static int read_text(struct aj_options *o, const char *path, const char *step, size_t most, const char **ret_text,

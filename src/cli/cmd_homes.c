@@ -5,10 +5,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/json/json.h"
 #include "cli/command.h"
-#include "home/kept.h"
-#include "terminal/findings.h"
-#include "json/json.h"
+#include "cli/terminal/findings.h"
+#include "workspace/home/kept.h"
 
 static const char *time_text(int64_t seconds, char out[32])
 {

@@ -9,7 +9,7 @@
 
 #include "base/program.h"
 #include "cli/command.h"
-#include "terminal/findings.h"
+#include "cli/terminal/findings.h"
 
 #define SERVER "agentjail-mcp"
 #define INSTALL "pip install 'libagentjail[mcp]'"

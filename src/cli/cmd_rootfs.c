@@ -17,8 +17,8 @@
 #include "base/path.h"
 #include "base/sha256.h"
 #include "cli/command.h"
-#include "host/paths.h"
-#include "terminal/findings.h"
+#include "cli/terminal/findings.h"
+#include "policy/host/paths.h"
 
 struct check {
 	int tree;

@@ -5,12 +5,12 @@
 
 #include "cli/command.h"
 #include "cli/jail.h"
+#include "cli/options/options.h"
 #include "cli/refuse.h"
 #include "cli/surroundings.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/terminal.h"
 #include "jail/run.h"
-#include "options/options.h"
-#include "terminal/help.h"
-#include "terminal/terminal.h"
 
 int aj_cmd_run(int argc, char **argv)
 {

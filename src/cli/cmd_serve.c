@@ -1,4 +1,4 @@
-/* `agentjail serve`: turns options and the service manager's environment variables into the configuration of serve/, and prints the log.
+/* `agentjail serve`: turns options and the service manager's environment variables into the configuration of service/, and prints the log.
  * It reads no request and handles no client. */
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "front/front.h"
-#include "options/options.h"
-#include "serve/server.h"
-#include "terminal/findings.h"
-#include "terminal/help.h"
+#include "cli/options/options.h"
+#include "cli/terminal/findings.h"
+#include "cli/terminal/help.h"
+#include "service/front/front.h"
+#include "service/server.h"
 
 #define ROOT_FOLDER "/run/agentjail"
 #define NAME "agentjail.sock"

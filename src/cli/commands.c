@@ -1,7 +1,7 @@
 /* The table of commands: main.c runs them, and the completions of shells are generated from it.
  * It holds no logic; a row whose options are not in the table of options has them in its synopsis. */
 #include "cli/command.h"
-#include "options/options.h"
+#include "cli/options/options.h"
 
 const struct aj_command aj_commands[] = {
 	{ "exec", aj_cmd_exec, AJ_FOR_EXEC, "exec [options] [FILE | -c CODE | -]",

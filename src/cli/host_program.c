@@ -13,10 +13,10 @@
 #include "base/path.h"
 #include "base/program.h"
 #include "base/text.h"
-#include "home/toolchains.h"
-#include "host/home.h"
-#include "plan/answer.h"
+#include "policy/host/home.h"
+#include "policy/plan/answer.h"
 #include "policy/toolchains.h"
+#include "workspace/home/toolchains.h"
 
 /* The program's own path on the host, by our PATH; NULL: the host has none either. */
 static const char *find_on_host(const char *program, struct aj_arena *arena)

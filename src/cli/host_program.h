@@ -2,7 +2,7 @@
 #pragma once
 #include "base/arena.h"
 #include "base/error.h"
-#include "plan/plan.h"
+#include "policy/plan/plan.h"
 #include "policy/policy.h"
 
 /* If `err` says that `program` was not found in the jail, and gives no advice: where the host has it, and how to show it. */

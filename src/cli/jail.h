@@ -1,5 +1,5 @@
 /* The common part of exec and run: from options to plan, jail, report and exit code. */
 #pragma once
-#include "options/options.h"
+#include "cli/options/options.h"
 
 int aj_run_command(struct aj_options *options);

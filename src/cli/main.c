@@ -10,10 +10,10 @@
 
 #include "cli/caller.h"
 #include "cli/command.h"
-#include "options/options.h"
-#include "terminal/findings.h"
-#include "terminal/guard.h"
-#include "terminal/help.h"
+#include "cli/options/options.h"
+#include "cli/terminal/findings.h"
+#include "cli/terminal/guard.h"
+#include "cli/terminal/help.h"
 
 static void usage(FILE *out)
 {

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "cli/host_program.h"
-#include "plan/answer.h"
-#include "terminal/findings.h"
-#include "terminal/terminal.h"
+#include "cli/terminal/findings.h"
+#include "cli/terminal/terminal.h"
+#include "policy/plan/answer.h"
 #include "workspace/places.h"
 #include "workspace/protect.h"
 #include "workspace/repository.h"

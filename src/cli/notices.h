@@ -1,7 +1,7 @@
 /* What a person is told on standard error before a run. */
 #pragma once
-#include "options/options.h"
-#include "plan/plan.h"
+#include "cli/options/options.h"
+#include "policy/plan/plan.h"
 
 /* Not with --json. */
 void aj_notices_print(const struct aj_options *options, const struct aj_plan *plan);

@@ -2,9 +2,9 @@
  * It decides nothing, and prints one of the two; the client of an MCP server is told, too. */
 #include "cli/refuse.h"
 
-#include "audit/trail.h"
 #include "cli/mcp.h"
-#include "terminal/findings.h"
+#include "cli/terminal/findings.h"
+#include "jail/audit/trail.h"
 
 int aj_refuse(const struct aj_options *o, enum aj_status status, const char *type, const struct aj_error *err)
 {

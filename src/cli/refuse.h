@@ -1,7 +1,7 @@
 /* Commands that end before a jail was planned. */
 #pragma once
-#include "options/options.h"
-#include "terminal/show.h"
+#include "cli/options/options.h"
+#include "cli/terminal/show.h"
 
 /* Nothing runs, and `err` says why: print it, or with --json the result, which every command with --json prints once on standard output.
  * Returns the exit code. `type`: of the error. */

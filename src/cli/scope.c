@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "host/paths.h"
-#include "plan/plan.h"
+#include "policy/host/paths.h"
+#include "policy/plan/plan.h"
 
 enum { LIMIT_US = 5000000 };
 

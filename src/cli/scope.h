@@ -1,8 +1,8 @@
 /* A cgroup for a policy that demands one: a transient scope, requested from systemd. */
 #pragma once
 #include "base/arena.h"
-#include "host/host.h"
-#include "options/options.h"
+#include "cli/options/options.h"
+#include "policy/host/host.h"
 
 /* Have this process moved to a delegated scope of its own. Returns NULL, or one line on why that failed; takes at most five seconds. */
 const char *aj_scope_enter(struct aj_arena *arena);

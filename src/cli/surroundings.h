@@ -1,6 +1,6 @@
 /* The surroundings of a command: the folder of its caller, and variables of the caller. */
 #pragma once
-#include "options/options.h"
+#include "cli/options/options.h"
 
 /* The policy is loaded: the working directory becomes the workspace where the policy says so, and the caller's variables that the policy
  * names are passed on. */

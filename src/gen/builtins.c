@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "base/sha256.h"
-#include "toml/source.h"
+#include "base/toml/source.h"
 
 static void print_text(const char *text, size_t bytes)
 {
@@ -99,7 +99,7 @@ static const char *base_name(const char *path)
 int main(int argc, char **argv)
 {
 	static char text[AJ_TOML_MAX_BYTES + 1];
-	printf("/* Generated from policies/ and agentjail.toml by gen/builtins.c. */\n#include \"toml/source.h\"\n\n");
+	printf("/* Generated from policies/ and agentjail.toml by gen/builtins.c. */\n#include \"base/toml/source.h\"\n\n");
 	for (int i = 1; i < argc; i++) {
 		struct aj_arena arena = { 0 };
 		struct aj_toml root;

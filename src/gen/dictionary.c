@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/toml/source.h"
 #include "gen/gen.h"
-#include "jsonschema/keyword.h"
-#include "policyload/site.h"
-#include "protocol/query.h"
-#include "toml/source.h"
+#include "policy/load/site.h"
+#include "service/protocol/query.h"
+#include "session/jsonschema/keyword.h"
 
 /* A word: quotes and backslashes escaped. */
 static void put_word(const char *before, const char *text, const char *after)

@@ -3,15 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/options/options.h"
+#include "cli/policy/policy.h"
 #include "gen/gen.h"
-#include "host/etc.h"
-#include "jsonschema/keyword.h"
-#include "metrics/metrics.h"
-#include "options/options.h"
-#include "policycmd/policy.h"
-#include "protocol/query.h"
+#include "policy/host/etc.h"
+#include "policy/seccomp/syscalls.h"
 #include "sandbox/steps.h"
-#include "seccomp/syscalls.h"
+#include "service/metrics/metrics.h"
+#include "service/protocol/query.h"
+#include "session/jsonschema/keyword.h"
 
 #define REFUSED_HEAD "| call | condition | errno | why | instead |\n|---|---|---|---|---|\n"
 

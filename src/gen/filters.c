@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "plan/answer.h"
-#include "seccomp/compile.h"
-#include "seccomp/syscalls.h"
+#include "policy/plan/answer.h"
+#include "policy/seccomp/compile.h"
+#include "policy/seccomp/syscalls.h"
 
 enum { NETWORKS = AJ_NET_HOST + 1, ROOM = 4096 };
 
@@ -40,7 +40,7 @@ static void print_names(void)
 int main(void)
 {
 	struct aj_error err = { 0 };
-	printf("/* Generated from seccomp/syscalls.c by gen/filters.c. */\n#include \"seccomp/compile.h\"\n\n#include \"seccomp/syscalls.h\"\n\n");
+	printf("/* Generated from policy/seccomp/syscalls.c by gen/filters.c. */\n#include \"policy/seccomp/compile.h\"\n\n#include \"policy/seccomp/syscalls.h\"\n\n");
 	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
 		for (int n = 0; n < NETWORKS; n++)
 			if (print_filter("filter", p, n,

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/options/options.h"
+#include "cli/policy/policy.h"
 #include "gen/gen.h"
-#include "options/options.h"
-#include "policycmd/policy.h"
-#include "policyload/site.h"
-#include "result/fields.h"
+#include "jail/result/fields.h"
+#include "policy/load/site.h"
 
 /* A hyphen in man(7) text must be escaped to stay a hyphen that can be copied. */
 static void put_text(const char *text)

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "cli/command.h"
-#include "policycmd/policy.h"
+#include "cli/policy/policy.h"
 
 static struct aj_arena arena; /* as long as the program runs */
 struct aj_place aj_places[AJ_PLACES_MAX];

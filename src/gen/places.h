@@ -1,6 +1,6 @@
 /* The places of a command line, each with its options and operands: the completions of shells are printed from these. */
 #pragma once
-#include "options/options.h"
+#include "cli/options/options.h"
 
 /* The kind of an option's value, or of an operand. */
 enum aj_kind {

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json/json.h"
 #include "gen/gen.h"
-#include "result/fields.h"
-#include "json/json.h"
+#include "jail/result/fields.h"
 
 static const char *const type_names[] = { "string", "integer", "boolean", "object", "array", "null" };
 enum { TYPES = sizeof type_names / sizeof *type_names };
@@ -90,7 +90,7 @@ static json_t *field_schema(const struct aj_field *f)
 void aj_result_schema(void)
 {
 	json_t *schema = json_pack("{s:s, s:s, s:s, s:s}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title",
-	                           "Result of agentjail", "description", "Generated from src/result/fields.c by `make docs`.",
+	                           "Result of agentjail", "description", "Generated from src/jail/result/fields.c by `make docs`.",
 	                           "type", "object");
 	add_members(schema, "");
 	json_dumpf(schema, stdout, JSON_INDENT(1));

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "plan/plan.h"
+#include "policy/plan/plan.h"
 
 struct aj_birth_args {
 	const struct aj_plan *plan;

@@ -23,7 +23,7 @@
 #include "guest/prefault.h"
 #include "guest/python.h"
 #include "guest/zygote.h"
-#include "seccomp/compile.h"
+#include "policy/seccomp/compile.h"
 
 enum { CONTROL_FD = 3, MAX_BODY = 256 << 20, EXIT_BROKEN = 125 };
 

@@ -9,7 +9,7 @@
 
 static const struct aj_plain_py *const py = &aj_plain_py;
 
-/* The head, as channel/encode.c writes it: flags, soft_ms, bytes of the file name, bytes of the code. */
+/* The head, as jail/channel/encode.c writes it: flags, soft_ms, bytes of the file name, bytes of the code. */
 enum { HEAD_BYTES = 20, HAS_CODE = 1, LAST = 2 };
 
 static uint64_t little_endian(const char *at, size_t bytes)

@@ -17,11 +17,11 @@
 #include "guest/atfork.h"
 #include "guest/birth.h"
 #include "guest/prefault.h"
-#include "mounts/mount.h"
-#include "plan/pack.h"
+#include "policy/plan/pack.h"
 #include "sandbox/init.h"
 #include "sandbox/jail_steps.h"
 #include "sandbox/launch.h"
+#include "sandbox/mounts/mount.h"
 #include "sandbox/steps.h"
 
 enum { CONTROL_FD = 3, EXIT_BROKEN = 125 };

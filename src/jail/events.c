@@ -1,4 +1,4 @@
-/* The events of a jail: which descriptors and deadlines are watched, and to which file of this room each event goes.
+/* The events of a jail: which descriptors and deadlines are watched, and to which file of this folder each event goes.
  * It reads nothing itself and makes no verdict: a deadline that passes names a cause, and the rest is run.c's. */
 #include "jail/run.h"
 

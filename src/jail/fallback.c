@@ -1,7 +1,7 @@
 /* What a run can do without, as a table of causes for which a set-up fails. Nothing has run when it fails. */
 #include "jail/fallback.h"
 
-#include "host/host.h"
+#include "policy/host/host.h"
 
 /* A cgroup that proved unusable: best effort does without, and the result says so. A cgroup that the policy demands stays an error. */
 static bool drop_cgroup(const struct aj_fallback *f, const struct aj_error *cause)

@@ -1,7 +1,7 @@
 /* Host ids for jails of root: one each, from the range that the site configures. */
 #pragma once
-#include "host/host.h"
-#include "policyload/site.h"
+#include "policy/host/host.h"
+#include "policy/load/site.h"
 
 struct aj_id {
 	uid_t id; /* 0: none */

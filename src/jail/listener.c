@@ -1,7 +1,7 @@
 /* Answers the calls that a jail's filter reports: locks, calls that are made for the jail, and refusals, which are counted.
- * Lets none pass by itself: mediate/ decides on each. */
+ * Lets none pass by itself: sandbox/mediate/ decides on each. */
 #include "jail/inner.h"
-#include "mediate/violations.h"
+#include "sandbox/mediate/violations.h"
 
 /* From now on every call that the filter reports fails. The connector has a duplicate of the listener: held calls wake only once that is
  * closed, too. */

@@ -3,9 +3,9 @@
  * It does not decide which settings a variable may change: the code of the options does. */
 #include "jail/load_policy.h"
 
-#include "host/home.h"
-#include "host/paths.h"
-#include "policyload/names.h"
+#include "policy/host/home.h"
+#include "policy/host/paths.h"
+#include "policy/load/names.h"
 
 int aj_find_own_policy(struct aj_ask *ask, const struct aj_site *site, struct aj_diags *diags)
 {

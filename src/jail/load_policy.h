@@ -1,6 +1,6 @@
 /* The policy of a run, loaded the same way by exec, run, session, serve and the library. */
 #pragma once
-#include "policyload/load.h"
+#include "policy/load/load.h"
 
 /* Replace a name that is only in the caller's own folder by its file, which is trusted like --policy-file: it cannot loosen keys that the site
  * locks. -1 with an error if a component of its path is a symlink. */

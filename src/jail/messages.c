@@ -1,4 +1,4 @@
-/* Reads the messages of a jail on its two sockets: init's reports, and the runner's messages by way of channel/channel.
+/* Reads the messages of a jail on its two sockets: init's reports, and the runner's messages by way of jail/channel/channel.
  * Believes neither: the kernel is asked for a listener, and a message out of order ends the jail. */
 #include <errno.h>
 #include <stdio.h>
@@ -6,12 +6,12 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
-#include "cgroup/leaf.h"
 #include "jail/inner.h"
 #include "jail/interrupt.h"
 #include "jail/usage.h"
-#include "mediate/violations.h"
+#include "sandbox/cgroup/leaf.h"
 #include "sandbox/handshake.h"
+#include "sandbox/mediate/violations.h"
 
 /* A runner that has sent its last result has this long to exit by itself. */
 enum { LEAVE_US = 200000 };

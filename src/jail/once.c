@@ -1,5 +1,5 @@
 /* One request, one jail, one loop: launch, watch, end.
- * Decides nothing about walls (plan/) or verdicts (result/verdict.c), and leaves nothing behind. */
+ * Decides nothing about walls (policy/plan/) or verdicts (jail/result/verdict.c), and leaves nothing behind. */
 #include "jail/once.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 
 #include "base/fd.h"
 #include "base/procfs.h"
-#include "mediate/given.h"
-#include "pty/relay.h"
+#include "jail/pty/relay.h"
+#include "sandbox/mediate/inherited_sockets.h"
 
 /* Except for signals that the caller ignores, as nohup does. */
 static int watched_signals(bool terminal, sigset_t *before)

@@ -1,14 +1,14 @@
 /* Renews a run's result before each snippet, and completes it at the answer or at the jail's end.
- * Takes no figure from the jail: usage is the kernel's, and the verdict is result/verdict's. */
+ * Takes no figure from the jail: usage is the kernel's, and the verdict is jail/result/verdict's. */
 #include <poll.h>
 #include <string.h>
 
 #include "base/fd.h"
-#include "cgroup/leaf.h"
 #include "jail/inner.h"
+#include "jail/pty/relay.h"
+#include "jail/result/claim.h"
 #include "jail/usage.h"
-#include "pty/relay.h"
-#include "result/claim.h"
+#include "sandbox/cgroup/leaf.h"
 #include "workspace/owner.h"
 
 void aj_run_count_before(struct aj_run *run)

@@ -13,7 +13,7 @@
 #include "base/sockaddr.h"
 #include "base/text.h"
 #include "jail/inner.h"
-#include "plan/egress.h"
+#include "policy/plan/egress.h"
 #include "sandbox/handshake.h"
 
 /* Reports in a row before other events get their turn. */

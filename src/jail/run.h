@@ -3,20 +3,20 @@
 #pragma once
 #include <sys/queue.h>
 
-#include "ask/ask.h"
-#include "channel/channel.h"
-#include "egress/egress.h"
-#include "files/collect.h"
+#include "base/loop/loop.h"
+#include "jail/channel/channel.h"
+#include "jail/files/collect.h"
 #include "jail/pump.h"
-#include "loop/loop.h"
-#include "mediate/locks.h"
-#include "mediate/mediate.h"
-#include "publish/publish.h"
-#include "result/verdict.h"
+#include "jail/result/verdict.h"
+#include "network/ask/ask.h"
+#include "network/egress/egress.h"
+#include "network/publish/publish.h"
 #include "sandbox/launch.h"
-#include "view/view.h"
+#include "sandbox/mediate/locks.h"
+#include "sandbox/mediate/mediate.h"
 #include "workspace/growth.h"
 #include "workspace/protect.h"
+#include "workspace/staging/staging.h"
 
 /* The watched descriptors. */
 enum aj_run_fd {
@@ -46,7 +46,7 @@ struct aj_fork_group;
 struct aj_pty;
 struct aj_run;
 
-/* The functions of its fork group that a run calls; fork/group.c sets them. */
+/* The functions of its fork group that a run calls; jail/fork/group.c sets them. */
 struct aj_run_group {
 	/* The original has answered an order to fork. */
 	void (*answered)(struct aj_fork_group *group, const struct aj_run *original);
@@ -88,7 +88,7 @@ struct aj_run {
 	} open_before;                /* by connections open at the last result, which counts it */
 	struct aj_timer record_timer; /* collects ended connections until it fires */
 
-	/* Set while the run is in a fork group, see fork/group.h; else NULL. */
+	/* Set while the run is in a fork group, see jail/fork/group.h; else NULL. */
 	struct aj_fork_group *fork_group;
 	const struct aj_run_group *group;
 	LIST_ENTRY(aj_run) grouped;

@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/pidfd.h"
 #include "jail/inner.h"
-#include "pty/relay.h"
+#include "jail/pty/relay.h"
 #include "sandbox/handshake.h"
 
 static void on_hang_up(void *arg)

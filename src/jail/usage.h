@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "plan/plan.h"
+#include "policy/plan/plan.h"
 
 /* Processor time of a process and its threads; 0 when the process is gone. */
 uint64_t aj_meter_cpu_us(pid_t pid);

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/json/tree.h"
 #include "lib/inner.h"
-#include "json/tree.h"
 
 enum { FILE_BYTES = 64 << 20 };
 

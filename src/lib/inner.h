@@ -5,7 +5,7 @@
 #include <sys/queue.h>
 
 #include "base/error.h"
-#include "result/result.h"
+#include "jail/result/result.h"
 #include "session/manager.h"
 
 /* The one header whose functions a shared library exports. */

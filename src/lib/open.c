@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/paths.h"
 #include "lib/inner.h"
-#include "mediate/violations.h"
+#include "policy/host/paths.h"
 #include "policy/schema.h"
+#include "sandbox/mediate/violations.h"
 
 /* Finds the file that holds this function, in /proc/self/maps. */
 static void find_ourselves(void)

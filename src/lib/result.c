@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json/tree.h"
 #include "base/text.h"
 #include "lib/inner.h"
-#include "json/tree.h"
 
 _Static_assert(AGENTJAIL_OK == (int)AJ_STATUS_OK && AGENTJAIL_LIMIT == (int)AJ_STATUS_LIMIT &&
                    AGENTJAIL_SETUP_ERROR == (int)AJ_STATUS_SETUP_ERROR,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/inner.h"
-#include "tools/tools.h"
+#include "session/tools/tools.h"
 
 static void release_tool(struct aj_lib_tool *tool)
 {

@@ -21,9 +21,9 @@ enum aj_home_scope { AJ_HOME_OF_WORKSPACE, AJ_HOME_OF_POLICY };
 enum aj_enforce { AJ_ENFORCE_STRICT, AJ_ENFORCE_BEST_EFFORT };
 enum aj_escapes { AJ_ESCAPES_NONE, AJ_ESCAPES_FILTERED, AJ_ESCAPES_ALL };
 enum aj_audit_failure { AJ_AUDIT_REFUSE, AJ_AUDIT_FLAG };
-/* The profiles of allowed system calls; the lists are in seccomp/syscalls.c. */
+/* The profiles of allowed system calls; the lists are in policy/seccomp/syscalls.c. */
 enum aj_profile { AJ_PROFILE_SNIPPET, AJ_PROFILE_COMMAND, AJ_PROFILE_COUNT };
-/* The two filters of a snippet: one from the first instruction of its Python, one after Python has started; see seccomp/startup.c. */
+/* The two filters of a snippet: one from the first instruction of its Python, one after Python has started; see policy/seccomp/startup.c. */
 enum aj_stage { AJ_STAGE_BASELINE, AJ_STAGE_ABOVE, AJ_STAGES };
 
 /* Groups of system calls that a policy denies. */
@@ -41,7 +41,7 @@ enum {
 /* Further groups, which no policy names. LOCKS_INSIDE: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host are in
  * reach, see aj_plan.mediated; CONNECT reports connect to the supervisor, UNIX replaces it where no listener is possible. SYNC_INSIDE:
  * all commands, as TCP_OPTIONS. DENY_PTRACE: all plans, unless process.ptrace. BRANCH_STEPS: reports the step of a branch that a command
- * may make otherwise. LOCKS_MEDIATED: locks are reported to the supervisor, and refused where no listener is possible; mediate/locks.h.
+ * may make otherwise. LOCKS_MEDIATED: locks are reported to the supervisor, and refused where no listener is possible; sandbox/mediate/locks.h.
  * AFFINITY: where the processors of a jail are its limit. */
 enum {
 	AJ_LOCKS_INSIDE = 256,
@@ -96,7 +96,7 @@ struct aj_policy {
 	const char *clock;             /* of time and datetime, as aj_clock_parse() reads it */
 	uint64_t sleep_ms;             /* longest time.sleep(); 0: none */
 	const char *hash_seed;         /* of hash() and so of the order of sets: "random", or a number */
-	/* How far one request of a client may loosen the layer for itself, see policyload/for_request.c. */
+	/* How far one request of a client may loosen the layer for itself, see policy/load/for_request.c. */
 	AJ_LIST(const char *) request_imports; /* besides `imports` */
 	enum aj_builtins request_builtins;     /* where it is more than `builtins` */
 	bool request_layer;                    /* false: a request may switch the layer off */

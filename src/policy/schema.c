@@ -1,4 +1,4 @@
-/* The table of keys. To add a key: a field in policy.h, a row here, and the code in plan/ that enforces it.
+/* The table of keys. To add a key: a field in policy.h, a row here, and the code in policy/plan/ that enforces it.
  * It holds no logic: values.c sets, prints and compares values as the rows describe them. */
 #include "policy/schema.h"
 

@@ -1,10 +1,10 @@
-/* THE table: every key of a policy with type, range, default, enforcer and help; policyload/site_keys.c has the site's in the same form.
+/* THE table: every key of a policy with type, range, default, enforcer and help; policy/load/site_keys.c has the site's in the same form.
  * Parser, defaults, range checks, show, explain, diff, JSON Schema, manual page and fuzz dictionary walk the table. */
 #pragma once
+#include "base/toml/diag.h"
+#include "base/toml/toml.h"
 #include "policy/item_types.h"
 #include "policy/policy.h"
-#include "toml/diag.h"
-#include "toml/toml.h"
 
 enum aj_key_type {
 	AJ_KEY_BOOL,     /* bool */

@@ -15,20 +15,20 @@
 
 #include "base/fd.h"
 #include "base/message.h"
-#include "mounts/handles.h"
-#include "mounts/mount.h"
-#include "netns/egress_net.h"
-#include "netns/loopback.h"
+#include "policy/seccomp/compile.h"
 #include "sandbox/caps.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 #include "sandbox/init.h"
 #include "sandbox/interpreter.h"
 #include "sandbox/jail_steps.h"
+#include "sandbox/mounts/handles.h"
+#include "sandbox/mounts/mount.h"
+#include "sandbox/netns/egress_net.h"
+#include "sandbox/netns/loopback.h"
 #include "sandbox/network.h"
 #include "sandbox/steps.h"
 #include "sandbox/terminal.h"
-#include "seccomp/compile.h"
 
 /* Whether the supervisor has ended before this, the next steps ask: `await_maps` waits for its word, and `network` for the namespace. */
 static int step_tie_early(struct aj_steps *w, struct aj_error *err)

@@ -1,7 +1,7 @@
 /* Sets up the jail inside the new namespaces before the guest runs: walks the tables of steps.h.
  * Runs in the forked child of the launcher and never returns. */
 #pragma once
-#include "mounts/built.h"
+#include "sandbox/mounts/built.h"
 
 struct aj_child_fds {
 	int report;         /* the child's end of the handshake */

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include "plan/plan.h"
+#include "policy/plan/plan.h"
 
 /* From the supervisor: kill every process, reap it, report. Unlike SIGKILL for init itself this signal preserves the usage counts. */
 #define AJ_SIGNAL_END SIGPWR

@@ -3,7 +3,7 @@
 #pragma once
 #include <errno.h>
 
-#include "mounts/built.h"
+#include "sandbox/mounts/built.h"
 
 struct aj_steps {
 	const struct aj_plan *plan;

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plan/plan.h"
+#include "policy/plan/plan.h"
 
 /* Restrict the calling process: read everywhere in the jail, write where the plan has a writable row, no abstract
  * sockets or signals beyond the jail where the ABI knows them. */

@@ -26,16 +26,16 @@
 #include "base/groups.h"
 #include "base/message.h"
 #include "base/pidfd.h"
-#include "cgroup/create.h"
-#include "cgroup/leaf.h"
-#include "mounts/owners.h"
+#include "policy/seccomp/notify.h"
+#include "sandbox/cgroup/create.h"
+#include "sandbox/cgroup/leaf.h"
 #include "sandbox/child.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 #include "sandbox/init.h"
 #include "sandbox/jail_steps.h"
+#include "sandbox/mounts/owners.h"
 #include "sandbox/network.h"
-#include "seccomp/notify.h"
 
 static int write_maps(const struct aj_plan *plan, pid_t pid, struct aj_error *err)
 {

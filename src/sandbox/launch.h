@@ -1,4 +1,4 @@
-/* How a jail is started without a zygote (pool/zygote.h has the other way): aj_launch() returns when the jail's init exists, not when
+/* How a jail is started without a zygote (jail/pool/zygote.h has the other way): aj_launch() returns when the jail's init exists, not when
  * its walls stand;
  * walls and outcome arrive as messages on `report_fd`. */
 #pragma once
@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "mounts/built.h"
+#include "sandbox/mounts/built.h"
 
 struct aj_holder;
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <stdbool.h>
 
-#include "plan/plan.h"
+#include "policy/plan/plan.h"
 
 /* Whether this plan's network namespace is made beside init. Else init is born in it. */
 bool aj_network_beside(const struct aj_plan *plan);

@@ -2,8 +2,8 @@
 #pragma once
 #include <stdint.h>
 
-#include "result/members.h"
-#include "tools/tools.h"
+#include "jail/result/members.h"
+#include "session/tools/tools.h"
 
 enum { AJ_CALLS_LOGGED = 100 }; /* the first calls of a run; further ones are only counted */
 

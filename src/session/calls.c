@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "channel/channel.h"
-#include "json/json.h"
+#include "base/json/json.h"
+#include "jail/channel/channel.h"
 
 /* Refused calls cost only supervisor time, so a run has a budget: AJ_CALLS_REFUSED invalid calls, fewer where the calls are large, more
  * where they merely exceed the number allowed at a time, which honest code does as well. */

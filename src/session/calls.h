@@ -1,8 +1,8 @@
 /* A session's tools, and the tool calls that wait for an answer. */
 #pragma once
-#include "loop/loop.h"
+#include "base/loop/loop.h"
 #include "session/call_log.h"
-#include "tools/tools.h"
+#include "session/tools/tools.h"
 
 enum {
 	AJ_CALLS_MAX = 64,         /* pending at a time */

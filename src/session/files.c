@@ -5,7 +5,7 @@
 
 #include "base/base64.h"
 #include "base/fd.h"
-#include "files/look.h"
+#include "jail/files/look.h"
 #include "session/session.h"
 
 /* A turn of all sessions that read files, and the time that others have after it. */

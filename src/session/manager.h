@@ -3,8 +3,8 @@
 #pragma once
 #include <jansson.h>
 
-#include "loop/loop.h"
-#include "policyload/for_request.h"
+#include "base/loop/loop.h"
+#include "policy/load/for_request.h"
 
 struct aj_manager;
 struct aj_buffer;
@@ -103,7 +103,7 @@ struct aj_snippet {
 	bool handles;            /* what cannot cross as a value gets a name in the session */
 	const char *filename;    /* NULL: <snippet> */
 	const char *inputs_json; /* object, values may bear type tags; NULL: none */
-	bool inputs_checked;     /* json/scan has accepted them, and their names are names of variables */
+	bool inputs_checked;     /* base/json/scan has accepted them, and their names are names of variables */
 	const char *stdin_text;  /* UTF-8, which sys.stdin has in this run; NULL: that is empty */
 	const json_t *files; /* array of {"name", "data" or "text"}, for /input or another of the folders, written first; NULL: none */
 	bool output;         /* the result names the files of /output that the run has changed */
@@ -113,7 +113,7 @@ struct aj_snippet {
 	uint64_t timeout_ms;     /* when the snippet is interrupted; 0: the policy's */
 	bool last;               /* the session's only snippet: at its timeout the jail is killed, not the snippet interrupted */
 	bool keep_value;         /* the variable _ gets the snippet's value, as in Python's own shell */
-	bool brief;              /* see result/members.c */
+	bool brief;              /* see jail/result/members.c */
 	bool for_model;          /* the result has a text for a model to read */
 	bool value_of_statement; /* an assignment, or the last one in a block, has a value as a last expression has */
 	bool lines;              /* output comes line by line, for live display, at the price of a system call each */
@@ -131,7 +131,7 @@ const char *aj_session_new_id(struct aj_arena *arena);
 void aj_session_interrupt(struct aj_session *session);
 /* Of an open session: the members that each of its results repeats, `enforced` and `policy` (new reference). */
 json_t *aj_session_constants(struct aj_session *session);
-/* Files at and below /tmp, /input and /output, also while a snippet runs; see files/look.h. NULL, -1 with err. */
+/* Files at and below /tmp, /input and /output, also while a snippet runs; see jail/files/look.h. NULL, -1 with err. */
 json_t *aj_session_read_file(struct aj_session *session, const char *path, uint64_t offset, uint64_t bytes, struct aj_error *err);
 ssize_t aj_session_read_bytes(struct aj_session *session, const char *path, uint64_t offset, void *buffer, size_t bytes,
                               struct aj_error *err);

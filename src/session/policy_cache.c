@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "host/paths.h"
+#include "base/toml/source.h"
 #include "jail/load_policy.h"
-#include "toml/source.h"
+#include "policy/host/paths.h"
 
 static struct aj_file_id file_id_of(const char *path)
 {

@@ -2,8 +2,8 @@
 #pragma once
 #include <time.h>
 
-#include "host/host.h"
-#include "policyload/load.h"
+#include "policy/host/host.h"
+#include "policy/load/load.h"
 
 /* Identity of a file when it was read. */
 struct aj_file_id {

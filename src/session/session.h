@@ -1,7 +1,7 @@
 /* struct aj_session, private to session.c, snippet.c and checkpoint.c. */
 #pragma once
-#include "audit/trail.h"
-#include "files/collect.h"
+#include "jail/audit/trail.h"
+#include "jail/files/collect.h"
 #include "session/calls.h"
 #include "session/inner.h"
 

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "git/search.h"
-#include "plan/plan.h"
+#include "policy/plan/plan.h"
+#include "workspace/git/search.h"
 
 /* A place that matches a pattern. `blank`: the placeholder in use where the place was missing. */
 struct aj_place {

@@ -3,7 +3,7 @@
 #pragma once
 #include <stddef.h>
 
-#include "mounts/built.h"
+#include "sandbox/mounts/built.h"
 
 struct aj_growth;
 

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "mounts/owners.h"
+#include "sandbox/mounts/owners.h"
 
-/* Binds are not idmapped to their owner's id, as root's workspaces are (mounts/owners.h). */
+/* Binds are not idmapped to their owner's id, as root's workspaces are (sandbox/mounts/owners.h). */
 static bool is_closed(const struct aj_plan *plan, const struct aj_mount *m, struct stat *st)
 {
 	bool mapped = plan->host_uid != geteuid() && !aj_plan_unheld(plan, m);

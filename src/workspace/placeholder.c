@@ -14,7 +14,7 @@
 
 #include "base/beneath.h"
 #include "base/fd.h"
-#include "mounts/blanks.h"
+#include "sandbox/mounts/blanks.h"
 
 /* The mark: the sticky bit, which has no effect on a file, nor on a folder that only its owner may write. */
 enum { FOLDER_MODE = 01755, FILE_MODE = 01644, TRIES = 200, PAUSE_US = 1000 };

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* Create `name` in `dir`, or share the existing placeholder; `blank`: one of mounts/blanks.h. Returns a descriptor that holds the lock;
+/* Create `name` in `dir`, or share the existing placeholder; `blank`: one of sandbox/mounts/blanks.h. Returns a descriptor that holds the lock;
  * -1 with errno: EEXIST where another file or folder has this name. */
 int aj_placeholder_take(int dir, const char *name, const char *blank);
 /* Release the lock, and remove the placeholder if no other run holds it and it is still marked and empty. Closes `fd`. Content that the

@@ -11,12 +11,12 @@
 
 #include "base/error.h"
 #include "base/path.h"
-#include "host/home.h"
-#include "host/paths.h"
-#include "host/state.h"
-#include "mounts/mount.h"
+#include "base/toml/source.h"
 #include "policy/bind.h"
-#include "toml/source.h"
+#include "policy/host/home.h"
+#include "policy/host/paths.h"
+#include "policy/host/state.h"
+#include "sandbox/mounts/mount.h"
 
 /* System folders: a workspace at or below one of them must be named, as must a folder at or below it that contains the workspace. */
 static const char *const systems[] = { "/etc",     "/usr", "/boot", "/proc", "/sys",   "/dev",  "/run",

@@ -1,7 +1,7 @@
 /* Decides which folders of the host a jail may get. */
 #pragma once
-#include "plan/request.h"
-#include "policyload/load.h"
+#include "policy/load/load.h"
+#include "policy/plan/request.h"
 
 struct aj_error;
 

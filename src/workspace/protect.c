@@ -1,5 +1,5 @@
 /* Before a jail starts: finds the places of a workspace that its plan protects, takes placeholders where places are missing, and notes
- * the places. It mounts nothing: mounts/ does. */
+ * the places. It mounts nothing: sandbox/mounts/ does. */
 #include "workspace/protect.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "git/search.h"
-#include "mounts/blanks.h"
-#include "mounts/mount.h"
+#include "sandbox/mounts/blanks.h"
+#include "sandbox/mounts/mount.h"
 #include "workspace/expand.h"
+#include "workspace/git/search.h"
 #include "workspace/hard_links.h"
 #include "workspace/placeholder.h"
 

@@ -7,7 +7,7 @@
 #pragma once
 #include <jansson.h>
 
-#include "mounts/built.h"
+#include "sandbox/mounts/built.h"
 
 struct aj_protect;
 

@@ -9,11 +9,11 @@
 
 #include "base/beneath.h"
 #include "base/fd.h"
+#include "base/json/tree.h"
 #include "base/path.h"
 #include "workspace/expand.h"
 #include "workspace/protect.h"
 #include "workspace/quarantine.h"
-#include "json/tree.h"
 
 enum { TOLD_MAX = 200 };
 

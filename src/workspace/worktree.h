@@ -1,8 +1,8 @@
 /* A workspace that is a linked worktree (git-worktree(1)): its `.git` is a file that names a folder of the main repository, without
  * which git does not work in the workspace. */
 #pragma once
-#include "plan/request.h"
-#include "policyload/load.h"
+#include "policy/load/load.h"
+#include "policy/plan/request.h"
 
 struct aj_error;
 

@@ -2,7 +2,7 @@
  * It is linked with the generated filters and compiles nothing, so that all of them run under the same instructions. */
 #include <unistd.h>
 
-#include "seccomp/compile.h"
+#include "policy/seccomp/compile.h"
 
 int main(void)
 {

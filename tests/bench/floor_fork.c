@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "seccomp/compile.h"
+#include "policy/seccomp/compile.h"
 
 /* In the order of WALLS in floor.py. */
 enum wall { NONE, NO_NETWORK, FILTER, LANDLOCK, COUNTS, CAPABILITIES };

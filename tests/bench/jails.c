@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "floors.h"
-#include "result/result.h"
+#include "jail/result/result.h"
 
 enum { MOMENT_US = 1000, RUNNING_US = 3000 };
 

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "seccomp/compile.h"
+#include "policy/seccomp/compile.h"
 
 int main(int argc, char **argv)
 {

@@ -13,7 +13,7 @@ if [ ! -d "$cache/$python" ]; then
 	for deb in "$cache"/debs/*.deb; do dpkg-deb -x "$deb" "$cache/new"; done
 	mv "$cache/new" "$cache/$python"
 fi
-"$top/rootfs/build.sh" --with numpy,pandas --guest "$build/guest.so" --layer "$top/src/bootstrap" --out "$build/rootfs/data"
+"$top/rootfs/build.sh" --with numpy,pandas --guest "$build/guest.so" --layer "$top/src/guest/layer" --out "$build/rootfs/data"
 cd "$top/tests/doctests"
 python3 doctests.py "$AGENTJAIL" "$build/rootfs/data" --docs "$cache/$python/usr/share/doc/python$python/html/_sources" --out "$build/doctests.json"
 python3 unittests.py "$AGENTJAIL" "$build/rootfs/default" "$cache/$python/usr/lib/python$python/test" --out "$build/unittests.json"

@@ -22,7 +22,7 @@ import doctests
 from explained import NEEDS_HOST_IN_TESTS, explained
 
 
-SOURCES = os.path.join(doctests.TOP, "src", "bootstrap")
+SOURCES = os.path.join(doctests.TOP, "src", "guest", "layer")
 # Test files whose subject a preset allows. A second name is the file that holds the tests.
 FILES = ("array base64 binascii bisect bool bytes calendar cmath collections colorsys complex contextlib copy csv dataclasses decimal defaultdict deque "
          "dict difflib enum enumerate float fractions fstring functools generators graphlib grammar heapq int iter itertools json_decode json_encode list long "

@@ -17,9 +17,9 @@
 
 #include "base/fd.h"
 #include "base/message.h"
-#include "egress/egress.h"
-#include "netns/egress_net.h"
-#include "netns/loopback.h"
+#include "network/egress/egress.h"
+#include "sandbox/netns/egress_net.h"
+#include "sandbox/netns/loopback.h"
 
 enum { SOCKETS = 6 };
 

@@ -3,15 +3,15 @@
  * same, and no rule of a main repository is without a reason, or makes a part of what is no plain file or folder. */
 #include <string.h>
 
-#include "apply/journal.h"
-#include "changes/main_rules.h"
-#include "changestate/base.h"
-#include "changestate/record.h"
-#include "held/held.h"
-#include "held/links.h"
-#include "held/spelling.h"
 #include "must.h"
 #include "policy/protect.h"
+#include "workspace/changes/apply_journal.h"
+#include "workspace/changes/approval_links.h"
+#include "workspace/changes/approval_spelling.h"
+#include "workspace/changes/copied_files.h"
+#include "workspace/changes/main_rules.h"
+#include "workspace/changes/needs_approval.h"
+#include "workspace/changes/run_record.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 

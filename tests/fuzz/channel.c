@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "channel/channel.h"
-#include "plan/plan.h"
-#include "result/claim.h"
-#include "seccomp/compile.h"
-#include "seccomp/syscalls.h"
+#include "jail/channel/channel.h"
+#include "jail/result/claim.h"
+#include "policy/plan/plan.h"
+#include "policy/seccomp/compile.h"
+#include "policy/seccomp/syscalls.h"
 #include "session/calls.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);

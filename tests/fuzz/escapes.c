@@ -2,8 +2,8 @@
  * It writes to no terminal. Beyond not crashing: cuts do not matter, nothing is added, and what passed once passes again whole. */
 #include <string.h>
 
+#include "jail/pty/escapes.h"
 #include "must.h"
-#include "pty/escapes.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 

@@ -2,8 +2,8 @@
  * It runs no git. Beyond not crashing, what was read and written out again is read as the same, and a report can be made of it. */
 #include <string.h>
 
-#include "git/config.h"
 #include "must.h"
+#include "workspace/git/config.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 

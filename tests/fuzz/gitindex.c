@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "git/index.h"
 #include "must.h"
+#include "workspace/git/index.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 

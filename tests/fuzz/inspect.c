@@ -4,12 +4,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "inspect/client_hello.h"
-#include "inspect/dns.h"
-#include "inspect/http_head.h"
-#include "inspect/http_looks.h"
-#include "inspect/refusal.h"
 #include "must.h"
+#include "network/inspect/client_hello.h"
+#include "network/inspect/dns.h"
+#include "network/inspect/http_head.h"
+#include "network/inspect/http_looks.h"
+#include "network/inspect/refusal.h"
 #include "policy/hosts.h"
 #include "policy/item_types.h"
 

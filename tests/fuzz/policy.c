@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/toml/source.h"
 #include "must.h"
-#include "policyload/load.h"
-#include "toml/source.h"
+#include "policy/load/load.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 int __wrap_aj_source_read(struct aj_source *source, const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags);

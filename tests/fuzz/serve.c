@@ -5,11 +5,11 @@
 
 #include "base/frame.h"
 #include "base/text.h"
-#include "metrics/http.h"
 #include "must.h"
-#include "protocol/piece.h"
-#include "protocol/query.h"
-#include "sockets/sd_notify.h"
+#include "service/metrics/http.h"
+#include "service/protocol/piece.h"
+#include "service/protocol/query.h"
+#include "service/sockets/sd_notify.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "jsonschema/plain.h"
 #include "must.h"
-#include "tools/tools.h"
+#include "session/jsonschema/plain.h"
+#include "session/tools/tools.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 

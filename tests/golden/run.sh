@@ -22,7 +22,7 @@ printf '[user]\n' > "$scratch/home/.gitconfig"
 #   identity      the caller's ids, or 65534 for root
 #   rootfs        is in a scratch folder here
 #   /bin, /lib... symlinks, folders or absent, "as on the host"; test_plan.c has the three cases
-#   /etc          what this host has of the table of src/host/etc.c; test_plan.c and tests/reach/etc.sh have the rows
+#   /etc          what this host has of the table of src/policy/host/etc.c; test_plan.c and tests/reach/etc.sh have the rows
 #   landlock      the ABI of this kernel; from 6 on it keeps a jail with the host's network from the host's abstract sockets
 #   cgroup        with a delegated cgroup v2 its rows stand in for two rlimits, and two lines of `enforced` name it;
 #                 test_plan.c has both cases

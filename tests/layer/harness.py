@@ -14,7 +14,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 import result_schema  # noqa: E402
-SOURCE = os.path.join(HERE, "..", "..", "src", "bootstrap")
+SOURCE = os.path.join(HERE, "..", "..", "src", "guest", "layer")
 GUEST = os.environ.get("GUEST", os.path.join(HERE, "..", "..", "build", "guest.so"))   # `make build/guest.so`
 # `make check` takes samples of what repeats itself; `make check-whole` all of it.
 WHOLE = bool(os.environ.get("WHOLE"))

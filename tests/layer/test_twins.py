@@ -39,7 +39,7 @@ def test(score):
     if done.returncode:
         return
     keywords, taken, allowed = json.loads(done.stdout)
-    tools = text("src", "tools", "declaration.c")
+    tools = text("src", "session", "tools", "declaration.c")
     score.check("twins/keywords", keywords == sorted(keyword.kwlist) == c_names(text("src", "base", "python_name.c"), "keywords"), keywords)
     score.check("twins/names-of-the-layer", taken == c_names(tools, "ours"), taken)
     score.check("twins/imports", len(rows) > 20, len(rows))

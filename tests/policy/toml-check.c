@@ -1,9 +1,9 @@
-/* Says of each file named in its arguments whether toml/toml takes it: `ok FILE` or `no FILE:LINE:COLUMN: WHY`.
+/* Says of each file named in its arguments whether base/toml/toml takes it: `ok FILE` or `no FILE:LINE:COLUMN: WHY`.
  * It judges nothing: tests/policy/toml-suite.sh knows what should be taken. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "toml/toml.h"
+#include "base/toml/toml.h"
 
 int main(int argc, char **argv)
 {

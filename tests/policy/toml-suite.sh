@@ -1,5 +1,5 @@
 #!/bin/sh
-# The TOML project's own test-suite against toml/toml: every valid text must be taken, every invalid one refused.
+# The TOML project's own test-suite against base/toml/toml: every valid text must be taken, every invalid one refused.
 # It keeps no copy of the suite here: apt fetches the Go library that carries it into a cache, and without it this skips.
 #
 # Usage: tests/policy/toml-suite.sh TOML-CHECK-BINARY     V=1: print what passes, and why what is refused was refused.

@@ -16,8 +16,8 @@ if ! cmp -s "$here/requirements.txt" "$out/site/requirements.txt"; then
 	cp "$here/requirements.txt" "$out/site/"
 fi
 # The layer in the tree must be the present one.
-if [ ! -e "$out/tree" ] || [ -n "$(find "$top/src/bootstrap" "$top/build/guest.so" -newer "$out/tree" -type f | head -1)" ]; then
-	"$top/rootfs/build.sh" --out "$out/tree" --with numpy,pandas,scipy,sklearn --from packages --guest "$top/build/guest.so" --layer "$top/src/bootstrap" >"$out/tree.log" 2>&1 || {
+if [ ! -e "$out/tree" ] || [ -n "$(find "$top/src/guest/layer" "$top/build/guest.so" -newer "$out/tree" -type f | head -1)" ]; then
+	"$top/rootfs/build.sh" --out "$out/tree" --with numpy,pandas,scipy,sklearn --from packages --guest "$top/build/guest.so" --layer "$top/src/guest/layer" >"$out/tree.log" 2>&1 || {
 		cat "$out/tree.log"
 		exit 1
 	}

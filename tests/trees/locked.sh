@@ -9,7 +9,7 @@ trap 'rm -rf "$again"' EXIT
 trap 'exit 130' INT TERM
 
 if ! "$top/rootfs/build.sh" --locked "$tree/tree/usr/lib/agentjail/packages.lock" --out "$again/tree" \
-	--guest "$top/build/guest.so" --layer "$top/src/bootstrap" >"$again/log" 2>&1; then
+	--guest "$top/build/guest.so" --layer "$top/src/guest/layer" >"$again/log" 2>&1; then
 	why=$(tail -n 3 "$again/log")
 elif ! why=$(diff "$tree/manifest" "$again/tree/manifest" | head -n 5) || [ -n "$why" ]; then
 	: # $why says what differs

@@ -5,7 +5,7 @@
 #include <linux/seccomp.h>
 #include <string.h>
 
-#include "seccomp/compile.h"
+#include "policy/seccomp/compile.h"
 
 static inline uint32_t load(const struct seccomp_data *data, uint32_t at)
 {

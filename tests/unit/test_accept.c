@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sockets/accept.h"
+#include "service/sockets/accept.h"
 
 static struct aj_loop *loop;
 static char folder[] = "/tmp/accept-XXXXXX", path[64];

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "inspect/address.h"
+#include "network/inspect/address.h"
 
 static const char *class(const char *text)
 {

@@ -3,9 +3,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "plan/answer.h"
-#include "policyload/load.h"
-#include "seccomp/syscalls.h"
+#include "policy/load/load.h"
+#include "policy/plan/answer.h"
+#include "policy/seccomp/syscalls.h"
 
 static struct aj_arena arena;
 static struct aj_policy policy;

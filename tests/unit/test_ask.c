@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask/ask.h"
+#include "network/ask/ask.h"
 
 Test(ask, names_that_may_be_shown)
 {

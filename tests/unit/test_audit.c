@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "audit/audit.h"
-#include "audit/trail.h"
-#include "audit/verify.h"
 #include "base/fd.h"
+#include "jail/audit/audit.h"
+#include "jail/audit/trail.h"
+#include "jail/audit/verify.h"
 
 static char folder[256], path[300], destination[320];
 static struct aj_audit audit;

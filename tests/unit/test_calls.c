@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "blocks.h"
-#include "channel/channel.h"
+#include "jail/channel/channel.h"
 #include "session/calls.h"
 
 static struct aj_loop *loop;

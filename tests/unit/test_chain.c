@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "audit/audit.h"
-#include "audit/verify.h"
+#include "jail/audit/audit.h"
+#include "jail/audit/verify.h"
 
 enum { LINES = 5 };
 

@@ -11,19 +11,19 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "apply/journal.h"
-#include "apply/order.h"
-#include "apply/select.h"
 #include "base/fd.h"
-#include "changes/walk.h"
-#include "changestate/base.h"
-#include "held/held.h"
-#include "held/links.h"
-#include "held/reached.h"
-#include "held/spelling.h"
+#include "base/tree/node.h"
+#include "base/tree/remove.h"
 #include "policy/protect.h"
-#include "tree/node.h"
-#include "tree/remove.h"
+#include "workspace/changes/apply_journal.h"
+#include "workspace/changes/apply_order.h"
+#include "workspace/changes/apply_select.h"
+#include "workspace/changes/approval_links.h"
+#include "workspace/changes/approval_reached.h"
+#include "workspace/changes/approval_spelling.h"
+#include "workspace/changes/copied_files.h"
+#include "workspace/changes/needs_approval.h"
+#include "workspace/changes/walk.h"
 
 /* --- texts --- */
 

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "channel/channel.h"
+#include "jail/channel/channel.h"
+#include "jail/result/claim.h"
 #include "peer.h"
-#include "result/claim.h"
 
 static struct aj_channel channel;
 static struct aj_result result;

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "result/claim.h"
-#include "result/fields.h"
-#include "json/scan.h"
+#include "base/json/scan.h"
+#include "jail/result/claim.h"
+#include "jail/result/fields.h"
 
 /* clang-format off: lists of short texts, several on a line */
 
 static bool accepts(const char *text, size_t bytes, char *why, size_t why_bytes)
 {
 	memset(why, 0, why_bytes);
-	/* As channel/channel.c does, while the text arrives. */
+	/* As jail/channel/channel.c does, while the text arrives. */
 	struct aj_scan scan = { .max_values = AJ_CLAIM_VALUES };
 	aj_scan_feed(&scan, text, bytes);
 	if (aj_scan_end(&scan)) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/client_hello.h"
+#include "network/inspect/client_hello.h"
 
 /* --- a builder --- */
 

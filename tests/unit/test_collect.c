@@ -11,8 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "files/collect.h"
-#include "files/copy_out.h"
+#include "jail/files/collect.h"
+#include "jail/files/copy_out.h"
 
 static char root[40];
 static struct aj_scratch scratch;

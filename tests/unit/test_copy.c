@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "tree/remove.h"
-#include "view/copy.h"
+#include "base/tree/remove.h"
+#include "workspace/staging/copy.h"
 
 static char folder[] = "/tmp/aj-workspace-XXXXXX";
 static struct aj_copy_job job;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fork/copy_tree.h"
+#include "jail/fork/copy_tree.h"
 
 static char folder[64];
 static int from, to;

@@ -9,8 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "audit/audit.h"
 #include "base/fd.h"
+#include "jail/audit/audit.h"
 
 static char folder[64], path[80];
 static struct aj_audit audit;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/dns.h"
+#include "network/inspect/dns.h"
 
 static uint8_t message[1024];
 static size_t bytes;

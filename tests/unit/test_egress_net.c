@@ -21,10 +21,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "netns/egress_net.h"
-#include "netns/loopback.h"
-#include "netns/redirect.h"
 #include "sandbox/handshake.h"
+#include "sandbox/netns/egress_net.h"
+#include "sandbox/netns/loopback.h"
+#include "sandbox/netns/redirect.h"
 
 union address {
 	struct sockaddr any;

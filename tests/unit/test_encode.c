@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/frame.h"
-#include "channel/encode.h"
-#include "policyload/load.h"
-#include "seccomp/compile.h"
+#include "jail/channel/encode.h"
+#include "policy/load/load.h"
+#include "policy/seccomp/compile.h"
 
 static struct aj_arena arena;
 static struct aj_buffer buffer;
@@ -75,7 +75,7 @@ Test(wire, nothing_to_preload)
 	cr_expect_eq(buffer.sent, buffer.bytes);
 }
 
-/* The head of a request, as bootstrap/runtime/request.py reads it. */
+/* The head of a request, as guest/layer/runtime/request.py reads it. */
 struct head {
 	uint32_t flags;
 	uint64_t soft_ms;

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "pty/escapes.h"
+#include "jail/pty/escapes.h"
 
 static struct aj_escape_filter filter;
 static char made[65536];

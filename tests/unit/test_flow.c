@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "helper/flow.h"
+#include "network/helper/flow.h"
 
 struct line {
 	struct aj_flow flow;

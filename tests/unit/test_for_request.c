@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "policyload/for_request.h"
+#include "policy/load/for_request.h"
 
 static struct aj_arena arena;
 static struct aj_loaded loaded;

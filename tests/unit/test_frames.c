@@ -8,8 +8,8 @@
 
 #include "base/base64.h"
 #include "base/text.h"
-#include "protocol/piece.h"
-#include "sockets/send.h"
+#include "service/protocol/piece.h"
+#include "service/sockets/send.h"
 
 static struct aj_buffer out;
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "git/config.h"
+#include "workspace/git/config.h"
 
 static char seen[4096];
 

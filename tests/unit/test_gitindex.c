@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "git/index.h"
+#include "workspace/git/index.h"
 
 static char made[8192];
 static size_t bytes;

@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "base/sha1.h"
-#include "git/object.h"
+#include "workspace/git/object.h"
 
 /* As `git hash-object` names them. */
 #define HELLO "ce/013625030ba8dba906f756967f9e9ca394464a"

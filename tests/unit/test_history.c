@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "shell/history.h"
+#include "cli/shell/history.h"
 
 static char folder[] = "/tmp/aj-history.XXXXXX", path[64];
 static struct aj_arena arena;

@@ -19,8 +19,8 @@
 
 #include "base/fd.h"
 #include "base/procfs.h"
-#include "cgroup/create.h"
-#include "pool/newborn.h"
+#include "jail/pool/newborn.h"
+#include "sandbox/cgroup/create.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 #include "sandbox/jail_steps.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "host/host.h"
+#include "policy/host/host.h"
 
 static char root[] = "/tmp/test_cgroup.XXXXXX";
 static struct aj_arena arena;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/http_head.h"
-#include "inspect/http_looks.h"
+#include "network/inspect/http_head.h"
+#include "network/inspect/http_looks.h"
 
 static struct aj_http h;
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json/scan.h"
 #include "mutate.h"
-#include "json/scan.h"
 
 enum { MANY = 1000 };
 

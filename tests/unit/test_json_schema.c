@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "jsonschema/keyword.h"
+#include "session/jsonschema/keyword.h"
 
 static struct aj_arena arena;
 static json_t *kept[4096];

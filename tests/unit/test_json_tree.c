@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json/scan.h"
+#include "base/json/tree.h"
 #include "mutate.h"
-#include "json/scan.h"
-#include "json/tree.h"
 
 static const char *const texts[] = {
 	"{}",

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cgroup/leaf.h"
+#include "sandbox/cgroup/leaf.h"
 
 static char leaf[] = "/tmp/test_leaf.XXXXXX";
 

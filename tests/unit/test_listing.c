@@ -10,12 +10,12 @@
 
 #include "base/fd.h"
 #include "base/listing.h"
-#include "git/search.h"
-#include "home/kept.h"
-#include "policyload/names.h"
-#include "tree/remove.h"
+#include "base/tree/remove.h"
+#include "policy/load/names.h"
+#include "workspace/git/search.h"
 #include "workspace/growth.h"
 #include "workspace/hard_links.h"
+#include "workspace/home/kept.h"
 
 static char root[] = "/tmp/aj-listing.XXXXXX";
 static struct aj_arena arena;

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "policyload/load.h"
-#include "toml/source.h"
+#include "base/toml/source.h"
+#include "policy/load/load.h"
 
 /* As people see them: what they mean to scripts is part of the interface. */
 #define SYNTAX "AJ001"

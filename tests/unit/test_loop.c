@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "loop/loop.h"
+#include "base/loop/loop.h"
 
 static struct aj_loop *loop;
 static char log_text[64];

@@ -6,13 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "apply/locks.h"
-#include "apply/order.h"
-#include "apply/select.h"
 #include "base/fd.h"
-#include "changes/main_packed.h"
-#include "changes/main_rules.h"
-#include "changestate/state.h"
+#include "workspace/changes/apply_locks.h"
+#include "workspace/changes/apply_order.h"
+#include "workspace/changes/apply_select.h"
+#include "workspace/changes/main_packed.h"
+#include "workspace/changes/main_rules.h"
+#include "workspace/changes/run_state.h"
 
 #define HEX38 "83f870be446c7cc05ffaef9fa06415276e1828"
 #define HEX62 "83f870be446c7cc05ffaef9fa06415276e182883f870be446c7cc05ffaef9f"

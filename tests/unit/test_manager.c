@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "policyload/load.h"
+#include "policy/load/load.h"
 #include "session/inner.h"
 
 enum { PLAIN, OTHER, STRICT, WITHOUT, ROOMS };

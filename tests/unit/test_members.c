@@ -3,10 +3,10 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "result/claim.h"
-#include "result/members.h"
-#include "result/result.h"
-#include "json/tree.h"
+#include "base/json/tree.h"
+#include "jail/result/claim.h"
+#include "jail/result/members.h"
+#include "jail/result/result.h"
 
 static void expect_text(struct aj_members *m, const char *text)
 {

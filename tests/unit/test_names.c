@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "resolve/names.h"
+#include "network/resolve/names.h"
 
 static struct aj_names *new_names(void)
 {

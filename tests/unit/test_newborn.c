@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cgroup/create.h"
-#include "pool/newborn.h"
+#include "jail/pool/newborn.h"
+#include "sandbox/cgroup/create.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 

@@ -7,7 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "options/options.h"
+#include "cli/options/options.h"
 
 enum { EXEC = AJ_FOR_EXEC, RUN = AJ_FOR_RUN };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "result/output_buffer.h"
+#include "jail/result/output_buffer.h"
 
 static char pattern(size_t i)
 {

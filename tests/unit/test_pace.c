@@ -2,7 +2,7 @@
  * are the test's. */
 #include <criterion/criterion.h>
 
-#include "helper/pace.h"
+#include "network/helper/pace.h"
 
 /* So long at work, of which the processor was its own for `ran_us`; what it is told then. */
 static int64_t work(struct aj_pace *pace, bool mixed, int64_t passed_us, int64_t ran_us)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "plan/pack.h"
+#include "policy/plan/pack.h"
 
 static struct aj_arena arena;
 static struct aj_plan plan;

@@ -8,9 +8,9 @@
 #include <sys/resource.h>
 
 #include "base/path.h"
-#include "plan/answer.h"
-#include "plan/plan.h"
-#include "policyload/load.h"
+#include "policy/load/load.h"
+#include "policy/plan/answer.h"
+#include "policy/plan/plan.h"
 #include "sandbox/launch.h"
 
 static struct aj_arena arena;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "policy/item_types.h"
+#include "policy/load/load.h"
 #include "policy/policy.h"
-#include "policyload/load.h"
 
 Test(policy, presets)
 {
@@ -27,7 +27,7 @@ Test(policy, presets)
 }
 
 /* Modules that start processes, open sockets, or run text unchecked are in no default list. Of the others that reach far, agent code sees a
- * part (bootstrap/rail/shown.py), and those for files open what open() may (bootstrap/files). */
+ * part (guest/layer/rail/shown.py), and those for files open what open() may (guest/layer/files). */
 Test(policy, default_imports_are_harmless)
 {
 	static const char *const never[] = { "subprocess",      "socket",   "ctypes",         "marshal",     "code",

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "protocol/query.h"
+#include "service/protocol/query.h"
 
 static struct aj_query query;
 static struct aj_fault fault;

@@ -2,7 +2,7 @@
  * in test_loop.c. */
 #include <criterion/criterion.h>
 
-#include "loop/quota.h"
+#include "base/loop/quota.h"
 
 enum { MS = 1000, AHEAD_MS = AJ_QUOTA_AHEAD_US / MS };
 static struct aj_quotas all;

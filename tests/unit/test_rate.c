@@ -1,7 +1,7 @@
 /* Tests of loop/rate: a bucket is full at first, is refilled by the time alone, and never holds more than its most. */
 #include <criterion/criterion.h>
 
-#include "loop/rate.h"
+#include "base/loop/rate.h"
 
 enum { START_US = 1000000, SECOND_US = 1000000 };
 

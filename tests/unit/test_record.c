@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "audit/chain.h"
-#include "audit/lines.h"
-#include "audit/record.h"
+#include "jail/audit/chain.h"
+#include "jail/audit/lines.h"
+#include "jail/audit/record.h"
 
 static struct aj_arena arena;
 static struct aj_plan plan;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/refusal.h"
+#include "network/inspect/refusal.h"
 
 static uint8_t out[AJ_REFUSAL_BYTES + 1];
 static size_t got;

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "git/search.h"
+#include "workspace/git/search.h"
 
 enum { FOLDERS = 150, CHANGES = 4, ROUNDS = 20, BUDGET_MS = 60000 };
 

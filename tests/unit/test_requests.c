@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "serve/state.h"
+#include "service/state.h"
 
 enum { CLIENTS = 3 };
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "resolve/resolv_conf.h"
+#include "network/resolve/resolv_conf.h"
 
 Test(resolv_conf, options)
 {

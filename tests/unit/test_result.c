@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policyload/load.h"
-#include "result/claim.h"
-#include "result/result.h"
+#include "jail/result/claim.h"
+#include "jail/result/result.h"
+#include "policy/load/load.h"
 
 static struct aj_arena arena;
 static struct aj_plan plan;

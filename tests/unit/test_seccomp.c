@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "bpf.h"
-#include "seccomp/compile.h"
-#include "seccomp/syscalls.h"
+#include "policy/seccomp/compile.h"
+#include "policy/seccomp/syscalls.h"
 
 enum { NETWORKS = AJ_NET_HOST + 1, ALLOW = -1, KILL = -2, BROKEN = -3, X32 = 0x40000000 };
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "egress/egress.h"
+#include "network/egress/egress.h"
 
 Test(sentence, of_each_kind)
 {

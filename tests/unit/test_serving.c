@@ -7,11 +7,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "metrics/http.h"
-#include "metrics/metrics.h"
-#include "result/result.h"
-#include "sockets/listen.h"
-#include "sockets/sd_notify.h"
+#include "jail/result/result.h"
+#include "service/metrics/http.h"
+#include "service/metrics/metrics.h"
+#include "service/sockets/listen.h"
+#include "service/sockets/sd_notify.h"
 
 Test(serving, listen_fds)
 {

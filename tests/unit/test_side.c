@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "helper/side.h"
+#include "network/helper/socket_end.h"
 
 static struct aj_bulk bulk;
 static uint64_t total;

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "mediate/socket_holders.h"
+#include "sandbox/mediate/socket_holders.h"
 
 /* The timeout stands for "for ever": SO_LINGER would wait for an hour. */
 Test(socket_holders, the_last_close_of_a_lingering_socket_does_not_wait, .timeout = 60)

@@ -14,12 +14,12 @@
 #include "base/fd.h"
 #include "base/lock.h"
 #include "base/path.h"
-#include "changestate/state.h"
-#include "home/kept.h"
-#include "host/state.h"
-#include "policyload/load.h"
-#include "shell/history.h"
-#include "tree/remove.h"
+#include "base/tree/remove.h"
+#include "cli/shell/history.h"
+#include "policy/host/state.h"
+#include "policy/load/load.h"
+#include "workspace/changes/run_state.h"
+#include "workspace/home/kept.h"
 #include "workspace/places.h"
 
 enum { OTHER = 40013 };

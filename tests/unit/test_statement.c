@@ -2,7 +2,7 @@
  * Whether Python takes it is not asked. */
 #include <criterion/criterion.h>
 
-#include "shell/statement.h"
+#include "cli/shell/statement.h"
 
 static const char *const whole[] = {
 	"\n",

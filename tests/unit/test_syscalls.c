@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "seccomp/compile.h"
-#include "seccomp/syscalls.h"
+#include "policy/seccomp/compile.h"
+#include "policy/seccomp/syscalls.h"
 
 enum { ROWS = 1024, NETWORKS = AJ_NET_HOST + 1 };
 

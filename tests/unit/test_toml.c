@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "toml/source.h"
+#include "base/toml/source.h"
 
 static struct aj_arena arena;
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "jsonschema/plain.h"
-#include "tools/tools.h"
+#include "session/jsonschema/plain.h"
+#include "session/tools/tools.h"
 
 static struct aj_tools tools;
 static json_t *kept[512];

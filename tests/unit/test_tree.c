@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "tree/content.h"
-#include "tree/remove.h"
+#include "base/tree/content.h"
+#include "base/tree/remove.h"
 
 /* So long that nothing could read it, with two pieces of data that are longer than a chunk. */
 static const off_t BYTES = 1LL << 40, FIRST = 1 << 20, SECOND = 1LL << 39;

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "helper/unsent.h"
+#include "network/helper/unsent.h"
 
 struct row {
 	struct aj_unsent_row row;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "result/claim.h"
-#include "result/verdict.h"
+#include "jail/result/claim.h"
+#include "jail/result/verdict.h"
 
 #define EXIT(code) ((code) << 8)
 #define KILLED(sig) (sig)

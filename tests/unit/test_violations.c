@@ -14,10 +14,10 @@
 
 #include "base/fd.h"
 #include "bpf.h"
-#include "policyload/load.h"
-#include "result/result.h"
+#include "jail/result/result.h"
+#include "policy/load/load.h"
+#include "policy/seccomp/notify.h"
 #include "sandbox/handshake.h"
-#include "seccomp/notify.h"
 
 enum { NETWORKS = AJ_NET_HOST + 1, ALL = (1 << AJ_DENY_GROUPS) - 1 };
 #define NATIVE seccomp_arch_native()

@@ -1,0 +1,176 @@
+/* `agentjail changes apply` and `discard`: what was taken, what was left, and what to do about it.
+ * They decide nothing about a change: workspace/changes/apply does. */
+#include "workspace/changes/apply.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/tree/node.h"
+#include "cli/changes/changescmd.h"
+#include "cli/terminal/findings.h"
+
+enum { SHOWN_MAX = 50, LISTED_MAX = 10000 };
+
+static const char *const told_names[AJ_APPLY_TOLD] = { "conflicts", "held", "refused", "applied" };
+
+struct telling {
+	bool json;
+	size_t shown[AJ_APPLY_TOLD];
+	json_t *lists[AJ_APPLY_TOLD];
+};
+
+static void tell_person(void *arg, enum aj_apply_told told, const struct aj_change *c)
+{
+	struct telling *t = arg;
+	if (t->json) {
+		if (json_array_size(t->lists[told]) < LISTED_MAX)
+			json_array_append_new(t->lists[told], aj_change_json(c));
+		return;
+	}
+	if (told == AJ_APPLY_TAKEN || t->shown[told]++ >= SHOWN_MAX)
+		return;
+	const char *why = told == AJ_APPLY_CONFLICT ? c->conflict : told == AJ_APPLY_HELD ? c->held : c->refused;
+	fprintf(stderr, "%s  ", told == AJ_APPLY_CONFLICT ? "conflict" : told == AJ_APPLY_HELD ? "held    " : "refused ");
+	aj_path_print(c->path, stderr);
+	fprintf(stderr, "  %s\n", why);
+}
+
+static void print_json(const struct telling *t, const struct aj_applied *done, const char *id, bool failed, const struct aj_error *err)
+{
+	char why[600];
+	json_t *doc = json_pack("{s:s, s:b, s:b}", "id", id, "done", !failed, "resumed", done->resumed);
+	json_t *sum = json_object();
+	for (int i = 0; i < AJ_APPLY_TOLD; i++) {
+		json_object_set(doc, told_names[i], t->lists[i]);
+		json_object_set_new(sum, told_names[i], json_integer((json_int_t)done->counts[i]));
+	}
+	json_object_set_new(doc, "sum", sum);
+	json_object_set_new(doc, "error", failed ? json_string(aj_error_cause(err, why, sizeof why)) : json_null());
+	json_dumpf(doc, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(doc);
+}
+
+static void print_kept(const struct aj_applied *done)
+{
+	const char *at = done->kept.data, *end = at + done->kept.bytes;
+	while (at && at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		struct aj_arena arena = { 0 };
+		fprintf(stderr, "left where it is, since the host has changed it meanwhile: %s\n",
+		        aj_line(&arena, aj_strndup(&arena, at, (size_t)(newline - at))));
+		aj_arena_free(&arena);
+		at = newline + 1;
+	}
+}
+
+static void print_more(const struct telling *t)
+{
+	for (int i = 0; i < AJ_APPLY_TAKEN; i++)
+		if (t->shown[i] > SHOWN_MAX)
+			fprintf(stderr, "and %zu more %s\n", t->shown[i] - SHOWN_MAX, told_names[i]);
+}
+
+static void print_done(const struct aj_changes_args *args, const struct aj_change_state *s, const struct aj_applied *done, const char *verb)
+{
+	if (args->abort)
+		printf("the interrupted apply is over: `agentjail changes show %s` has what is left\n", s->id);
+	else if (done->resumed)
+		printf("the interrupted apply is done: `agentjail changes show %s` has what is left\n", s->id);
+	else
+		printf("%zu change%s %s\n", done->counts[AJ_APPLY_TAKEN], done->counts[AJ_APPLY_TAKEN] == 1 ? "" : "s", verb);
+	if (done->counts[AJ_APPLY_HELD])
+		fprintf(stderr, "%zu held: name each, or the folder that holds it, to apply it too\n", done->counts[AJ_APPLY_HELD]);
+}
+
+static int end_telling(const struct aj_changes_args *args, const struct aj_change_state *s, struct telling *t,
+                       struct aj_applied *done, int result, const struct aj_error *err, const char *verb)
+{
+	if (args->json)
+		print_json(t, done, s->id, result < 0, err);
+	print_kept(done);
+	if (!args->json)
+		print_more(t);
+	if (!args->json && result == 0)
+		print_done(args, s, done, verb);
+	for (int i = 0; i < AJ_APPLY_TOLD; i++)
+		json_decref(t->lists[i]);
+	aj_buffer_free(&done->kept);
+	return result;
+}
+
+static struct telling begin_telling(const struct aj_changes_args *args)
+{
+	struct telling t = { .json = args->json };
+	for (int i = 0; i < AJ_APPLY_TOLD; i++)
+		t.lists[i] = json_array();
+	return t;
+}
+
+int aj_changes_apply(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
+{
+	struct telling t = begin_telling(args);
+	struct aj_applied done;
+	struct aj_apply_how how = { args->paths, args->paths_count, args->force, tell_person, &t };
+	int result = args->abort ? aj_apply_abort(state, &done, err) : aj_apply(state, &how, &done, err);
+	return end_telling(args, state, &t, &done, result, err, "applied");
+}
+
+static int discard_some(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
+{
+	struct telling t = begin_telling(args);
+	struct aj_applied done;
+	struct aj_apply_how how = { args->paths, args->paths_count, false, tell_person, &t };
+	if (aj_change_state_trees(state, err) < 0)
+		return -1;
+	int result = aj_changes_drop(state, &how, &done, err);
+	return end_telling(args, state, &t, &done, result, err, "discarded");
+}
+
+/* Runs that are under way stay, and those whose apply was interrupted: their journals know how to take it back. */
+static int discard_all(const struct aj_changes_args *args, int all, struct aj_error *err)
+{
+	struct aj_entries names = { 0 };
+	size_t gone = 0, kept = 0;
+	if (all >= 0 && aj_entries_read(all, &names) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "list the runs");
+	for (size_t i = 0; i < names.count; i++) {
+		struct aj_change_state s;
+		struct aj_error one = { 0 };
+		if (!aj_changes_id_valid(names.items[i]))
+			continue;
+		/* A folder whose record cannot be read is removed as well, if it can be locked. */
+		aj_change_state_open(all, names.items[i], &s, &one);
+		bool ended = s.dir >= 0 && s.lock >= 0 && aj_change_state_lock(&s, &one) == 0 && !s.interrupted;
+		if (ended && aj_change_state_remove(all, &s, err) == 0)
+			gone++;
+		else
+			kept++;
+		aj_change_state_close(&s);
+	}
+	aj_entries_free(&names);
+	if (args->json)
+		printf("{\"discarded\":%zu,\"kept\":%zu}\n", gone, kept);
+	else
+		printf(kept ? "%zu discarded, %zu kept: still running, or with an interrupted apply\n" : "%zu discarded\n", gone, kept);
+	return err->exit_code ? -1 : 0;
+}
+
+int aj_changes_discard(const struct aj_changes_args *args, int all, struct aj_change_state *state, struct aj_error *err)
+{
+	if (args->all)
+		return discard_all(args, all, err);
+	if (state->interrupted) {
+		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "an apply of `%s` was interrupted", state->id);
+		aj_advise(err, "end it with `agentjail changes apply %s`, or take it back with --abort, then discard", state->id);
+		return -1;
+	}
+	if (args->paths_count)
+		return discard_some(args, state, err);
+	if (aj_change_state_remove(all, state, err) < 0)
+		return -1;
+	printf(args->json ? "{\"discarded\":1,\"kept\":0}\n" : "the changes of %s are discarded\n", state->id);
+	return 0;
+}

@@ -1,0 +1,37 @@
+/* The subcommands of `agentjail changes`: one file each, one row of the table in cmd_changes.c. */
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "workspace/changes/change.h"
+#include "workspace/changes/run_state.h"
+
+struct aj_changes_args {
+	const char *id;
+	const char **paths; /* relative to the workspace, plain */
+	size_t paths_count;
+	bool json, force, abort, all;
+	struct aj_arena *arena;
+};
+
+/* The trees of `state` are open, but for discard. Exit code; -1 with err. */
+int aj_changes_list(const struct aj_changes_args *args, struct aj_error *err);
+int aj_changes_show(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err);
+int aj_changes_diff(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err);
+int aj_changes_apply(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err);
+int aj_changes_discard(const struct aj_changes_args *args, int all, struct aj_change_state *state, struct aj_error *err);
+
+/* For people, and for programs. */
+const char *aj_change_kind_name(enum aj_change_kind kind);
+/* running, ended, killed (its end was not written) or interrupted (an apply was). */
+const char *aj_change_state_name(const struct aj_change_state *state);
+/* "path", and "path_base64" with the exact bytes where the path is not UTF-8. */
+void aj_change_set_path(json_t *object, const char *path);
+json_t *aj_change_json(const struct aj_change *change);
+/* A line: letter, path, sizes or modes, conflict, note. */
+void aj_change_print(const struct aj_change *change, FILE *out);
+/* A path on a terminal: no control characters. */
+void aj_path_print(const char *path, FILE *out);
+/* The time in the caller's zone, or as ISO 8601. */
+const char *aj_time_text(int64_t ns, bool iso, char out[40]);

@@ -1,0 +1,185 @@
+/* `agentjail changes`: finds the subcommand and the run, and prints errors.
+ * A subcommand's file does the rest. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "cli/changes/changescmd.h"
+#include "cli/command.h"
+#include "cli/terminal/findings.h"
+#include "cli/terminal/help.h"
+#include "workspace/changes/approval_reached.h"
+
+/* For the search of a workspace: two million files. */
+enum { REACH_MS = 30000 };
+
+enum { WITH_ID = 1, WITH_PATHS = 2, WITH_FORCE = 4, WITH_ALL = 8 };
+static const struct {
+	const char *name, *synopsis, *help;
+	int takes;
+} subcommands[] = {
+	{ "list", "list [--json]", "runs with changes, the newest first", 0 },
+	{ "show", "show ID [PATH...] [--json]", "what a run changed; held and refused changes apart", WITH_ID | WITH_PATHS },
+	{ "diff", "diff ID [PATH...] [--json]", "the changes that are not held, as a patch for `git apply`", WITH_ID | WITH_PATHS },
+	{ "apply", "apply ID [PATH...] [--force | --abort] [--json]", "take changes into the workspace, together or not at all",
+	  WITH_ID | WITH_PATHS | WITH_FORCE },
+	{ "discard", "discard ID [PATH...] | --all [--json]", "forget changes, or a run with all of its own",
+	  WITH_ID | WITH_PATHS | WITH_ALL },
+};
+enum { SUBCOMMANDS = sizeof subcommands / sizeof *subcommands };
+
+static void usage(FILE *out)
+{
+	fprintf(out, "Usage: agentjail changes SUBCOMMAND\n\n");
+	for (size_t i = 0; i < SUBCOMMANDS; i++)
+		aj_help_row(out, subcommands[i].synopsis, subcommands[i].help);
+	fprintf(out, "\nID: of a run, or its beginning. PATH: in the workspace, a file or a folder with\n"
+	             "all below it. Held changes, by which programs of the host would run code, are\n"
+	             "applied, and in a patch, only by a PATH of their own. --force: overwrite what\n"
+	             "the host has changed since; --abort: take an interrupted apply back; --all:\n"
+	             "every run that has ended.\n\n"
+	             "Exit status: 0 done, 1 conflicts, 2 wrong use, 125 a system call failed.\n");
+}
+
+static int refuse_word(struct aj_error *err, const char *what, const char *word)
+{
+	aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s `%s`", what, word);
+	aj_advise(err, "agentjail changes --help");
+	return -1;
+}
+
+static const char *subcommand_at(size_t i, const void *arg)
+{
+	(void)arg;
+	return subcommands[i].name;
+}
+
+static int refuse_subcommand(struct aj_error *err, const char *word)
+{
+	refuse_word(err, word ? "unknown subcommand" : "no subcommand is given to", word ? word : "changes");
+	const char *meant = word ? aj_suggest(word, subcommand_at, NULL, SUBCOMMANDS) : NULL;
+	if (meant)
+		snprintf(err->fix, sizeof err->fix, "did you mean `agentjail changes %s`?", meant);
+	return -1;
+}
+
+static bool set_switch(struct aj_changes_args *a, const char *word, int takes)
+{
+	const struct {
+		const char *name;
+		bool *to, fits;
+	} switches[] = { { "--json", &a->json, true },
+		         { "--force", &a->force, takes & WITH_FORCE },
+		         { "--abort", &a->abort, takes & WITH_FORCE },
+		         { "--all", &a->all, takes & WITH_ALL } };
+	for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+		if (switches[i].fits && strcmp(word, switches[i].name) == 0)
+			return *switches[i].to = true;
+	return false;
+}
+
+static int parse(struct aj_changes_args *a, int takes, int argc, char **argv, struct aj_error *err)
+{
+	bool options = true;
+	a->paths = aj_alloc(a->arena, (size_t)argc * sizeof *a->paths);
+	for (int i = 2; i < argc; i++) {
+		const char *word = argv[i];
+		if (options && strcmp(word, "--") == 0)
+			options = false;
+		else if (options && word[0] == '-') {
+			if (!set_switch(a, word, takes))
+				return refuse_word(err, "unexpected option", word);
+		} else if (!a->id && (takes & WITH_ID))
+			a->id = word;
+		else if (takes & WITH_PATHS)
+			a->paths[a->paths_count++] = word;
+		else
+			return refuse_word(err, "unexpected", word);
+	}
+	if (a->all ? a->id != NULL : (takes & WITH_ID) && !a->id)
+		return refuse_word(err, a->all ? "no ID goes with --all:" : "no ID is given to", a->all ? a->id : argv[1]);
+	if ((a->abort && (a->force || a->paths_count)))
+		return refuse_word(err, "neither a PATH nor --force goes with", "--abort");
+	return 0;
+}
+
+/* A caller's paths become relative to the workspace, and plain; those in the main repository stay absolute. */
+static int plain_paths(struct aj_changes_args *a, const struct aj_change_record *r, struct aj_error *err)
+{
+	for (size_t i = 0; i < a->paths_count; i++) {
+		const char *word = a->paths[i], *rest = word[0] == '/' ? aj_path_rest(word, r->workspace) : word;
+		bool repository = !rest && *r->repository && aj_path_within(word, r->repository);
+		rest = repository ? word : rest;
+		if (!*word || !rest)
+			return refuse_word(err, "not a path in the workspace:", word);
+		for (const char *at = rest; *at; at += strcspn(at, "/"), at += strspn(at, "/"))
+			if (strcspn(at, "/") == 2 && strncmp(at, "..", 2) == 0)
+				return refuse_word(err, "a path with `..`:", word);
+		const char *plain = aj_path_simplify(aj_printf(a->arena, "/%s", rest), a->arena) + !repository;
+		if (strlen(plain) >= 4096)
+			return refuse_word(err, "a path that is too long:", "PATH");
+		a->paths[i] = *plain ? plain : ".";
+	}
+	return 0;
+}
+
+static int run_on(size_t sub, struct aj_changes_args *a, int all, struct aj_change_state *s, struct aj_error *err)
+{
+	bool discard = strcmp(subcommands[sub].name, "discard") == 0, apply = strcmp(subcommands[sub].name, "apply") == 0;
+	if (aj_change_state_open(all, a->id, s, err) < 0 || plain_paths(a, &s->record, err) < 0)
+		return -1;
+	if ((discard || apply) && aj_change_state_lock(s, err) < 0)
+		return -1;
+	if (discard)
+		return aj_changes_discard(a, all, s, err);
+	if (aj_change_state_trees(s, err) < 0)
+		return -1;
+	if (!aj_change_reach(s, REACH_MS))
+		fprintf(stderr, "agentjail: the search of the workspace for repositories was ended after %d s or at its limits: every change is held, since git's configuration may name any of them\n",
+		        REACH_MS / 1000);
+	return apply                                      ? aj_changes_apply(a, s, err)
+	     : strcmp(subcommands[sub].name, "diff") == 0 ? aj_changes_diff(a, s, err)
+	                                                  : aj_changes_show(a, s, err);
+}
+
+static int run_sub(size_t sub, struct aj_changes_args *a, struct aj_error *err)
+{
+	if (strcmp(subcommands[sub].name, "list") == 0)
+		return aj_changes_list(a, err);
+	cleanup_fd int all = aj_changes_folder(false);
+	if (all < 0 && errno != ENOENT)
+		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "open the folder of the changes, $XDG_STATE_HOME/agentjail/changes");
+	if (a->all)
+		return aj_changes_discard(a, all, NULL, err);
+	if (all < 0)
+		return aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "there are no changes of a run `%s`", a->id);
+	struct aj_change_state state = AJ_NO_CHANGE_STATE;
+	int code = run_on(sub, a, all, &state, err);
+	aj_change_state_close(&state);
+	return code;
+}
+
+int aj_cmd_changes(int argc, char **argv)
+{
+	struct aj_arena arena = { 0 };
+	struct aj_error err = { 0 };
+	struct aj_changes_args args = { .arena = &arena };
+	size_t sub = 0;
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--help") == 0) {
+			usage(stdout);
+			return 0;
+		}
+	while (sub < SUBCOMMANDS && (argc < 2 || strcmp(argv[1], subcommands[sub].name) != 0))
+		sub++;
+	int code;
+	if (sub == SUBCOMMANDS)
+		code = refuse_subcommand(&err, argc < 2 ? NULL : argv[1]);
+	else if ((code = parse(&args, subcommands[sub].takes, argc, argv, &err)) == 0)
+		code = run_sub(sub, &args, &err);
+	if (code < 0)
+		code = aj_print_error(&err);
+	aj_arena_free(&arena);
+	return code;
+}

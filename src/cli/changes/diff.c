@@ -1,0 +1,120 @@
+/* `agentjail changes diff`: the changes as a patch. On a terminal control characters are escaped; in a file or a pipe each byte is as it is.
+ * It leaves out what `git apply` must not bring unseen: held changes that no PATH names, and repositories, which no patch brings whole. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/json/tree.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/changes/changescmd.h"
+#include "workspace/changes/apply_select.h"
+#include "workspace/changes/patch.h"
+#include "workspace/changes/walk.h"
+
+enum { LISTED_MAX = 10000 };
+
+struct diff {
+	const struct aj_changes_args *args;
+	struct aj_change_state *state;
+	struct aj_error *err;
+	struct aj_buffer kept; /* a patch for JSON */
+	json_t *held;          /* rows, for JSON */
+	bool terminal;
+	size_t count, held_count, repository_count;
+};
+
+static void print_part(void *arg, const char *data, size_t bytes)
+{
+	struct diff *d = arg;
+	if (d->args->json) {
+		aj_buffer_add(&d->kept, data, bytes);
+	} else if (d->terminal) {
+		char *safe = malloc(4 * bytes + 1);
+		if (!safe)
+			abort();
+		fwrite(safe, 1, aj_printable(safe, data, bytes), stdout);
+		free(safe);
+	} else {
+		fwrite(data, 1, bytes, stdout);
+	}
+}
+
+static void print_json(struct diff *d, const struct aj_change *c)
+{
+	json_t *row = aj_change_json(c);
+	bool text = aj_utf8_valid_prefix(d->kept.data, d->kept.bytes) == d->kept.bytes;
+	if (d->kept.bytes)
+		json_object_set_new(row, text ? "patch" : "patch_base64",
+		                    text ? json_stringn(d->kept.data, d->kept.bytes) : aj_json_base64(d->kept.data, d->kept.bytes));
+	fputs(d->count++ ? ",\n" : "\n", stdout);
+	json_dumpf(row, stdout, JSON_COMPACT);
+	json_decref(row);
+	d->kept.bytes = 0;
+}
+
+/* The two reasons to leave a change out of the patch. */
+static bool left_out(struct diff *d, const struct aj_change *c)
+{
+	bool named = false, repository_named = false;
+	for (size_t i = 0; i < d->args->paths_count; i++) {
+		const char *path = d->args->paths[i];
+		named |= aj_select_names(path, c);
+		repository_named |= strcmp(path, ".") != 0 && aj_path_within(c->path, path) && strlen(path) >= c->unit_bytes;
+	}
+	if (c->held && !named) {
+		if (d->held_count++ < LISTED_MAX && d->args->json)
+			json_array_append_new(d->held, aj_change_json(c));
+		return true;
+	}
+	if (!c->unit_bytes || repository_named || d->args->json)
+		return false;
+	d->repository_count++;
+	return true;
+}
+
+static int on_change(void *arg, const struct aj_change *c)
+{
+	struct diff *d = arg;
+	bool wanted = d->args->paths_count == 0;
+	for (size_t i = 0; i < d->args->paths_count && !wanted; i++)
+		wanted = aj_select_covers(d->args->paths[i], c->path);
+	if (!wanted || c->refused || left_out(d, c))
+		return 0;
+	if (aj_patch(d->state, c, print_part, d, d->err) < 0)
+		return -1;
+	if (d->args->json)
+		print_json(d, c);
+	return 0;
+}
+
+static void print_end(const struct diff *d)
+{
+	if (d->args->json) {
+		printf("],\"held\":");
+		json_dumpf(d->held, stdout, JSON_COMPACT);
+		printf(",\"sum\":{\"held\":%zu}}\n", d->held_count);
+		return;
+	}
+	fflush(stdout);
+	if (d->held_count)
+		fprintf(stderr, "%zu held: left out of the patch; name each, or the folder that holds it, to have it there too\n",
+		        d->held_count);
+	if (d->repository_count)
+		fprintf(stderr, "%zu in repositories: left out of the patch, since a repository is applied as a whole; name it to see them\n",
+		        d->repository_count);
+}
+
+int aj_changes_diff(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
+{
+	struct diff d = { .args = args, .state = state, .err = err, .terminal = isatty(STDOUT_FILENO), .held = json_array() };
+	if (args->json)
+		printf("{\"id\":\"%s\",\"changes\":[", state->id);
+	int result = aj_changes_walk(state, on_change, &d, err);
+	if (result == 0)
+		print_end(&d);
+	json_decref(d.held);
+	aj_buffer_free(&d.kept);
+	return result;
+}

@@ -1,0 +1,64 @@
+/* The options of the commands that make jails as one table: parser, --help and the manual page come from it. */
+#pragma once
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "cli/options/serve_options.h"
+#include "policy/load/load.h"
+#include "policy/plan/request.h"
+
+enum {
+	AJ_FOR_EXEC = 1,
+	AJ_FOR_RUN = 2,
+	AJ_FOR_BOTH = AJ_FOR_EXEC | AJ_FOR_RUN,
+	AJ_FOR_SERVE = 4,
+	AJ_FOR_SESSION = 8,
+	AJ_FOR_JAIL = AJ_FOR_BOTH | AJ_FOR_SESSION, /* one policy, one workspace */
+	AJ_FOR_SNIPPETS = AJ_FOR_EXEC | AJ_FOR_SERVE | AJ_FOR_SESSION,
+	AJ_FOR_ALL = AJ_FOR_SNIPPETS | AJ_FOR_RUN,
+	AJ_FOR_POLICY = 16 /* also an option of `agentjail policy`, as is each that sets a key of the policy */
+};
+
+/* The parsed command line. */
+struct aj_options {
+	struct aj_arena *arena;
+	struct aj_ask ask;   /* the policy's name or file, and the options that change its keys */
+	const char *config;  /* a site's configuration */
+	struct aj_site site; /* site and loaded: filled by aj_options_load() */
+	struct aj_loaded loaded;
+	struct aj_request request;
+	bool json, dry_run, changes_new, changes_keep; /* the last two: --changes new, --changes-end keep */
+	FILE *json_to;                                 /* run --json-fd: where the result goes; NULL: standard output */
+	const char *report;                            /* --report: a file for what happened */
+	FILE *report_to;                               /* that file, open */
+	bool mcp;                                      /* run --mcp: standard input and output carry an MCP server's messages */
+	const char *code;                              /* exec -c */
+	const char *stdin_file;                        /* exec --stdin; "-": our own standard input */
+	const char *output;                            /* exec --output: a folder of the host */
+	AJ_LIST(const char *) inputs;                  /* name=json */
+	struct aj_serve_options serving;               /* initialized by aj_serve_options_defaults() */
+};
+
+/* Parse options of `command` (one of AJ_FOR_EXEC, _RUN, _SERVE, _SESSION). Returns the index of the first operand, or -1 with err set. */
+int aj_options_parse(struct aj_options *options, int command, int argc, char **argv, struct aj_error *err);
+/* Apply one option of `agentjail policy`: one that sets a key of the policy, or --rootfs, --workspace, --config, --json. Returns NULL,
+ * or why the value is wrong; *ret_known: is it one of those options? *ret_value: the value's name in help texts, NULL for a switch. */
+const char *aj_options_policy(struct aj_options *options, const char *name, size_t bytes, const char *value, bool *ret_known,
+                              const char **ret_value);
+/* Load the policy that the options name, as a layer above the site's. Returns 0, or -1 with err set, after printing all findings. */
+int aj_options_load(struct aj_options *options, int command, struct aj_error *err);
+/* After that: -1 with err where --workspace names a folder and the policy has no workspace; the advice names policies that have one. */
+int aj_options_check_workspace(struct aj_options *options, int command, struct aj_error *err);
+/* If the working directory has a policy, print one line on standard error: whether it is used, and why not. */
+void aj_options_report_local(const struct aj_loaded *loaded, struct aj_arena *arena);
+void aj_options_help(int command, FILE *out);
+
+/* The text about an option in --help and the manual page. */
+struct aj_option_row {
+	const char *name, *value, *help, *fallback; /* value NULL: a switch; fallback NULL: none */
+	const char *const *words;                   /* the values, where they are a few words; else NULL */
+	const char *heading;                        /* of the option's group */
+};
+/* The next option of `command` (or of AJ_FOR_POLICY) from row *i on, which is 0 for the first. False: there is none. */
+bool aj_options_row(int command, size_t *i, struct aj_option_row *ret);

@@ -1,0 +1,20 @@
+/* The open file descriptions that a command inherits from us: pipes, sockets and files among 0 to 2. Our caller shares them, so the
+ * command's changes to them are undone. */
+#pragma once
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "policy/plan/request.h"
+
+struct aj_terminal {
+	int flags[3];       /* of the open file descriptions, -1: unknown */
+	unsigned closed[3]; /* permissions that group and others lack on the file behind each */
+};
+
+/* Decide which descriptors the command of `request` inherits: see its `terminal`, `no_input` and `pump`. */
+int aj_terminal_choose(struct aj_request *request, struct aj_arena *arena, struct aj_error *err);
+
+/* Save the state, before the command runs. */
+void aj_terminal_save(struct aj_terminal *saved);
+/* Call after every process of the jail has ended. */
+void aj_terminal_restore(const struct aj_terminal *saved);

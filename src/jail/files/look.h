@@ -1,0 +1,22 @@
+/* Single files of a jail's scratch space, at and below /tmp, /input and /output: read, listed and removed by the supervisor while the jail
+ * lives, whose code may change anything meanwhile. */
+#pragma once
+#include <jansson.h>
+#include <stdint.h>
+
+#include "jail/files/scratch.h"
+
+/* Of one answer. */
+enum { AJ_LOOK_BYTES = 1 << 20, AJ_LOOK_ENTRIES = 1000 };
+
+/* A part of a regular file, from `offset` on, of `bytes` at most (0: as many as an answer takes): {"size", "media_type", "offset", "data",
+ * "sha256" of the part, "end"}. NULL with err. */
+json_t *aj_look_read(const struct aj_scratch *scratch, const char *path, uint64_t offset, uint64_t bytes, struct aj_error *err);
+/* The bytes alone, as many as fit: their number, 0 at or behind the file's end. -1 with err. */
+ssize_t aj_look_bytes(const struct aj_scratch *scratch, const char *path, uint64_t offset, void *buffer, size_t bytes,
+                      struct aj_error *err);
+/* The entries of a folder, unsorted: {"files": [{"name", "type", "size"}], "truncated"}. Names that no caller can be shown are left out, and
+ * then `truncated` is true. NULL with err. */
+json_t *aj_look_list(const struct aj_scratch *scratch, const char *path, struct aj_error *err);
+/* Remove a file, a link or an empty folder; -1 with err. */
+int aj_look_remove(const struct aj_scratch *scratch, const char *path, struct aj_error *err);

@@ -1,0 +1,97 @@
+/* The runs of a fork group: joins them, assigns init's reports to them, and takes out those whose process has ended.
+ * Ends none: a run ends as any other jail does. */
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "jail/fork/fork.h"
+#include "sandbox/handshake.h"
+
+/* Init reports an exit as soon as it has reaped the process; it has this long to do so. */
+enum { REPORT_MS = 100 };
+
+struct aj_run *aj_fork_group_find(const struct aj_fork_group *g, pid_t process)
+{
+	struct aj_run *run;
+	LIST_FOREACH(run, &g->runs, grouped)
+		if (process > 0 && run->jail.init_pid == process)
+			return run;
+	return NULL;
+}
+
+bool aj_fork_group_report(struct aj_fork_group *g)
+{
+	struct aj_msg msg;
+	struct aj_run *run;
+	int r = aj_msg_recv(g->jail.report_fd, &msg, MSG_DONTWAIT);
+	if (r < 0 && (errno == EAGAIN || errno == ECONNRESET))
+		return errno == ECONNRESET;
+	if (r <= 0 || msg.kind != AJ_MSG_EXITED) {
+		aj_fork_group_close(g, AJ_FORK_GROUP_REPORT, &g->jail.report_fd);
+		return false;
+	}
+	LIST_FOREACH(run, &g->runs, grouped)
+		if (run->inner_pid == msg.pid && !run->facts.exited) {
+			run->facts.exited = true;
+			run->facts.wait_status = msg.wait_status;
+			return true;
+		}
+	if (g->now.state != AJ_BRANCH_NONE && g->now.info.inner == msg.pid)
+		aj_fork_fail(g, 0, "it ended before it was there");
+	return true;
+}
+
+static void on_answered(struct aj_fork_group *g, const struct aj_run *source)
+{
+	if (g->now.source == source && source->channel.branch_errnum)
+		aj_fork_fail(g, source->channel.branch_errnum,
+		             source->channel.branch_errnum == ENOSPC ? "the kernel allows no further user namespace, in number or in depth"
+		                                                     : "the session cannot copy itself");
+	aj_fork_group_changed(g);
+}
+
+static void on_run_exit(struct aj_fork_group *g, struct aj_run *run)
+{
+	while (!run->facts.exited && g->jail.report_fd >= 0) {
+		struct pollfd p = { .fd = g->jail.report_fd, .events = POLLIN };
+		if (poll(&p, 1, REPORT_MS) <= 0 || !aj_fork_group_report(g))
+			break;
+	}
+	LIST_REMOVE(run, grouped);
+	g->count--;
+	run->fork_group = NULL;
+	if (g->now.source == run) {
+		g->now.source = NULL;
+		if (g->now.state != AJ_BRANCH_NONE && g->now.state < AJ_BRANCH_BORN)
+			aj_fork_fail(g, 0, "the original ended");
+	}
+	aj_fork_group_changed(g);
+}
+
+static bool is_listening(const struct aj_fork_group *g)
+{
+	return g->listener_fd >= 0;
+}
+
+static const struct aj_run_group OPS = { .answered = on_answered, .on_exit = on_run_exit, .listens = is_listening };
+
+void aj_fork_group_add(struct aj_fork_group *g, struct aj_run *run, pid_t inner)
+{
+	run->inner_pid = inner;
+	run->fork_group = g;
+	run->group = &OPS;
+	LIST_INSERT_HEAD(&g->runs, run, grouped);
+	g->count++;
+}
+
+void aj_fork_group_join(struct aj_fork_group *g, struct aj_run *branch)
+{
+	struct aj_fork *b = &g->now;
+	branch->channel.expected = b->info.process;
+	branch->channel.filters = g->filters;
+	branch->result.violations.seen = true;
+	branch->depth = b->depth;
+	aj_fork_group_add(g, branch, b->info.inner);
+	b->state = AJ_BRANCH_NONE;
+	g->deadline_us = INT64_MAX;
+}

@@ -1,0 +1,6 @@
+/* A result as a text for a model to read. */
+#pragma once
+#include "base/json/json.h"
+
+/* How the run of this result ended, where, and what to do: at most 2000 bytes of UTF-8 (new reference). It quotes the jail's claims. */
+json_t *aj_for_model_json(const json_t *result);

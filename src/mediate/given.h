@@ -1,6 +1,0 @@
-/* The sockets among the descriptors that a jail inherits from the caller as 0 to 2. */
-#pragma once
-#include "plan/plan.h"
-
-/* -1 with err: one of them could reach what the jail's own sockets cannot. */
-int aj_given_check(const struct aj_plan *plan, struct aj_error *err);

@@ -1,0 +1,19 @@
+/* The host's own upstream proxy, which the site names: every connection goes through it, asked for by CONNECT (RFC 9110). The proxy then
+ * resolves names, so the addresses behind them are not judged here. */
+#pragma once
+#include "network/egress/credentials.h"
+#include "network/resolve/names.h"
+#include "policy/policy.h"
+
+struct aj_connection;
+
+struct aj_proxy {
+	uint16_t port;                           /* 0: no proxy */
+	char authorization[AJ_CREDENTIALS_TEXT]; /* "": no credentials */
+	struct aj_name name;                     /* of the proxy's host: resolved like others, but in no table */
+};
+
+/* From the policy; -1: not http://HOST:PORT. */
+int aj_proxy_parse(struct aj_proxy *proxy, const struct aj_policy *policy);
+/* The connection `fd` to the proxy stands: ask for the one that is meant. aj_upstream_made() or aj_upstream_failed() follows, now or later. */
+void aj_proxy_ask(struct aj_connection *c, int fd);

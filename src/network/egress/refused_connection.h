@@ -1,0 +1,10 @@
+/* Connections that are refused, and answered before they end: see network/inspect/refusal.h. They are few at a time, for a short time. */
+#pragma once
+#include "network/egress/egress.h"
+
+struct aj_relay;
+struct aj_turned_away;
+
+struct aj_turned_away *aj_turned_away_new(struct aj_relay *relay); /* NULL: no memory */
+/* Takes `fd`, a connection of the jail's that `refusal`, which was reported, is about; `data`: what was read from it so far. */
+void aj_turn_away(struct aj_turned_away *all, int fd, const struct aj_egress_event *refusal, const uint8_t *data, size_t bytes);

@@ -1,0 +1,18 @@
+/* When a helper that moves bulk data rests for an event, so that it is not made to wait for a processor instead. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "network/helper/flow.h"
+
+/* Zeroed before its first use. */
+struct aj_pace {
+	int64_t began_us, began_processor_us; /* of the work that goes on; 0: it begins with the next chunk */
+	int64_t crowded_until_us;
+};
+
+/* Until when the loop's next turn may wait for events: `due_us`, or less where bulk data waits for its own turn. Call it before each turn. */
+int64_t aj_pace_until_us(struct aj_pace *pace, const struct aj_bulk *bulk, int64_t due_us);
+/* The part of it that judges, where bulk data waits. For how long to rest; 0: not at all. `mixed`: small amounts of others come, too.
+ * `processor_us`: what this thread has had. */
+int64_t aj_pace_rest_us(struct aj_pace *pace, bool mixed, int64_t now_us, int64_t processor_us);

@@ -1,0 +1,13 @@
+/* One side of a connection that two flows share: its socket is read by the flow `from`, and written to by the flow `to`. */
+#pragma once
+#include "base/loop/loop.h"
+#include "network/helper/flow.h"
+
+/* Watch for the events that the flows want. -1 with errno. */
+int aj_side_watch(struct aj_loop *loop, struct aj_io *io, const struct aj_flow *from, const struct aj_flow *to);
+/* Move what an event allows: afterwards both flows have to be looked at. */
+void aj_side_pump(uint32_t events, struct aj_flow *from, struct aj_flow *to);
+/* Close the socket `fd` (-1: none), which `io` watches or not. Abruptly: the peer gets a reset. The socket must have no duplicate. */
+void aj_side_close(struct aj_loop *loop, struct aj_io *io, int fd, bool abruptly);
+/* Close a socket that is not watched, so that its peer gets a reset. */
+void aj_side_reset(int fd);

@@ -1,0 +1,48 @@
+/* Cuts captured output between characters, and adds the bytes where they are no text.
+ * It repairs nothing: base/json/json.c makes each byte of no character U+FFFD. */
+#include "service/protocol/piece.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/text.h"
+
+static void put_data(struct aj_buffer *out, const char *text, size_t bytes)
+{
+	aj_buffer_text(out, "\"data\":");
+	aj_buffer_string(out, text, bytes);
+	if (aj_utf8_valid_prefix(text, bytes) == bytes)
+		return;
+	aj_buffer_text(out, ",\"data_base64\":\"");
+	aj_base64(aj_buffer_reserve(out, AJ_BASE64_BYTES(bytes)), text, bytes);
+	out->bytes += AJ_BASE64_BYTES(bytes);
+	aj_buffer_text(out, "\"");
+}
+
+bool aj_piece_data(struct aj_piece *piece, struct aj_buffer *out, const char *text, size_t bytes)
+{
+	size_t keep;
+	char *joined = NULL;
+	if (piece->held_bytes) {
+		joined = malloc(piece->held_bytes + bytes);
+		if (!joined)
+			abort();
+		memcpy(joined, piece->held, piece->held_bytes);
+		memcpy(joined + piece->held_bytes, text, bytes);
+		bytes += piece->held_bytes;
+		text = joined;
+	}
+	keep = aj_utf8_incomplete_tail(text, bytes);
+	memcpy(piece->held, text + bytes - keep, keep);
+	piece->held_bytes = keep;
+	if (bytes > keep)
+		put_data(out, text, bytes - keep);
+	free(joined);
+	return bytes > keep;
+}
+
+void aj_piece_rest(const struct aj_piece *piece, struct aj_buffer *out)
+{
+	put_data(out, piece->held, piece->held_bytes);
+}

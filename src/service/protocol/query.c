@@ -1,0 +1,315 @@
+/* Reads requests by the tables: a frame's body becomes an operation with members of the right types, or an error that names the
+ * wrong member. It carries no operation out, and accepts no unknown member. */
+#include "service/protocol/query.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json/tree.h"
+#include "base/python_name.h"
+#include "base/text.h"
+#include "service/protocol/query_tree.h"
+
+enum { WEEK_MS = 7 * 24 * 3600 * 1000 };
+
+enum kind { NAME, TEXT, PATH, ID, COUNT, SWITCH, OBJECT, ARRAY, ANY, ERROR, VALUE_OF, STRINGS, OUTPUT };
+
+static const char *const kind_types[] = {
+	[NAME] = "string",          [TEXT] = "string",     [PATH] = "string, an absolute path",
+	[ID] = "string or integer", [COUNT] = "integer",   [SWITCH] = "boolean",
+	[OBJECT] = "object",        [ARRAY] = "array",     [ANY] = "any",
+	[ERROR] = "object",         [VALUE_OF] = "string", [STRINGS] = "array of strings",
+	[OUTPUT] = "string",
+};
+
+/* clang-format off */
+static const struct {
+	const char *name;
+	enum kind kind;
+	int64_t max; /* bytes of a string, or the largest number */
+	const char *help;
+} members[AJ_MEMBERS] = {
+	[AJ_M_OP] = { "op", NAME, 32, "the operation" },
+	[AJ_M_ID] = { "id", ID, AJ_ID_BYTES, "your name for this request: a string of 1 to 128 bytes or an integer. Its answer and its events carry this id; no two requests under way on a connection have the same" },
+	[AJ_M_POLICY] = { "policy", NAME, 128, "one of `hello.policies`; without it the first of them" },
+	[AJ_M_TENANT] = { "tenant", NAME, 128, "on whose behalf. Jails of two tenants never come from the same zygote" },
+	[AJ_M_WORKSPACE] = { "workspace", PATH, 4095, "the folder of the host that the jail sees at /workspace, under a policy that has one" },
+	[AJ_M_TOOLS] = { "tools", ARRAY, 0, "declarations of tools, see docs/reference/tools.md" },
+	[AJ_M_IMPORTS] = { "imports", STRINGS, 0, "modules that the code may import, in place of python.imports of the policy: `json`, `numpy.*` with its submodules, `*`. See below" },
+	[AJ_M_IMPORTS_CHECKED] = { "imports_checked", NAME, 32, "`before` or `run`, in place of python.imports_checked of the policy" },
+	[AJ_M_BUILTINS] = { "builtins", NAME, 32, "`minimal`, `static`, `standard` or `full`, in place of python.builtins of the policy. See below" },
+	[AJ_M_LAYER] = { "layer", SWITCH, 0, "whether the Python layer is on, in place of python.layer of the policy. See below" },
+	[AJ_M_CLOCK] = { "clock", NAME, 64, "the time that time and datetime show, in place of python.clock of the policy: `real`, a fixed time in UTC (`2026-01-01T00:00:00Z`), or a shift (`+24h`, `-90s`)" },
+	[AJ_M_SLEEP_MAX] = { "sleep_max", NAME, 32, "longest time that one call of time.sleep() takes (`100ms`), in place of python.sleep_max of the policy, and no longer than that" },
+	[AJ_M_BRANCHING] = { "branching", SWITCH, 0, "whether the session can be forked, kept and rolled back; writes inside are then bounded by mounts alone, not by Landlock too" },
+	[AJ_M_SESSION] = { "session", NAME, 64, "a session's name, as the answer to `open` gave it" },
+	[AJ_M_CHECKPOINT] = { "checkpoint", COUNT, INT64_MAX, "what `checkpoint` answered, to this session or to one that has the same origin" },
+	[AJ_M_CODE] = { "code", TEXT, INT32_MAX, "the snippet. If it is longer than `python.source_size` of the policy, the answer is a result with status `rejected`" },
+	[AJ_M_FILENAME] = { "filename", NAME, 255, "the snippet's name in errors; without it `<snippet>`" },
+	[AJ_M_INPUTS] = { "inputs", OBJECT, 0, "variables to set before the snippet runs: name to value. Typed tags become what they stand for" },
+	[AJ_M_STDIN] = { "stdin", TEXT, 16 << 20, "the standard input of this run, which `sys.stdin` and `input()` read; without it that is empty. At most 16 MiB" },
+	[AJ_M_VARIABLES] = { "variables", OBJECT, 0, "variables to set: name to value. Typed tags become what they stand for" },
+	[AJ_M_NAME] = { "name", NAME, 1024, "a variable's name" },
+	[AJ_M_TIMEOUT_MS] = { "timeout_ms", COUNT, WEEK_MS, "when the snippet is told to stop, from 1; no later than the policy says. A second later its jail is killed" },
+	[AJ_M_QUEUE_MS] = { "queue_ms", COUNT, WEEK_MS, "how long the request may wait for a jail before it fails as `busy`; default and limit: the service's `--queue-time`; 0: do not wait" },
+	[AJ_M_SEED] = { "seed", COUNT, UINT32_MAX, "for `random` and numpy's older random functions, before the code, also where it imports them later: as `random.seed(N)` and `numpy.random.seed(N)`. In a session it holds until the next seed. Not for `secrets`, `os.urandom`, `uuid` and generators that the code makes without a seed" },
+	[AJ_M_STREAM] = { "stream", SWITCH, 0, "whether output is also sent as it comes, in events `stdout` and `stderr`" },
+	[AJ_M_VALUE_OF] = { "value_of", VALUE_OF, 0, "`expression` (the default): the result has a value where the last statement is an expression; `statement`: also where it is an assignment (the right side; of `+=` the sum), or a block in which an expression or an assignment ran last" },
+	[AJ_M_HANDLES] = { "handles", SWITCH, 0, "whether a value that cannot cross stays inside and its name crosses, as a handle (docs/reference/values.md), in place of its repr; in `exec` for the arguments of tools alone" },
+	[AJ_M_FOR_MODEL] = { "for_model", SWITCH, 0, "whether the result has `for_model`, a text for a model of at most 2000 bytes: what happened, where, what to do" },
+	[AJ_M_BRIEF] = { "brief", SWITCH, 0, "whether the result is brief: without the parts that each result of the policy repeats, and without members that say nothing. In `open`: of all results of the session, and the answer has those parts, `enforced` and `policy`" },
+	[AJ_M_FILES] = { "files", ARRAY, 0, "files to write first: `{\"name\": \"data.csv\", \"data\": BASE64}`, or `text` in place of `data`. A name is below /input, where a file cannot be opened for writing; or it is a path below /input, /output or /tmp. A file of that name is replaced; with `\"append\": true` the file gets longer, or is made" },
+	[AJ_M_OUTPUT] = { "output", OUTPUT, 0, "`list`: the result names the files of /output that the run has made or changed; `data`: with their bytes. /output is there from the first such request on, or from the first code on that names it" },
+	[AJ_M_PATH] = { "path", PATH, 1000, "a path of the jail: /tmp, /input or /output, or below one of them" },
+	[AJ_M_OFFSET] = { "offset", COUNT, INT64_MAX, "where in the file to begin; without it 0" },
+	[AJ_M_BYTES] = { "bytes", COUNT, INT64_MAX, "how many bytes at most; never more than 1,048,576" },
+	[AJ_M_RUN_ID] = { "run_id", NAME, 128, "the `id` in the result and in the audit trail; without it one is made" },
+	[AJ_M_REQUEST] = { "request", ID, AJ_ID_BYTES, "the `id` of a request that is under way" },
+	[AJ_M_CALL] = { "call", COUNT, INT64_MAX, "the event's `call`" },
+	[AJ_M_VALUE] = { "value", ANY, 0, "what the tool gave" },
+	[AJ_M_ERROR] = { "error", ERROR, 0, "what the tool raised: `{\"type\": \"ValueError\", \"message\": \"...\"}`" },
+};
+
+_Static_assert(AJ_MEMBERS <= 64, "a set of members is 64 bits");
+#define M(x) (1ull << AJ_M_##x)
+#define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS) | M(IMPORTS) | M(IMPORTS_CHECKED) | M(BUILTINS) | M(LAYER) | M(CLOCK) | M(SLEEP_MAX) | M(QUEUE_MS))
+#define SNIPPET (M(INPUTS) | M(STDIN) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(HANDLES) | M(FOR_MODEL) | M(BRIEF) | M(FILENAME) | M(RUN_ID) | M(FILES) | M(OUTPUT) | M(SEED))
+
+static const struct {
+	const char *name;
+	uint64_t must, may, one; /* one: exactly one of these */
+	const char *help;
+} ops[AJ_OPS] = {
+	[AJ_OP_EXEC] = { "exec", M(ID) | M(CODE), PLACE | SNIPPET, 0, "run one snippet in a jail of its own. The answer is the result" },
+	[AJ_OP_OPEN] = { "open", M(ID), PLACE | M(BRANCHING) | M(BRIEF) | M(FILES) | M(SEED), 0, "open a session: a jail that lasts. The answer is `{\"session\": NAME, \"policy\": NAME, \"warm\": BOOLEAN}`" },
+	[AJ_OP_RUN] = { "run", M(ID) | M(SESSION) | M(CODE), SNIPPET, 0, "run a snippet in a session. The answer is the result" },
+	[AJ_OP_SET] = { "set", M(ID) | M(SESSION) | M(VARIABLES), M(RUN_ID), 0, "set variables in a session. The answer is a result too" },
+	[AJ_OP_GET] = { "get", M(ID) | M(SESSION) | M(NAME), M(HANDLES) | M(TIMEOUT_MS) | M(RUN_ID), 0, "read a variable of a session. The answer is a result, with the variable's `value`, `repr` and `type`; the error is a `NameError` where there is none of that name. No code is run but the value's own `__repr__` and `__str__`" },
+	[AJ_OP_VARS] = { "vars", M(ID) | M(SESSION), M(TIMEOUT_MS) | M(RUN_ID), 0, "list the variables of a session, without tools. The answer is a result, whose `value` is an array of `{\"name\", \"type\", \"repr\", \"len\"}`: `repr` has at most 200 bytes, `len` is there where the value has a length" },
+	[AJ_OP_WRITE_FILES] = { "write_files", M(ID) | M(SESSION) | M(FILES), M(TIMEOUT_MS) | M(RUN_ID), 0, "write files in a session. The answer is a result, with an `OSError` where a file could not be written" },
+	[AJ_OP_READ_FILE] = { "read_file", M(ID) | M(SESSION) | M(PATH), M(OFFSET) | M(BYTES), 0, "read a part of a regular file of a session, also while it runs. The answer is `{\"size\": NUMBER, \"media_type\": TEXT, \"offset\": NUMBER, \"data\": BASE64, \"sha256\": of the part, \"end\": whether nothing follows}`" },
+	[AJ_OP_LIST_FILES] = { "list_files", M(ID) | M(SESSION) | M(PATH), 0, 0, "list a folder of a session, also while it runs. The answer is `{\"files\": [{\"name\", \"type\": `file`, `folder`, `link` or `other`, \"size\"}], \"truncated\": BOOLEAN}`, with 1,000 entries at most, in no order" },
+	[AJ_OP_REMOVE_FILE] = { "remove_file", M(ID) | M(SESSION) | M(PATH), 0, 0, "remove a file, a link or an empty folder of a session, also while it runs. The answer is `{}`" },
+	[AJ_OP_FORK] = { "fork", M(ID) | M(SESSION), 0, 0, "a second session that goes on where this one is: memory, open files and /tmp. It must run nothing, and have been opened with `branching`. The answer is that of `open`" },
+	[AJ_OP_CHECKPOINT] = { "checkpoint", M(ID) | M(SESSION), 0, 0, "keep what the session is now. The answer is `{\"checkpoint\": NUMBER}`" },
+	[AJ_OP_ROLLBACK] = { "rollback", M(ID) | M(SESSION) | M(CHECKPOINT), 0, 0, "go on from a checkpoint, which stays; also after the session's jail has ended. The answer is `{}`" },
+	[AJ_OP_FORGET] = { "forget", M(ID) | M(SESSION) | M(CHECKPOINT), 0, 0, "give a checkpoint up, and its memory back. The answer is `{}`" },
+	[AJ_OP_TOOLS] = { "tools", M(ID) | M(SESSION) | M(TOOLS), 0, 0, "declare tools for a session, or replace some; its next run knows them. The answer is `{}`" },
+	[AJ_OP_TOOL_RESULT] = { "tool_result", M(REQUEST) | M(CALL), M(ID), M(VALUE) | M(ERROR), "answer the event `tool_call` of `request`. With an `id` the answer is `{}`, or an error; without one only a value that does not fit is answered, and a call that never was" },
+	[AJ_OP_INTERRUPT] = { "interrupt", M(ID), 0, M(SESSION) | M(REQUEST), "raise KeyboardInterrupt in what the session, or the request, runs; one that waits for a jail is answered with `interrupted`. The answer is `{}`" },
+	[AJ_OP_CLOSE] = { "close", M(ID), 0, M(SESSION) | M(REQUEST), "end the session, or the `exec` or `open` that is under way, at once. The request under way is answered with `closed`, then this one with `{}`" },
+	[AJ_OP_STATS] = { "stats", M(ID), 0, 0, "numbers about the service" },
+	[AJ_OP_PING] = { "ping", M(ID), 0, 0, "nothing. The answer is `{}`" },
+};
+
+/* clang-format on */
+
+/* Write the names of a set of members, for an error's advice. */
+static void list_members(char *out, size_t room, const char *intro, uint64_t set)
+{
+	size_t at = (size_t)snprintf(out, room, "%s", intro);
+	for (int m = 0; m < AJ_MEMBERS; m++)
+		if (set & 1ull << m && at < room)
+			at += (size_t)snprintf(out + at, room - at, "%s %s", out[at - 1] == ':' ? "" : ",", members[m].name);
+}
+
+static bool is_strings(const json_t *value)
+{
+	size_t i;
+	const json_t *item;
+	json_array_foreach(value, i, item)
+		if (!json_is_string(item))
+			return false;
+	return json_is_array(value);
+}
+
+static bool is_error(const json_t *value)
+{
+	return json_is_object(value) && json_object_size(value) == 2 && json_is_string(json_object_get(value, "type")) &&
+	       json_is_string(json_object_get(value, "message"));
+}
+
+bool aj_query_wants_statement(const json_t *value_of)
+{
+	return json_is_string(value_of) && strcmp(json_string_value(value_of), "statement") == 0;
+}
+
+/* NULL, or the reason why the value does not fit the member. */
+static const char *misfit(enum aj_member m, const json_t *value)
+{
+	switch (members[m].kind) {
+	case NAME:
+	case TEXT:
+	case PATH:
+		if (!json_is_string(value))
+			return "is not a string";
+		if (json_string_length(value) > (size_t)members[m].max)
+			return "is too long";
+		if (members[m].kind == TEXT)
+			return NULL;
+		if (!json_string_length(value) && m != AJ_M_TENANT)
+			return "is empty";
+		if (aj_has_control(json_string_value(value)))
+			return "holds a control character";
+		return members[m].kind == PATH && json_string_value(value)[0] != '/' ? "is not an absolute path" : NULL;
+	case ID:
+		return aj_query_is_id(value) ? NULL : "is neither a string of 1 to 128 bytes nor an integer";
+	case COUNT:
+		return !json_is_integer(value)                            ? "is not an integer"
+		     : json_integer_value(value) < (m == AJ_M_TIMEOUT_MS) ? "is too small"
+		     : json_integer_value(value) > members[m].max         ? "is too large"
+		                                                          : NULL;
+	case SWITCH:
+		return json_is_boolean(value) ? NULL : "is not true or false";
+	case OBJECT:
+		return json_is_object(value) ? NULL : "is not an object";
+	case ARRAY:
+		return json_is_array(value) ? NULL : "is not an array";
+	case STRINGS:
+		return is_strings(value) ? NULL : "is not an array of strings";
+	case ERROR:
+		return is_error(value) ? NULL : "is not an object of the strings `type` and `message`";
+	case OUTPUT:
+		return json_is_string(value) &&
+		               (strcmp(json_string_value(value), "list") == 0 || strcmp(json_string_value(value), "data") == 0)
+		         ? NULL
+		         : "is neither `list` nor `data`";
+	case VALUE_OF:
+		return aj_query_wants_statement(value) || (json_is_string(value) && strcmp(json_string_value(value), "expression") == 0)
+		         ? NULL
+		         : "is neither `expression` nor `statement`";
+	case ANY:
+		break;
+	}
+	return NULL;
+}
+
+static int find_op(struct aj_query *q, struct aj_fault *fault)
+{
+	const json_t *value = json_object_get(q->doc, "op");
+	const char *name = json_string_value(value);
+	if (!name)
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST, value ? "`op` is not a string" : "there is no `op`");
+	for (int op = 0; op < AJ_OPS; op++)
+		if (strcmp(ops[op].name, name) == 0) {
+			q->op = (enum aj_op)op;
+			return 0;
+		}
+	aj_fault(fault, AJ_CODE_UNKNOWN_OP, "no operation is called `%.60s`", name);
+	size_t at = 0;
+	for (int op = 0; op < AJ_OPS; op++)
+		at += (size_t)snprintf(fault->fix + at, sizeof fault->fix - at, "%s%s", op ? ", " : "one of: ", ops[op].name);
+	return -1;
+}
+
+static int take_member(struct aj_query *q, const char *key, json_t *value, struct aj_fault *fault)
+{
+	uint64_t known = M(OP) | M(ID) | ops[q->op].must | ops[q->op].may | ops[q->op].one;
+	int m = 0;
+	while (m < AJ_MEMBERS && strcmp(members[m].name, key) != 0)
+		m++;
+	if (m == AJ_MEMBERS || !(known & 1ull << m)) {
+		aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` takes no `%.60s`", ops[q->op].name, key);
+		list_members(fault->fix, sizeof fault->fix, "it takes:", known & ~M(OP));
+		return -1;
+	}
+	/* A tool's value is passed on; the rest is read as C strings. */
+	const char *wrong = m != AJ_M_VALUE && aj_json_has_nul(value) ? "holds a NUL" : misfit((enum aj_member)m, value);
+	if (wrong)
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` %s", key, wrong);
+	q->member[m] = value;
+	return 0;
+}
+
+/* Names of `inputs` or `variables` that Python has no variables for. */
+static int check_names(const struct aj_query *q, struct aj_fault *fault)
+{
+	char name[AJ_BAD_NAME];
+	const char *wrong = q->passed_on ? aj_json_bad_name(q->passed_on, strlen(q->passed_on), aj_python_name_bad, name) : NULL;
+	return !wrong ? 0
+	              : aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s`: the name `%s` %s",
+	                         members[q->member[AJ_M_INPUTS] ? AJ_M_INPUTS : AJ_M_VARIABLES].name, name, wrong);
+}
+
+static int check_members(const struct aj_query *q, struct aj_fault *fault)
+{
+	uint64_t have = 0;
+	for (int m = 0; m < AJ_MEMBERS; m++)
+		have |= q->member[m] ? 1ull << m : 0;
+	uint64_t lacks = ops[q->op].must & ~have, one = ops[q->op].one & have;
+	if (lacks) {
+		aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` lacks `%s`", ops[q->op].name, members[__builtin_ctzll(lacks)].name);
+		list_members(fault->fix, sizeof fault->fix, "it must have:", ops[q->op].must);
+		return -1;
+	}
+	if (ops[q->op].one && __builtin_popcountll(one) != 1) {
+		aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` has %s", ops[q->op].name, one ? "too many of these" : "none of these");
+		list_members(fault->fix, sizeof fault->fix, "give exactly one of:", ops[q->op].one);
+		return -1;
+	}
+	return 0;
+}
+
+int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct aj_query *q, struct aj_fault *fault)
+{
+	*q = (struct aj_query){ 0 };
+	if (aj_query_tree(q, text, bytes, scan, fault) < 0)
+		return -1;
+	json_t *id = json_object_get(q->doc, "id"), *value;
+	q->member[AJ_M_ID] = aj_query_is_id(id) ? id : NULL;
+	if (find_op(q, fault) < 0)
+		return -1;
+	const char *key;
+	json_object_foreach(q->doc, key, value)
+		if (take_member(q, key, value, fault) < 0)
+			return -1;
+	return check_members(q, fault) < 0 || check_names(q, fault) < 0 ? -1 : 0;
+}
+
+void aj_query_free(struct aj_query *q)
+{
+	json_decref(q->doc);
+	free(q->passed_on);
+	*q = (struct aj_query){ 0 };
+}
+
+const char *aj_query_text(const struct aj_query *q, enum aj_member m)
+{
+	return json_string_value(q->member[m]);
+}
+
+uint64_t aj_query_count(const struct aj_query *q, enum aj_member m)
+{
+	return (uint64_t)json_integer_value(q->member[m]);
+}
+
+const char *aj_op_name(enum aj_op op)
+{
+	return ops[op].name;
+}
+
+const char *aj_op_help(enum aj_op op)
+{
+	return ops[op].help;
+}
+
+const char *aj_op_holds(enum aj_op op, enum aj_member m)
+{
+	return ops[op].must & 1ull << m ? "yes" : ops[op].may & 1ull << m ? "may" : ops[op].one & 1ull << m ? "one" : NULL;
+}
+
+const char *aj_member_name(enum aj_member m)
+{
+	return members[m].name;
+}
+
+const char *aj_member_type(enum aj_member m)
+{
+	return kind_types[members[m].kind];
+}
+
+const char *aj_member_help(enum aj_member m)
+{
+	return members[m].help;
+}

@@ -1,0 +1,127 @@
+/* Requests that are under way, found by their id, and the queue of those that wait for a jail, in which clients take turns.
+ * It starts no request; jails.c takes waiting ones out. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/fd.h"
+#include "jail/result/result.h"
+#include "service/state.h"
+
+const char *aj_client_request_label(const json_t *id, char room[AJ_LABEL_BYTES])
+{
+	if (json_is_string(id))
+		return json_string_value(id);
+	snprintf(room, AJ_LABEL_BYTES, "%" JSON_INTEGER_FORMAT, json_integer_value(id));
+	return room;
+}
+
+struct aj_client_request *aj_client_request_new(struct aj_client *c, struct aj_query *query)
+{
+	struct aj_client_request *req = calloc(1, sizeof *req);
+	if (!req)
+		abort();
+	req->client = c;
+	req->query = *query;
+	*query = (struct aj_query){ 0 };
+	req->id = json_incref(req->query.member[AJ_M_ID]);
+	req->stream = json_is_true(req->query.member[AJ_M_STREAM]);
+	req->since_us = aj_now_us();
+	LIST_INSERT_HEAD(&c->requests, req, of_client);
+	c->server->requests++;
+	c->server->held_bytes += req->query.weight;
+	return req;
+}
+
+struct aj_client_request *aj_client_request_find(const struct aj_client *c, const json_t *id)
+{
+	struct aj_client_request *req;
+	LIST_FOREACH(req, &c->requests, of_client)
+		if (json_equal(req->id, id))
+			return req;
+	return NULL;
+}
+
+void aj_client_request_drop_query(struct aj_client_request *req)
+{
+	req->client->server->held_bytes -= req->query.weight;
+	aj_query_free(&req->query);
+}
+
+/* Clients with waiting requests take turns. */
+void aj_client_request_enqueue(struct aj_client_request *req)
+{
+	struct aj_client *c = req->client;
+	if (c->waiting_count++ == 0)
+		TAILQ_INSERT_TAIL(&c->server->queue, c, turn);
+	TAILQ_INSERT_TAIL(&c->waiting, req, turn);
+	c->server->waiting++;
+	req->waiting = true;
+}
+
+static void dequeue(struct aj_client_request *req)
+{
+	struct aj_client *c = req->client;
+	if (!req->waiting)
+		return;
+	TAILQ_REMOVE(&c->waiting, req, turn);
+	if (--c->waiting_count == 0)
+		TAILQ_REMOVE(&c->server->queue, c, turn);
+	c->server->waiting--;
+	req->waiting = false;
+	aj_loop_unset(c->server->loop, &req->overdue);
+}
+
+struct aj_client_request *aj_client_request_next(struct aj_server *s)
+{
+	struct aj_client *c = TAILQ_FIRST(&s->queue);
+	struct aj_client_request *req = c ? TAILQ_FIRST(&c->waiting) : NULL;
+	if (!req)
+		return NULL;
+	dequeue(req);
+	if (c->waiting_count) { /* the client goes to the end of the queue */
+		TAILQ_REMOVE(&s->queue, c, turn);
+		TAILQ_INSERT_TAIL(&s->queue, c, turn);
+	}
+	return req;
+}
+
+void aj_client_request_free(struct aj_client_request *req)
+{
+	dequeue(req);
+	if (req->slot)
+		req->slot->request = NULL;
+	LIST_REMOVE(req, of_client);
+	req->client->server->requests--;
+	req->client->server->sessions -= req->counts;
+	aj_client_request_drop_query(req);
+	json_decref(req->id);
+	free(req);
+}
+
+void aj_client_request_answer(struct aj_client_request *req, const json_t *result)
+{
+	aj_client_result(req->client, req->id, result);
+	aj_client_request_free(req);
+}
+
+/* Answer with a result, as for any rejected snippet. */
+static void answer_rejected(struct aj_client_request *req, const struct aj_error *err)
+{
+	struct aj_arena arena = { 0 };
+	const char *id = aj_query_text(&req->query, AJ_M_RUN_ID);
+	json_t *result = aj_result_refused_json(id ? id : aj_session_new_id(&arena), AJ_STATUS_REJECTED, "SourceError", err);
+	if (req->query.op == AJ_OP_RUN)
+		json_object_set_new(result, "session", json_string("alive"));
+	aj_client_result(req->client, req->id, result);
+	json_decref(result);
+	aj_arena_free(&arena);
+}
+
+void aj_client_request_fail(struct aj_client_request *req, const struct aj_fault *fault)
+{
+	if (fault->source.exit_code)
+		answer_rejected(req, &fault->source);
+	else
+		aj_client_error(req->client, req->id, fault);
+	aj_client_request_free(req);
+}

@@ -1,0 +1,97 @@
+/* A client's jails, and what its requests have them do: run, checkpoint, roll back, end.
+ * It opens no jail (jails.c does), and hears of no event (events.c does). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "service/state.h"
+
+struct aj_slot *aj_slot_find(const struct aj_client *c, const char *name, struct aj_fault *fault)
+{
+	struct aj_slot *slot;
+	LIST_FOREACH(slot, &c->slots, of_client)
+		if (slot->open && strcmp(slot->name, name) == 0)
+			return slot;
+	aj_fault(fault, AJ_CODE_NO_SUCH_SESSION, "no session of this connection is called `%s`", name);
+	return NULL;
+}
+
+static void take_request(struct aj_slot *slot, struct aj_client_request *req)
+{
+	req->slot = slot;
+	slot->request = req;
+}
+
+int aj_slot_run(struct aj_slot *slot, struct aj_client_request *req, struct aj_fault *fault)
+{
+	struct aj_error err = { 0 };
+	const struct aj_query *q = &req->query;
+	struct aj_snippet snippet = { .id = aj_query_text(q, AJ_M_RUN_ID),
+		                      .code = aj_query_text(q, AJ_M_CODE),
+		                      .code_bytes = json_string_length(q->member[AJ_M_CODE]),
+		                      .get = aj_query_text(q, AJ_M_NAME),
+		                      .vars = q->op == AJ_OP_VARS,
+		                      .handles = json_is_true(q->member[AJ_M_HANDLES]),
+		                      .files = q->member[AJ_M_FILES],
+		                      .output = q->member[AJ_M_OUTPUT] != NULL,
+		                      .output_data = q->member[AJ_M_OUTPUT] && strcmp(aj_query_text(q, AJ_M_OUTPUT), "data") == 0,
+		                      .filename = aj_query_text(q, AJ_M_FILENAME),
+		                      .inputs_json = q->passed_on,
+		                      .inputs_checked = true,
+		                      .stdin_text = aj_query_text(q, AJ_M_STDIN),
+		                      .seeded = q->member[AJ_M_SEED] != NULL,
+		                      .seed = (uint32_t)aj_query_count(q, AJ_M_SEED),
+		                      .timeout_ms = aj_query_count(q, AJ_M_TIMEOUT_MS),
+		                      .last = !slot->lasting,
+		                      .brief = slot->brief || json_is_true(q->member[AJ_M_BRIEF]),
+		                      .for_model = json_is_true(q->member[AJ_M_FOR_MODEL]),
+		                      .value_of_statement = aj_query_wants_statement(q->member[AJ_M_VALUE_OF]),
+		                      .lines = req->stream };
+	if (aj_session_run(slot->session, &snippet, &err) < 0)
+		return aj_server_fault(slot->client->server, &err, fault);
+	take_request(slot, req);
+	req->since_us = aj_now_us();
+	aj_client_request_drop_query(req);
+	return 0;
+}
+
+int aj_slot_branch(struct aj_slot *slot, struct aj_client_request *req, struct aj_fault *fault)
+{
+	struct aj_error err = { 0 };
+	int r = req->query.op == AJ_OP_ROLLBACK
+	          ? aj_session_rollback(slot->session, aj_query_count(&req->query, AJ_M_CHECKPOINT), &err)
+	      : aj_session_checkpoint(slot->session, &err) ? 0
+	                                                   : -1;
+	if (r < 0)
+		return aj_server_fault(slot->client->server, &err, fault);
+	take_request(slot, req);
+	return 0;
+}
+
+void aj_slot_notify_ended(struct aj_slot *slot, const char *why)
+{
+	struct aj_client *c = slot->client;
+	if (!slot->open || !aj_client_begin(c, NULL))
+		return;
+	aj_buffer_text(&c->out, "{\"event\":\"ended\",\"session\":\"");
+	aj_buffer_text(&c->out, slot->name);
+	aj_buffer_text(&c->out, "\",\"why\":");
+	aj_buffer_string(&c->out, why, strlen(why));
+	aj_buffer_text(&c->out, "}");
+	aj_client_end(c);
+}
+
+void aj_slot_close(struct aj_slot *slot)
+{
+	struct aj_server *s = slot->client->server;
+	if (slot->session)
+		aj_session_close(slot->session);
+	if (slot->request)
+		slot->request->slot = NULL;
+	LIST_REMOVE(slot, of_client);
+	s->sessions -= slot->lasting;
+	s->sessions_ended.count += slot->open;
+	s->sessions_ended.sum_us += slot->open ? (uint64_t)(aj_now_us() - slot->since_us) : 0;
+	s->in_use--;
+	free(slot);
+}

@@ -1,0 +1,104 @@
+/* Tools: functions of the orchestrator that code inside a jail may call. Checks declarations, calls and results;
+ * it runs no tool, and trusts no message from inside. */
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/json/scan.h"
+#include "session/jsonschema/schema.h"
+
+enum {
+	AJ_TOOLS_MAX = 128,                                /* in a set */
+	AJ_TOOLS_MAX_BYTES = 1 << 20,                      /* of aj_tools_json() as compact JSON */
+	AJ_TOOL_PARAMETERS = 100,                          /* of one tool */
+	AJ_TOOL_NAME_BYTES = 64,                           /* of a tool's and of a parameter's name */
+	AJ_TOOL_ARGUMENT_VALUES = 10000,                   /* JSON values of one call's arguments: the host builds their tree */
+	AJ_TOOL_CALL_VALUES = AJ_TOOL_ARGUMENT_VALUES + 3, /* of the whole call: its object, number and name */
+	AJ_TOOL_DESCRIPTION_BYTES = 8192,                  /* of one tool */
+	AJ_TOOL_TIMEOUT_MS = 60 * 1000,                    /* where the declaration has none */
+	AJ_TOOL_MAX_TIMEOUT_MS = 3600 * 1000,
+	AJ_TOOL_RESULT_BYTES = 1 << 20, /* where the declaration has none */
+	AJ_TOOL_MAX_RESULT_BYTES = 16 << 20,
+	AJ_TOOL_ERROR_BYTES = 2000, /* of an error's message */
+	AJ_TOOL_WHY_BYTES = 600,    /* enough for every reason */
+};
+
+/* Types of the errors that agentjail raises and no tool, as code inside sees them. */
+#define AJ_TOOL_UNKNOWN "UnknownTool"     /* no tool of that name is declared */
+#define AJ_TOOL_ARGUMENTS "ArgumentError" /* the arguments do not fit `parameters` */
+#define AJ_TOOL_RESULT "ResultError"      /* the tool's value does not fit `returns`, or is too big */
+#define AJ_TOOL_TIMEOUT "TimeoutError"    /* raised by the caller, which measures the time */
+#define AJ_TOOL_FAILED "ToolFailure"      /* in place of a type that is no identifier, by aj_tools_error_json() */
+
+struct aj_tool {
+	/* As declared; read only. */
+	const char *name, *description; /* description: "" without one */
+	json_t *parameters;
+	json_t *returns; /* NULL: anything */
+	bool async;
+	bool reserved;        /* a snippet that binds the name is rejected */
+	const char *variadic; /* the property that takes all further positional arguments; NULL: none */
+	uint64_t timeout_ms;
+	size_t result_bytes;
+	/* Private to src/session/tools. */
+	struct aj_arena arena;
+	json_t *declaration; /* owns the strings and values above */
+	const struct aj_schema *parameters_schema, *returns_schema;
+	unsigned references;
+};
+
+/* A zeroed set is empty. */
+struct aj_tools {
+	struct aj_tool *items[AJ_TOOLS_MAX]; /* in the order in which they were first declared */
+	size_t count;
+};
+
+/* Add the tools of `list`, an array of objects {"name", "description", "parameters", "returns", "async", "reserved", "variadic",
+ * "timeout_ms", "result_bytes"}; a tool replaces one of the same name. Adds all of them and returns 0, or none and returns -1 with `err`.
+ * The set keeps references to the objects of the list, which must not be changed from then on. */
+int aj_tools_declare(struct aj_tools *tools, const json_t *list, struct aj_error *err);
+/* Fill the empty set `ret` with references to the same tools. */
+void aj_tools_share(struct aj_tools *ret, const struct aj_tools *tools);
+const struct aj_tool *aj_tools_find(const struct aj_tools *tools, const char *name);
+/* The declarations for the guest, [{"name", "description", "parameters", "returns" (null: anything), "async", "reserved" (if true), "variadic" (if there)}]: a new
+ * reference, whose schemas are the set's own and must not be changed. */
+json_t *aj_tools_json(const struct aj_tools *tools);
+void aj_tools_free(struct aj_tools *tools);
+void aj_tool_release(struct aj_tool *tool); /* drop one reference, of a set or a call */
+
+/* A call, which owns its tool and arguments: declaring the tool anew does not change a call under way. */
+struct aj_tool_call {
+	uint64_t number;      /* chosen by the jail; the caller checks that it is not in use */
+	struct aj_tool *tool; /* set for AJ_CALL_OK */
+	json_t *args; /* set by aj_tool_check_args(): an object that fits `parameters`, plain JSON (session/jsonschema/plain.h) */
+};
+
+enum aj_call {
+	AJ_CALL_OK,
+	AJ_CALL_REFUSED,   /* answer the call with an error of `ret_type`: unknown tool, or arguments that do not fit */
+	AJ_CALL_MISSHAPEN, /* no call, so it cannot be answered */
+};
+
+/* Check a jail's message, which must be exactly {"call": NUMBER, "tool": NAME, "args": {...}}, its names without escapes. Number and tool are
+ * read from the text, and no tree is built for a call that is refused. `ret->number` is set unless misshapen, `ret->tool` when OK; `ret_type`
+ * is one of the names above when refused. `scan` has been fed the whole text, or as much of it as AJ_TOOL_CALL_VALUES allows. */
+enum aj_call aj_tools_check_call(const struct aj_tools *tools, const char *text, struct aj_scan *scan, struct aj_tool_call *ret,
+                                 const char **ret_type, char *ret_why, size_t why_bytes);
+/* The declared tool that a message names which is not misshapen; NULL without one. */
+const struct aj_tool *aj_tools_called(const struct aj_tools *tools, const char *text, const struct aj_scan *scan);
+/* Then check that call's arguments, from the same text; sets `call->args` when OK. Pass these on, never the jail's own text: only they are
+ * checked. */
+enum aj_call aj_tool_check_args(struct aj_tool_call *call, const char *text, const struct aj_scan *scan, const char **ret_type,
+                                char *ret_why, size_t why_bytes);
+void aj_tool_call_free(struct aj_tool_call *call);
+
+/* Does a tool's value fit `returns`, and as compact JSON result_bytes? Typed tags stay in it; code inside gets the values that
+ * they stand for. */
+bool aj_tool_check_result(const struct aj_tool *tool, const json_t *value, char *ret_why, size_t why_bytes);
+
+/* A new {"type": ..., "message": ...} for the code inside: `type` an identifier, `message` at most AJ_TOOL_ERROR_BYTES of
+ * UTF-8 without control characters but newline and tab. Paths or secrets in a message are not removed. */
+json_t *aj_tools_error_json(const char *type, const char *message, size_t message_bytes);

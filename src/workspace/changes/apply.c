@@ -1,0 +1,259 @@
+/* Plans an apply and takes it through its phases. The plan is made, and every conflict found, before the journal is there; until then the
+ * workspace is only read. An apply that cannot go on is taken back.
+ * It opens no repository with git and asks no questions. */
+#include "workspace/changes/apply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/tree/node.h"
+#include "workspace/changes/apply_locks.h"
+#include "workspace/changes/apply_order.h"
+#include "workspace/changes/apply_select.h"
+#include "workspace/changes/apply_steps.h"
+#include "workspace/changes/walk.h"
+
+struct plan {
+	struct aj_change_state *s;
+	struct aj_selection selection;
+	struct aj_applied *ret;
+	struct aj_journal_writer journal;
+	char left[PATH_MAX]; /* the last path that is to stay: a folder above it cannot go */
+	struct aj_apply_locks locks;
+	int marks; /* for aj_changes_drop(); -1: a plan to apply */
+};
+
+static void tell_caller(struct plan *p, enum aj_apply_told told, const struct aj_change *c)
+{
+	p->ret->counts[told]++;
+	p->selection.how->tell(p->selection.how->arg, told, c);
+}
+
+static void leave_change(struct plan *p, const struct aj_change *c)
+{
+	memcpy(p->left, c->path, strlen(c->path) + 1);
+}
+
+static char op_of(const struct aj_change *c)
+{
+	if (c->kind == AJ_CHANGE_DELETED)
+		return AJ_STEP_DELETE;
+	if (c->kind == AJ_CHANGE_MODE)
+		return AJ_STEP_MODE;
+	return S_ISDIR(c->is.st_mode) ? AJ_STEP_FOLDER : AJ_STEP_PUT;
+}
+
+static void add_step(struct plan *p, const struct aj_change *c)
+{
+	struct aj_step step = { .op = op_of(c), .pass = aj_apply_pass(c), .mode = c->is.st_mode, .path = c->path };
+	if (c->was.st_mode) {
+		step.was_mode = c->was.st_mode;
+		step.dev = c->was.st_dev;
+		step.ino = c->was.st_ino;
+		step.bytes = (uint64_t)c->was.st_size;
+		step.mtime_ns = aj_node_mtime_ns(&c->was);
+	}
+	aj_apply_lock(&p->locks, &p->journal, p->s, c);
+	aj_journal_add(&p->journal, &step);
+}
+
+static int on_change(void *arg, const struct aj_change *c)
+{
+	struct plan *p = arg;
+	enum aj_selected selected = aj_select(&p->selection, c);
+	struct aj_change told = *c;
+	if (selected != AJ_SELECTED) {
+		leave_change(p, c);
+		if (selected == AJ_SELECTED_BUT_HELD)
+			tell_caller(p, AJ_APPLY_HELD, c);
+		return 0;
+	}
+	if (!told.refused && S_ISDIR(c->was.st_mode) && (c->kind == AJ_CHANGE_DELETED || c->kind == AJ_CHANGE_TYPE) &&
+	    aj_path_below(p->left, c->path))
+		told.refused = "something in the folder is left as it is";
+	if (told.refused) {
+		leave_change(p, c);
+		tell_caller(p, AJ_APPLY_REFUSED, &told);
+		return 0;
+	}
+	if (c->conflict && !p->selection.how->force)
+		tell_caller(p, AJ_APPLY_CONFLICT, c);
+	else
+		tell_caller(p, AJ_APPLY_TAKEN, c);
+	add_step(p, c);
+	return 0;
+}
+
+static int on_dropped(void *arg, const struct aj_change *c)
+{
+	struct plan *p = arg;
+	struct aj_mark mark;
+	if (aj_select(&p->selection, c) == AJ_SELECTED_NOT)
+		return 0;
+	tell_caller(p, AJ_APPLY_TAKEN, c);
+	aj_marks_set_settled(&mark, c->path, c->is.st_mode ? aj_node_ctime_ns(&c->is) : 0);
+	if (aj_marks_append(p->marks, &mark, 1) < 0)
+		p->journal.failed = true;
+	return 0;
+}
+
+/* -1 with err: a path means no change, or a part of a repository. */
+static int check_paths(const struct plan *p, struct aj_error *err)
+{
+	const struct aj_selection *s = &p->selection;
+	for (size_t i = 0; i < s->how->paths_count; i++)
+		if (!s->met[i])
+			return aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "nothing is changed at `%s`", s->how->paths[i]);
+	if (!s->inside)
+		return 0;
+	aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "`%s` lies in a repository, which is applied as a whole", s->inside);
+	aj_advise(err, "name the %s", s->inside[0] == '/' ? p->s->record.repository : "folder .git");
+	return -1;
+}
+
+static int check_plan(const struct plan *p, struct aj_error *err)
+{
+	if (check_paths(p, err) < 0)
+		return -1;
+	size_t conflicts = p->ret->counts[AJ_APPLY_CONFLICT];
+	if (!conflicts)
+		return 0;
+	aj_fail(err, AJ_EXIT_ERROR, "changes", 0, "%zu change%s with the host's own since: nothing was applied", conflicts,
+	        conflicts == 1 ? " is in conflict" : "s are in conflict");
+	aj_advise(err, "`agentjail changes diff %s` shows them; apply the others by their paths, or overwrite the host's with --force",
+	          p->s->id);
+	return -1;
+}
+
+/* --- phases --- */
+
+static int no_journal(struct aj_error *err, int errnum, const char *what)
+{
+	return aj_fail(err, AJ_EXIT_SETUP, "changes", errnum, "%s the journal", what);
+}
+
+static int enter_phase(struct aj_applying *a, enum aj_phase phase)
+{
+	return aj_journal_enter(&a->j, phase) < 0 ? no_journal(a->err, errno, "enter the next phase of") : 0;
+}
+
+static int take_back(struct aj_applying *a)
+{
+	if (a->j.phase == AJ_PHASE_STAGING && enter_phase(a, AJ_PHASE_UNSTAGING) < 0)
+		return -1;
+	if (a->j.phase == AJ_PHASE_SWAPPING && enter_phase(a, AJ_PHASE_UNDOING) < 0)
+		return -1;
+	if (a->j.phase == AJ_PHASE_UNDOING && aj_steps_unswap(a) < 0)
+		return -1;
+	if (aj_steps_unstage(a) < 0 || aj_steps_mark(a, false) < 0)
+		return -1;
+	return aj_journal_end(&a->j) < 0 ? no_journal(a->err, errno, "end") : 0;
+}
+
+static int end_journal(struct aj_applying *a)
+{
+	return aj_steps_clean(a) < 0 ? -1 : aj_journal_end(&a->j) < 0 ? no_journal(a->err, errno, "end") : 0;
+}
+
+static int go_forward(struct aj_applying *a)
+{
+	if (a->j.phase == AJ_PHASE_STAGING && (aj_steps_stage(a) < 0 || enter_phase(a, AJ_PHASE_SWAPPING) < 0))
+		return -1;
+	if (a->j.phase == AJ_PHASE_SWAPPING && (aj_steps_swap(a) < 0 || enter_phase(a, AJ_PHASE_CLEANING) < 0))
+		return -1;
+	return end_journal(a);
+}
+
+/* Take the journal to its end, in the direction that it has, or back. */
+static int run_journal(struct aj_change_state *state, bool back, struct aj_applied *ret, struct aj_error *err)
+{
+	struct aj_applying *a = calloc(1, sizeof *a);
+	int result = -1;
+	if (!a)
+		abort();
+	*a = (struct aj_applying){ .s = state, .err = err, .parent = -1 };
+	if (aj_journal_open(&a->j, state->dir) < 0) {
+		no_journal(err, errno, "read");
+	} else if (a->j.phase == AJ_PHASE_UNDOING || a->j.phase == AJ_PHASE_UNSTAGING || (back && a->j.phase != AJ_PHASE_CLEANING)) {
+		result = take_back(a);
+	} else {
+		result = go_forward(a);
+		if (result < 0 && a->j.phase != AJ_PHASE_CLEANING) {
+			struct aj_error second = { 0 };
+			a->err = &second;
+			if (take_back(a) < 0)
+				aj_advise(err, "taking it back failed, too (%.200s): `agentjail changes apply %s --abort` tries again",
+				          second.cause, state->id);
+			else
+				aj_advise(err, "the workspace is as it was before");
+		}
+	}
+	ret->kept = a->kept;
+	aj_close(&a->parent);
+	aj_journal_close(&a->j);
+	free(a);
+	return result;
+}
+
+int aj_apply_abort(struct aj_change_state *state, struct aj_applied *ret, struct aj_error *err)
+{
+	*ret = (struct aj_applied){ 0 };
+	if (!aj_change_state_interrupted(state->dir))
+		return aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "no apply of `%s` was interrupted", state->id);
+	return run_journal(state, true, ret, err);
+}
+
+static int make_plan(struct plan *p, aj_change_fn *each, struct aj_error *err)
+{
+	p->selection.met = calloc(p->selection.how->paths_count + 1, sizeof *p->selection.met);
+	if (!p->selection.met)
+		abort();
+	int result = aj_changes_walk(p->s, each, p, err);
+	if (result == 0)
+		result = p->marks >= 0 ? check_paths(p, err) : check_plan(p, err);
+	free(p->selection.met);
+	return result;
+}
+
+int aj_apply(struct aj_change_state *state, const struct aj_apply_how *how, struct aj_applied *ret, struct aj_error *err)
+{
+	*ret = (struct aj_applied){ .resumed = aj_change_state_interrupted(state->dir) };
+	if (ret->resumed)
+		return run_journal(state, false, ret, err);
+	struct plan *p = calloc(1, sizeof *p);
+	if (!p)
+		abort();
+	*p = (struct plan){ .s = state, .selection.how = how, .ret = ret, .marks = -1 };
+	int result = aj_journal_begin(&p->journal, state->dir) < 0 ? no_journal(err, errno, "begin") : make_plan(p, on_change, err);
+	if (result < 0 || p->journal.count == 0)
+		aj_journal_drop(&p->journal, state->dir);
+	else if (aj_journal_commit(&p->journal, state->dir) < 0) {
+		result = no_journal(err, errno, "write");
+		aj_journal_drop(&p->journal, state->dir);
+	} else
+		result = run_journal(state, false, ret, err);
+	free(p);
+	return result;
+}
+
+int aj_changes_drop(struct aj_change_state *state, const struct aj_apply_how *how, struct aj_applied *ret, struct aj_error *err)
+{
+	*ret = (struct aj_applied){ 0 };
+	cleanup_fd int marks = aj_marks_open(state->dir, AJ_MARKS_FILE);
+	struct plan *p = calloc(1, sizeof *p);
+	if (!p)
+		abort();
+	*p = (struct plan){ .s = state, .selection.how = how, .ret = ret, .marks = marks, .journal.fd = -1 };
+	int result = marks < 0 ? -1 : make_plan(p, on_dropped, err);
+	if (marks < 0 || p->journal.failed)
+		result = aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "write down what was discarded");
+	free(p);
+	return result;
+}

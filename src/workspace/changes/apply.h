@@ -1,0 +1,36 @@
+/* Takes the changes of a run into its workspace: all of them or those below given paths; together, or not at all. */
+#pragma once
+#include "base/buffer.h"
+#include "workspace/changes/change.h"
+#include "workspace/changes/run_state.h"
+
+enum aj_apply_told {
+	AJ_APPLY_CONFLICT, /* so nothing is applied, unless it is forced */
+	AJ_APPLY_HELD,     /* left: it is applied only by name */
+	AJ_APPLY_REFUSED,  /* left: it is never applied */
+	AJ_APPLY_TAKEN,
+	AJ_APPLY_TOLD
+};
+
+struct aj_apply_how {
+	const char *const *paths; /* relative to the workspace, or absolute in its main repository, and plain; none: all */
+	size_t paths_count;
+	bool force; /* the host's own changes are overwritten */
+	/* Called for each change before any is applied. */
+	void (*tell)(void *arg, enum aj_apply_told told, const struct aj_change *change);
+	void *arg;
+};
+
+struct aj_applied {
+	size_t counts[AJ_APPLY_TOLD];
+	bool resumed;          /* an apply that was interrupted was ended; `paths` were not looked at */
+	struct aj_buffer kept; /* after an undo: files that the host had changed meanwhile, each with a newline; malloced */
+};
+
+/* The state is locked, and its trees are open. -1 with err, whose exit code is AJ_EXIT_ERROR where conflicts were the reason; then the
+ * workspace is as it was before. */
+int aj_apply(struct aj_change_state *state, const struct aj_apply_how *how, struct aj_applied *ret, struct aj_error *err);
+/* Take an interrupted apply back; one that had nothing left to do but to remove what was there is ended. -1 with err. */
+int aj_apply_abort(struct aj_change_state *state, struct aj_applied *ret, struct aj_error *err);
+/* Settle changes without applying them: they are no changes any more. `ret->counts[AJ_APPLY_TAKEN]` says how many. */
+int aj_changes_drop(struct aj_change_state *state, const struct aj_apply_how *how, struct aj_applied *ret, struct aj_error *err);

@@ -1,0 +1,16 @@
+/* Which changes a caller's paths mean. */
+#pragma once
+#include "workspace/changes/apply.h"
+
+struct aj_selection {
+	const struct aj_apply_how *how;
+	bool *met;          /* by path: a change was found there */
+	const char *inside; /* a path inside a repository that is applied whole; NULL: none */
+};
+
+enum aj_selected { AJ_SELECTED_NOT, AJ_SELECTED, AJ_SELECTED_BUT_HELD };
+enum aj_selected aj_select(struct aj_selection *selection, const struct aj_change *change);
+/* Is the change itself at the path of a caller, or below it? `.` is the workspace, without its main repository. */
+bool aj_select_covers(const char *path, const char *change);
+/* Does the path mean the change, and reach into its held place if it has one? */
+bool aj_select_names(const char *path, const struct aj_change *change);

@@ -1,0 +1,387 @@
+/* Walks the view and the workspace beside each other and reports the changes. Memory is bounded by the largest folders on one path.
+ * It changes nothing, follows no link, and opens only files whose type and size are the same in both trees, or whose ctime is new. */
+#include "workspace/changes/walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/sha256.h"
+#include "base/tree/node.h"
+#include "workspace/changes/needs_approval.h"
+#include "workspace/changes/upper_layer.h"
+#include "workspace/changes/walk_inner.h"
+
+/* File systems stamp a change with a clock that stands still for a tick: a change after the run's start can seem that much older. */
+enum { TICK_NS = 10000000 };
+
+static const char gone_since[] = "the host has removed it since", changed[] = "the host has changed it since the run began",
+		  unreadable[] = "it cannot be read", elsewhere[] = "another file system is mounted there";
+
+/* The hash of the host's file that `st` describes; false if the file has changed since. */
+static bool sum_of(const struct aj_change_state *s, const char *path, const struct stat *st, char ret_hex[AJ_SHA256_HEX])
+{
+	struct stat now;
+	struct aj_change_side side = aj_change_side(s, path);
+	if (!S_ISREG(st->st_mode) || st->st_size > AJ_ORIGINAL_MAX)
+		return false;
+	cleanup_fd int place = aj_node_place(side.host, side.path, false);
+	cleanup_fd int fd = place < 0 ? -1 : aj_node_open_place(place, false, &now);
+	return fd >= 0 && aj_sha256_fd(fd, ret_hex) == 0 && fstat(fd, &now) == 0 && now.st_ino == st->st_ino &&
+	       now.st_dev == st->st_dev && aj_node_ctime_ns(&now) == aj_node_ctime_ns(st);
+}
+
+bool aj_change_original(const struct aj_change_state *s, const struct aj_change *c, struct aj_mark *ret)
+{
+	char content[AJ_SHA256_HEX];
+	if (c->conflict || aj_changed_since(s, c->path, &c->was) || !sum_of(s, c->path, &c->was, content))
+		return false;
+	aj_marks_set_original(ret, c->path, c->was.st_mode & 0777, content);
+	return true;
+}
+
+static bool is_original(const struct aj_change_state *s, const char *path, const struct stat *st)
+{
+	char content[AJ_SHA256_HEX];
+	return s->originals.count && sum_of(s, path, st, content) && aj_marks_original(&s->originals, path, st->st_mode & 0777, content);
+}
+
+bool aj_changed_since(const struct aj_change_state *s, const char *path, const struct stat *st)
+{
+	struct aj_base_entry copied;
+	long long ns = aj_node_ctime_ns(st);
+	struct aj_change_side side = aj_change_side(s, path);
+	bool other = s->record.copy ? !aj_base_find(side.base, side.path, &copied) || copied.ctime_ns != ns || copied.ino != st->st_ino
+	                            : ns > s->record.started_ns - TICK_NS;
+	return other && !aj_marks_ours(&s->marks, path, ns) && !is_original(s, path, st);
+}
+
+/* The entry at w->path in the list of what was copied. */
+static bool find_copied(const struct aj_walk *w, struct aj_base_entry *ret)
+{
+	struct aj_change_side side = aj_change_side(w->s, w->path);
+	return aj_base_find(side.base, side.path, ret);
+}
+
+/* Was the entry made of one that the workspace had? */
+static bool copied_up(const struct aj_walk *w, const struct aj_pair *p)
+{
+	struct aj_base_entry copied;
+	if (w->s->record.copy)
+		return find_copied(w, &copied);
+	return aj_upper_was_copied_up(p->view, p->name, p->is.st_mode, !w->s->running);
+}
+
+/* Whether the host removed an entry of the view since the run began. A file that the run renamed or linked is copied up too, but then its old
+ * name is still in the workspace, or the folder on the host has not changed. */
+static bool removed_since(struct aj_walk *w, const struct aj_pair *p)
+{
+	struct stat folder;
+	if (!copied_up(w, p))
+		return false;
+	if (w->s->record.copy || S_ISDIR(p->is.st_mode))
+		return true;
+	if (p->work < 0 ? !w->gone : fstat(p->work, &folder) == 0 && aj_node_ctime_ns(&folder) <= w->s->record.started_ns - TICK_NS)
+		return false;
+	return !aj_origins_has(&w->origins, w->top, &p->is);
+}
+
+/* `marked`: the folder may hold whiteouts that are files with an attribute. */
+static bool is_whiteout(const struct aj_walk *w, const struct aj_pair *p, bool marked)
+{
+	return !w->s->record.copy && aj_upper_is_whiteout(p->view, p->name, &p->is, marked, !w->s->running);
+}
+
+/* Does the jail see the workspace's entries where the folder of the view has none of their names? */
+static bool shows_through(const struct aj_change_state *s, int view)
+{
+	return !s->record.copy && !aj_upper_is_opaque(view);
+}
+
+/* --- telling --- */
+
+static const char *never(const struct aj_pair *p)
+{
+	mode_t mode = p->is.st_mode;
+	return S_ISFIFO(mode)                 ? "it is a FIFO"
+	     : S_ISSOCK(mode)                 ? "it is a socket"
+	     : S_ISCHR(mode) || S_ISBLK(mode) ? "it is a device"
+	     : aj_changes_own(p->name)        ? "its name is one that apply uses itself"
+	                                      : NULL;
+}
+
+/* Was this state of the entry applied, or discarded? */
+static bool is_settled(const struct aj_walk *w, const struct aj_pair *p)
+{
+	return aj_marks_settled(&w->s->marks, w->path, p->is.st_mode ? aj_node_ctime_ns(&p->is) : 0);
+}
+
+/* Take the case where more than one is true by its weight. */
+static int tell(struct aj_walk *w, const struct aj_pair *p, enum aj_change_kind kind, const char *conflict, const char *refused)
+{
+	struct aj_change c = { .path = w->path, .kind = kind, .was = p->was, .is = p->is, .conflict = conflict };
+	c.refused = refused ? refused : kind == AJ_CHANGE_DELETED ? NULL : never(p);
+	if (is_settled(w, p))
+		return 0;
+	if (!c.conflict && aj_marks_conflict(&w->s->marks, w->path))
+		c.conflict = "the host had changed it before a later run went on with it";
+	aj_walk_judge(w, &c);
+	if (p->is.st_mode & (S_ISUID | S_ISGID) && !S_ISDIR(p->is.st_mode))
+		c.note = "its setuid or setgid bit is not applied";
+	else if (p->twin)
+		c.note = "another new name differs from it by case alone";
+	return w->each(w->arg, &c);
+}
+
+static const char *since(const struct aj_walk *w, const struct aj_pair *p)
+{
+	return aj_changed_since(w->s, w->path, &p->was) ? changed : NULL;
+}
+
+static bool same_mode(const struct aj_pair *p)
+{
+	return ((p->is.st_mode ^ p->was.st_mode) & 0777) == 0;
+}
+
+/* A file or a link in both. */
+static int tell_file(struct aj_walk *w, const struct aj_pair *p)
+{
+	int same = aj_node_same(p->view, !w->s->running, p->work, p->name);
+	if (same < 0)
+		return tell(w, p, AJ_CHANGE_MODIFIED, since(w, p), unreadable);
+	if (same && (S_ISLNK(p->is.st_mode) || same_mode(p)))
+		return 0;
+	return tell(w, p, same ? AJ_CHANGE_MODE : AJ_CHANGE_MODIFIED, since(w, p), NULL);
+}
+
+/* --- folders --- */
+
+static int by_case(const void *a, const void *b)
+{
+	return strcasecmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names once more, ordered without regard to case; NULL where all differ by more than case. */
+static char **find_twins(const struct aj_entries *names)
+{
+	bool found = false;
+	char **sorted = names->count > 1 ? malloc(names->count * sizeof *sorted) : NULL;
+	if (!sorted)
+		return NULL;
+	memcpy(sorted, names->items, names->count * sizeof *sorted);
+	qsort(sorted, names->count, sizeof *sorted, by_case);
+	for (size_t i = 1; i < names->count && !found; i++)
+		found = strcasecmp(sorted[i - 1], sorted[i]) == 0;
+	if (!found) {
+		free(sorted);
+		sorted = NULL;
+	}
+	return sorted;
+}
+
+static bool is_twin(char *const *sorted, size_t count, const char *name)
+{
+	char *const *at = sorted ? bsearch(&name, sorted, count, sizeof *sorted, by_case) : NULL;
+	return at && ((at > sorted && strcasecmp(at[-1], name) == 0) || (at + 1 < sorted + count && strcasecmp(at[1], name) == 0));
+}
+
+static int look_at(struct aj_walk *w, struct aj_pair *p, bool in_view, bool marked)
+{
+	size_t before = w->bytes, name = strlen(p->name);
+	if (w->bytes + name + 2 > sizeof w->path)
+		return 1; /* its folder is told to hold such a name */
+	if (in_view && fstatat(p->view, p->name, &p->is, AT_SYMLINK_NOFOLLOW) < 0)
+		p->is.st_mode = 0;
+	if (p->work >= 0 && fstatat(p->work, p->name, &p->was, AT_SYMLINK_NOFOLLOW) < 0)
+		p->was.st_mode = 0;
+	if (p->is.st_mode && is_whiteout(w, p, marked)) {
+		p->is = (struct stat){ 0 };
+		p->whiteout = true;
+	}
+	if (!p->is.st_mode && !p->was.st_mode)
+		return 0;
+	if (w->bytes)
+		w->path[w->bytes++] = '/';
+	memcpy(w->path + w->bytes, p->name, name + 1);
+	w->bytes += name;
+	struct aj_git_unit *unit = w->unit;
+	bool beside = unit && unit->mixed && before == unit->bytes && !aj_git_own(p->name);
+	w->unit = beside ? NULL : unit;
+	bool git = !w->unit && (S_ISDIR(p->is.st_mode) || S_ISDIR(p->was.st_mode)) && aj_is_git_name(p->name);
+	int result = beside && unit->scanning ? 0 : git ? aj_walk_git(w, p) : aj_walk_entry(w, p);
+	w->unit = unit;
+	w->bytes = before;
+	w->path[before] = '\0';
+	return result;
+}
+
+int aj_walk_names(struct aj_walk *w, const struct aj_folder *f)
+{
+	const struct aj_entries *is = &f->in_view, *was = &f->in_work;
+	bool marked = f->view >= 0 && aj_upper_has_marked_whiteouts(f->view), too_long = false;
+	char **twins = find_twins(is);
+	int result = 0;
+	for (size_t i = 0, k = 0; result == 0 && (i < is->count || k < was->count);) {
+		int order = i == is->count ? 1 : k == was->count ? -1 : strcmp(is->items[i], was->items[k]);
+		struct aj_pair p = { .view = f->view, .work = f->work, .name = order <= 0 ? is->items[i] : was->items[k] };
+		p.twin = order <= 0 && is_twin(twins, is->count, p.name);
+		result = look_at(w, &p, order <= 0, marked);
+		i += order <= 0;
+		k += order >= 0;
+		too_long |= result > 0;
+		result = result > 0 ? 0 : result;
+	}
+	free(twins);
+	return result < 0 ? result : too_long;
+}
+
+/* The entries of a folder that is open in one tree or in both. Without `merged` a name that the view lacks is deleted. */
+static int walk_folder(struct aj_walk *w, int view, int work, bool merged)
+{
+	struct aj_folder f = { .view = view, .work = work };
+	struct aj_git_unit unit;
+	int result = 0;
+	if ((view >= 0 && aj_entries_read(view, &f.in_view) < 0) || (work >= 0 && !merged && aj_entries_read(work, &f.in_work) < 0))
+		result = aj_fail(w->err, AJ_EXIT_SETUP, "changes", errno, "list the folder `%s`", w->bytes ? w->path : ".");
+	else if (!w->unit && aj_git_unit_found(w, &f, &unit))
+		result = aj_walk_repository(w, &unit, &f);
+	else
+		result = aj_walk_names(w, &f);
+	aj_entries_free(&f.in_view);
+	aj_entries_free(&f.in_work);
+	return result;
+}
+
+/* -1: the walk ends. 1: something in it is too deep, or cannot be opened, which `*ret_why` says. */
+static int walk_into(struct aj_walk *w, const struct aj_pair *p, bool in_view, bool in_work, const char **ret_why)
+{
+	cleanup_fd int view = -1, work = -1;
+	*ret_why = "it is nested too deep, or has names that are too long";
+	if (w->depth >= AJ_CHANGES_DEPTH)
+		return 1;
+	if (in_view)
+		view = aj_node_open_folder(p->view, p->name, !w->s->running);
+	if (in_work && (view >= 0 || !in_view))
+		work = aj_node_open_folder(p->work, p->name, false);
+	if ((in_view && view < 0) || (in_work && work < 0)) {
+		if (errno == EMFILE || errno == ENFILE)
+			return aj_fail(w->err, AJ_EXIT_SETUP, "changes", errno, "open the folder `%s`", w->path);
+		*ret_why = errno == EXDEV ? elsewhere : unreadable;
+		return 1;
+	}
+	/* The kernel marks a folder that replaces another one, and none in it. It may mark a new one, too: where that was applied, what the
+	 * workspace has there besides is the host's. */
+	bool hidden = w->hidden;
+	w->hidden = hidden || (view >= 0 && !shows_through(w->s, view) && !is_settled(w, p));
+	bool merged = view >= 0 && work >= 0 && !w->hidden;
+	w->depth++;
+	int result = walk_folder(w, view, work, merged);
+	w->depth--;
+	w->hidden = hidden;
+	if (view >= 0)
+		aj_node_restore(view, p->is.st_mode);
+	return result;
+}
+
+static int note_one(void *arg, const struct aj_change *c)
+{
+	(void)c;
+	*(bool *)arg = true;
+	return 0;
+}
+
+/* In a copy: whether the run left the entry as it was copied, by ctime, which no jail can set. A file that moved with a renamed folder keeps its
+ * ctime, but differs from the list's entry at this path. */
+static bool untouched(struct aj_walk *w, const struct aj_pair *p)
+{
+	struct aj_base_entry copied;
+	aj_change_fn *each = w->each;
+	void *arg = w->arg;
+	const char *why;
+	bool any = false;
+	if (!w->s->record.copy)
+		return false;
+	if (!p->is.st_mode) /* the host has made it since, in a folder that the view has as well */
+		return p->view >= 0 && !find_copied(w, &copied);
+	if (!S_ISDIR(p->is.st_mode))
+		return aj_node_ctime_ns(&p->is) < w->s->record.started_ns - TICK_NS && find_copied(w, &copied) &&
+		       copied.bytes == (uint64_t)p->is.st_size && copied.mtime_ns == aj_node_mtime_ns(&p->is);
+	if (p->was.st_mode || !find_copied(w, &copied))
+		return false;
+	w->each = note_one; /* the host has removed the folder: is there anything in it that it could not know? */
+	w->arg = &any;
+	int result = walk_into(w, p, true, false, &why);
+	w->each = each;
+	w->arg = arg;
+	return result == 0 && !any;
+}
+
+/* Did the run change the mode? In a copy another one can be the host's doing. */
+static bool mode_changed(const struct aj_walk *w, const struct aj_pair *p)
+{
+	struct aj_base_entry copied;
+	if (same_mode(p))
+		return false;
+	return !w->s->record.copy || !find_copied(w, &copied) || ((p->is.st_mode ^ copied.mode) & 0777);
+}
+
+int aj_walk_entry(struct aj_walk *w, const struct aj_pair *p)
+{
+	const char *why = NULL;
+	bool now = p->is.st_mode, folder_now = S_ISDIR(p->is.st_mode), folder_was = S_ISDIR(p->was.st_mode);
+	int result = 0;
+	if (untouched(w, p))
+		return 0;
+	if (folder_was && !folder_now) { /* its entries go first */
+		result = walk_into(w, p, false, true, &why);
+		return result < 0 ? -1 : tell(w, p, now ? AJ_CHANGE_TYPE : AJ_CHANGE_DELETED, NULL, result ? why : NULL);
+	}
+	if (!now)
+		return tell(w, p, AJ_CHANGE_DELETED, since(w, p), NULL);
+	if (folder_now && folder_was) {
+		result = walk_into(w, p, true, true, &why);
+		if (result > 0)
+			return tell(w, p, AJ_CHANGE_MODIFIED, NULL, why);
+		return result < 0 || !mode_changed(w, p) ? result : tell(w, p, AJ_CHANGE_MODE, since(w, p), NULL);
+	}
+	const char *conflict = p->was.st_mode ? since(w, p) : removed_since(w, p) ? gone_since : NULL;
+	if (!folder_now && p->was.st_mode && ((p->is.st_mode ^ p->was.st_mode) & S_IFMT) == 0 && !never(p))
+		return tell_file(w, p);
+	result = tell(w, p, p->was.st_mode ? AJ_CHANGE_TYPE : AJ_CHANGE_ADDED, conflict, NULL);
+	if (result < 0 || !folder_now)
+		return result;
+	bool gone_above = w->gone;
+	w->gone |= !p->was.st_mode && conflict;
+	result = walk_into(w, p, true, false, &why);
+	w->gone = gone_above;
+	return result > 0 ? tell(w, p, AJ_CHANGE_MODIFIED, NULL, why) : result;
+}
+
+int aj_walk_top(struct aj_walk *w, int view, int work)
+{
+	w->hidden = !shows_through(w->s, view);
+	w->top = work;
+	aj_origins_free(&w->origins);
+	return walk_folder(w, view, work, !w->hidden);
+}
+
+int aj_changes_walk(struct aj_change_state *state, aj_change_fn *each, void *arg, struct aj_error *err)
+{
+	struct aj_walk *w = calloc(1, sizeof *w);
+	if (!w)
+		abort();
+	*w = (struct aj_walk){ .s = state, .each = each, .arg = arg, .err = err };
+	int result = aj_walk_top(w, state->view, state->workspace);
+	if (result >= 0 && state->repository_view >= 0)
+		result = aj_walk_main(w);
+	aj_origins_free(&w->origins);
+	free(w);
+	return result < 0 ? -1 : 0;
+}

@@ -1,0 +1,51 @@
+/* Finds earlier runs on a workspace whose changes were neither applied nor discarded yet: a run that begins now does not see them.
+ * It reads records alone, compares no file, and tells nothing of runs that live. */
+#include "workspace/staging/earlier_runs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/tree/node.h"
+#include "workspace/changes/run_state.h"
+
+bool aj_view_waiting_text(int all, const char *own, const struct stat *workspace, bool copy, char out[AJ_VIEW_WAITING_TEXT])
+{
+	struct aj_entries names;
+	char newest[AJ_CHANGES_ID] = "";
+	int64_t newest_ns = 0;
+	bool same_mode = false;
+	size_t count = 0;
+	if (aj_entries_read(all, &names) < 0)
+		return false;
+	for (size_t i = 0; i < names.count; i++) {
+		struct aj_change_state s = AJ_NO_CHANGE_STATE;
+		struct aj_error unreadable = { 0 }; /* `changes list` shows the error */
+		if (strcmp(names.items[i], own) == 0 || !aj_changes_id_valid(names.items[i]))
+			continue;
+		const struct aj_change_record *r = &s.record;
+		/* After an apply or a discard of some changes the person knows of the others. */
+		if (aj_change_state_open(all, names.items[i], &s, &unreadable) == 0 && !s.running && !s.interrupted &&
+		    s.marks.count == 0 && r->device == workspace->st_dev && r->inode == workspace->st_ino) {
+			count++;
+			if (r->started_ns >= newest_ns) {
+				newest_ns = r->started_ns;
+				same_mode = r->copy == copy;
+				memcpy(newest, s.id, sizeof newest);
+			}
+		}
+		aj_change_state_close(&s);
+	}
+	aj_entries_free(&names);
+	if (!count)
+		return false;
+	_Static_assert(AJ_CHANGES_ID <= 128, "all of it has room");
+	int n = snprintf(out, AJ_VIEW_WAITING_TEXT, "the changes of run `%s` wait, and this run does not see them: ", newest);
+	if (same_mode)
+		n += snprintf(out + n, AJ_VIEW_WAITING_TEXT - (size_t)n, "`--changes %s` goes on with them, ", newest);
+	n += snprintf(out + n, AJ_VIEW_WAITING_TEXT - (size_t)n, "`agentjail changes apply %s` takes them", newest);
+	if (count > 1)
+		snprintf(out + n, AJ_VIEW_WAITING_TEXT - (size_t)n,
+		         "; so do those of earlier runs (%zu), which `agentjail changes list` names", count - 1);
+	return true;
+}

@@ -1,0 +1,125 @@
+/* Takes the state folder of an ended run whose changes a new run goes on with, and brings it up to date: an overlay's layer keeps the
+ * changes that wait and nothing else, so that the jail sees the workspace as it is now below them.
+ * It takes no folder of another workspace or mode, none that a program holds, and none that is half applied. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/tree/node.h"
+#include "workspace/staging/inner.h"
+#include "workspace/staging/trim.h"
+
+/* Has the earlier run the same main repository, or none like this one? */
+static bool same_repository(const struct aj_view *a, const struct aj_change_record *r)
+{
+	const struct aj_view_record *now = &a->record;
+	return now->repository ? strcmp(r->repository, now->repository) == 0 && strcmp(r->worktree, a->plan->worktree) == 0 &&
+	                             r->repository_inode == now->repository_inode &&
+	                             r->repository_device == now->repository_device && r->worktree_inode == now->worktree_inode
+	                       : !*r->repository;
+}
+
+/* -1 with err: the changes are no beginning of this run. */
+static int check_fit(const struct aj_view *a, const struct aj_change_state *s, struct aj_error *err)
+{
+	const struct aj_change_record *r = &s->record;
+	struct stat st;
+	if (fstat(a->workspace.folder, &st) < 0 || strcmp(r->workspace, a->plan->apart) != 0 || r->device != st.st_dev ||
+	    r->inode != st.st_ino) {
+		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` are changes of another workspace, `%s`", s->id,
+		        r->workspace);
+	} else if (r->copy != a->copy) {
+		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` are those of another mode", s->id);
+		aj_advise(err, "use --workspace-mode %s", r->copy ? "copy" : "overlay");
+	} else if (!same_repository(a, r)) {
+		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` were made %s the main repository of this workspace",
+		        s->id, *r->repository ? "with another view of" : "without a view of");
+		aj_advise(err, "apply or discard them, and begin anew");
+	} else if (s->interrupted) {
+		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` are half applied", s->id);
+		aj_advise(err, "`agentjail changes apply %s` ends that, and `--abort` takes it back", s->id);
+	} else if (a->copy && !aj_beneath_has(s->dir, "base")) {
+		aj_fail(err, AJ_EXIT_USAGE, "changes", 0,
+		        "the copy of run `%s` is not complete: that run was killed before its command began", s->id);
+		aj_advise(err, "`agentjail changes discard %s`, and begin anew", s->id);
+	}
+	return err->exit_code ? -1 : 0;
+}
+
+/* 1: `newest`, and nothing waits. */
+static int bring_up_to_date(struct aj_view *a, struct aj_change_state *s, bool newest, struct aj_error *err)
+{
+	s->running = false; /* the lock is ours */
+	a->record.started_ns = s->record.started_ns;
+	if (!a->copy)
+		aj_view_begin(a, aj_clock_ns(CLOCK_REALTIME)); /* what the host changes from here on is a conflict with what waits */
+	if (aj_change_state_trees(s, err) < 0 || aj_pending_read(s, &a->arena, &a->pending, err) < 0)
+		return -1;
+	if (newest && !a->pending.any) {
+		struct aj_error ignored = { 0 }; /* it is a folder that `changes list` shows */
+		if (!a->pending.paths.count)
+			aj_change_state_remove(a->all, s, &ignored);
+		return 1;
+	}
+	/* Originals of the earlier run are not valid for this one: changes may have been applied in between. */
+	if (unlinkat(s->dir, AJ_ORIGINALS_FILE, 0) < 0 && errno != ENOENT)
+		return aj_view_fail(err, errno, "remove the list of originals");
+	return a->copy ? 0 : aj_view_trim(s, &a->pending, err);
+}
+
+int aj_view_state_take(struct aj_view *a, const char *id, bool newest, struct aj_error *err)
+{
+	struct aj_change_state s;
+	int result = -1;
+	if (aj_change_state_open(a->all, id, &s, err) == 0 && aj_change_state_lock(&s, err) == 0 && check_fit(a, &s, err) == 0)
+		result = bring_up_to_date(a, &s, newest, err);
+	if (result == 0) {
+		memcpy(a->id, s.id, sizeof a->id);
+		a->resumed = true;
+		a->dir = aj_steal(&s.dir);
+		a->lock = aj_steal(&s.lock);
+	} else if (newest && err->reason == AJ_REASON_BUSY) { /* since it was found */
+		*err = (struct aj_error){ 0 };
+		result = 1;
+	} else if (result < 0 && newest) {
+		aj_advise(err, "`agentjail changes show %s`, or begin afresh with --changes new", id);
+	}
+	aj_change_state_close(&s);
+	return result;
+}
+
+/* An overlay of one policy's run holds what that policy's command did: another one begins with none of it. */
+static bool is_earlier(const struct aj_view *a, const struct aj_change_state *s, const struct stat *workspace)
+{
+	const struct aj_change_record *r = &s->record;
+	return !s->running && r->copy == a->copy && r->device == workspace->st_dev && r->inode == workspace->st_ino &&
+	       strcmp(r->workspace, a->plan->apart) == 0 && strcmp(r->policy, a->plan->policy_name) == 0 &&
+	       same_repository(a, r) && (!a->copy || aj_beneath_has(s->dir, "base"));
+}
+
+bool aj_view_state_find(const struct aj_view *a, char ret[AJ_CHANGES_ID])
+{
+	struct aj_entries names;
+	struct stat st;
+	int64_t newest_ns = 0;
+	if (fstat(a->workspace.folder, &st) < 0 || aj_entries_read(a->all, &names) < 0)
+		return false;
+	for (size_t i = 0; i < names.count; i++) {
+		struct aj_change_state s = AJ_NO_CHANGE_STATE;
+		struct aj_error unreadable = { 0 }; /* it is `changes list` that tells */
+		if (!aj_changes_id_valid(names.items[i]))
+			continue;
+		if (aj_change_state_open(a->all, names.items[i], &s, &unreadable) == 0 && is_earlier(a, &s, &st) &&
+		    s.record.started_ns > newest_ns) {
+			newest_ns = s.record.started_ns;
+			memcpy(ret, s.id, AJ_CHANGES_ID);
+		}
+		aj_change_state_close(&s);
+	}
+	aj_entries_free(&names);
+	return newest_ns > 0;
+}

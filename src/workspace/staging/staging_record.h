@@ -1,0 +1,18 @@
+/* record.json of a state folder: which run it is of, and whether that has ended. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "policy/plan/plan.h"
+
+struct aj_view_record {
+	const char *workspace;
+	bool copy;
+	int64_t started_ns, ended_ns; /* CLOCK_REALTIME; ended_ns 0: not yet */
+	uint64_t device, inode;       /* of the workspace's folder */
+	const char *repository;       /* the main repository of a linked worktree; NULL: none */
+	uint64_t repository_device, repository_inode, worktree_inode;
+};
+
+/* Replace the record in `dir` as a whole. The rest is the plan's. -1 with err. */
+int aj_view_record_write(const struct aj_plan *plan, const struct aj_view_record *record, int dir, const char *id, struct aj_error *err);

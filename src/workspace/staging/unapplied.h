@@ -1,0 +1,16 @@
+/* The changes of an ended run that wait: neither applied nor discarded. */
+#pragma once
+#include "workspace/changes/run_state.h"
+
+struct aj_pending {
+	AJ_LIST(const char *) paths;     /* sorted by their bytes */
+	AJ_LIST(const char *) conflicts; /* those of them that the host has changed, too */
+	uint64_t files;
+	bool any; /* one that can be applied */
+};
+
+/* Of the state, whose trees are open. -1 with err. */
+int aj_pending_read(struct aj_change_state *state, struct aj_arena *arena, struct aj_pending *ret, struct aj_error *err);
+bool aj_pending_has(const struct aj_pending *pending, const char *path);
+/* For a person: which run's changes go on, and which of them are in conflict. */
+void aj_pending_text(const struct aj_pending *pending, const char *id, char *out, size_t out_bytes);
