@@ -10,38 +10,35 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BEGIN, END = "<!-- trusted begin: written by `python3 tests/trusted.py --write SECURITY.md` -->\n", "<!-- trusted end -->"
 
 CALLER = "the caller's own"
-# (process, its rights, hostile input, where it is read: folders and files at any depth of src, `a|b` where a name may be either)
+# (process, its rights, hostile input, where it is read: files of src, and folders without those below them)
 ROWS = [
-    ("supervisor (`exec`, `run`, `session`)", CALLER, "messages of a snippet's runner: JSON frames, claims", ["channel", "json", "jail/result/claim.c"]),
-    ("", "", "output of the jail; what its terminal shows", ["jail/result/capture.c", "jail/result/output_buffer.c", "pty"]),
-    ("", "", "reported system calls: numbers, addresses, process ids", ["policy/seccomp/notify.c", "mediate"]),
-    ("", "", "files of /output", ["files"]),
-    ("", "", "a workspace: names, links, git's configuration and objects (zlib)", ["workspace", "git", "tree"]),
-    ("", "", "changes that are kept apart, when they are listed and applied", ["changes", "changestate|changes", "held|changes", "apply|changes"]),
+    ("supervisor (`exec`, `run`, `session`)", CALLER, "messages of a snippet's runner: JSON frames, claims", ["jail/channel", "base/json", "jail/result/claim.c"]),
+    ("", "", "output of the jail; what its terminal shows", ["jail/result/capture.c", "jail/result/output_buffer.c", "jail/pty"]),
+    ("", "", "reported system calls: numbers, addresses, process ids", ["policy/seccomp/notify.c", "sandbox/mediate"]),
+    ("", "", "files of /output", ["jail/files"]),
+    ("", "", "a workspace: names, links, git's configuration and objects (zlib)", ["workspace", "workspace/git", "base/tree"]),
+    ("", "", "changes that are kept apart, when they are listed and applied", ["workspace/changes"]),
     ("init, PID 1 of a jail", "in the jail's namespaces; its capabilities are dropped before the guest starts", "none: it reads no data", []),
     ("relay, for a network by allow-list", CALLER + " ids; no capabilities, a filter of its own, no files but those of name resolution",
-     "DNS questions, TLS ClientHellos, HTTP heads; answers of name servers (c-ares)", ["egress", "inspect", "resolve"]),
-    ("publisher, for published ports", "the jail's ids and network; no capabilities, a filter, no files", "none: it forwards bytes", ["publish"]),
+     "DNS questions, TLS ClientHellos, HTTP heads; answers of name servers (c-ares)", ["network/egress", "network/inspect", "network/resolve"]),
+    ("publisher, for published ports", "the jail's ids and network; no capabilities, a filter, no files", "none: it forwards bytes", ["network/publish"]),
     ("connector, for sockets of the host", "the jail's ids and namespaces; two capabilities in the jail's user namespace",
      "addresses in the memory of the jail's processes", ["sandbox/mediate/connector_process.c", "sandbox/mediate/endpoint.c", "sandbox/mediate/socket_holders.c"]),
-    ("service (`serve`)", "the service's user", "requests of clients: JSON frames", ["serve", "protocol", "base/frame.c"]),
-    ("", "", "calls of tools, and their schemas", ["tools", "jsonschema"]),
+    ("service (`serve`)", "the service's user", "requests of clients: JSON frames", ["service", "service/protocol", "base/frame.c"]),
+    ("", "", "calls of tools, and their schemas", ["session/tools", "session/jsonschema"]),
     ("", "", "requests for metrics over HTTP", ["service/metrics/http.c"]),
     ("", "", "all that the supervisor reads, for many jails", []),
     ("your program with the Python client", "your own", "results and values of jails",
      ["sdk/python/agentjail/_wire.py", "sdk/python/agentjail/result.py", "sdk/python/agentjail/values.py", "sdk/python/agentjail/_arrays.py",
       "sdk/python/agentjail/_schema.py"]),
-    ("`agentjail-scope`", CALLER, "none", ["scope"]),
+    ("`agentjail-scope`", CALLER, "none", ["cli/agentjail-scope.c"]),
 ]
 
 
 def files_of(place):
-    """The files of a folder or a file of src, but of what runs inside jails."""
-    found = []
-    for name in place.split("|"):
-        for path in glob.glob(os.path.join(TOP, "src", "**", name), recursive=True):
-            found += [path] if os.path.isfile(path) else glob.glob(os.path.join(path, "**", "*.*"), recursive=True)
-    found = [file for file in found if file.endswith((".c", ".h", ".py")) and os.path.relpath(file, TOP).split("/")[1] not in ("bootstrap", "guest")]
+    """A file of src, or the files of a folder."""
+    path = os.path.join(TOP, "src", place)
+    found = [file for file in ([path] if os.path.isfile(path) else glob.glob(path + "/*")) if file.endswith((".c", ".h", ".py"))]
     if not found:
         sys.exit("tests/trusted.py: src has no %s: correct the table" % place)
     return found
@@ -58,7 +55,7 @@ def lines(places):
 def table():
     """Rows of (text before the figure, lines or None)."""
     for process, rights, hostile, places in ROWS:
-        names = ", ".join("`%s`" % place.partition("|")[0].removeprefix("sdk/python/") for place in places)
+        names = ", ".join("`%s`" % place.removeprefix("sdk/python/") for place in places)
         yield "| %s | %s | %s | %s | " % (process, rights, hostile, names), lines(places) if places else None
 
 
