@@ -38,17 +38,17 @@ void __wrap_aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const 
 	__real_aj_plan_preload(plan, arena, policy, request->lasting && asked ? asked : request);
 }
 
-static struct aj_run *jail;
+static struct aj_jail *jail;
 static unsigned seen;
 static struct aj_error failed;
 
-static void on_event(struct aj_run *w, unsigned found)
+static void on_event(struct aj_jail *w, unsigned found)
 {
 	(void)w;
 	seen |= found;
 }
 
-static void on_jail(struct aj_waiter *waiter, struct aj_run *w, const struct aj_error *err)
+static void on_jail(struct aj_waiter *waiter, struct aj_jail *w, const struct aj_error *err)
 {
 	(void)waiter;
 	jail = w;
@@ -115,16 +115,16 @@ int aj_run_command(struct aj_options *o)
 		jail->output_arg = &show;
 	}
 	if (aj_trail_start(&trail, &o->site, &o->loaded.policy, &o->request, &plan, &err) < 0 ||
-	    aj_run_begin(jail, &o->request, 0, aj_now_us(), &err) < 0) {
+	    aj_jail_begin(jail, &o->request, 0, aj_now_us(), &err) < 0) {
 		aj_pool_return(pool, jail);
 		aj_pool_free(pool);
 		return aj_print_error(&err);
 	}
-	while (!(seen & (AJ_RUN_ANSWERED | AJ_RUN_GONE)))
+	while (!(seen & (AJ_JAIL_ANSWERED | AJ_JAIL_GONE)))
 		aj_loop_turn(loop, INT64_MAX);
 	struct aj_result *result = &jail->result;
 	/* It was not waited for. */
-	if (!(seen & AJ_RUN_GONE))
+	if (!(seen & AJ_JAIL_GONE))
 		result->exit_code = 0;
 	int code = aj_status_exit_code(result, &plan);
 	if (aj_trail_end(&trail, &o->loaded.policy, &o->request, &plan, result, &err) < 0)

@@ -84,7 +84,7 @@ const char *aj_zygote_prepare(void)
 }
 
 /* In the newborn: every wall except the filter. */
-static void build_newborn(const struct aj_plan *plan, const struct aj_jail_ends *ends, int ready)
+static void build_newborn(const struct aj_plan *plan, const struct aj_process_ends *ends, int ready)
 {
 	struct aj_steps w = { .plan = plan,
 		              .proc_fd = AJ_BIRTH_PROC,
@@ -113,31 +113,31 @@ static void try_newborn(void)
 }
 
 /* Make both ends of the jail's channels, with high numbers for the jail's ends; init inherits all of them. */
-static int make_channels(struct aj_jail *ours, struct aj_jail_ends *ends)
+static int make_channels(struct aj_process *ours, struct aj_process_ends *ends)
 {
 	struct aj_error err = { 0 };
-	*ours = (struct aj_jail)AJ_NO_JAIL;
-	if (aj_jail_channels(&(struct aj_plan){ .control_fd = true, .capture = true }, ours, ends, &err) < 0) {
+	*ours = (struct aj_process)AJ_NO_PROCESS;
+	if (aj_process_channels(&(struct aj_plan){ .control_fd = true, .capture = true }, ours, ends, &err) < 0) {
 		errno = err.errnum;
 		return -1;
 	}
 	return aj_fd_move_high(&ends->report);
 }
 
-static void close_channels(struct aj_jail *ours, struct aj_jail_ends *ends)
+static void close_channels(struct aj_process *ours, struct aj_process_ends *ends)
 {
 	int *fds[] = { &ours->report_fd, &ours->control_fd, &ours->stdout_fd, &ours->stderr_fd };
 	for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
 		aj_close(fds[i]);
-	aj_jail_ends_close(ends);
+	aj_process_ends_close(ends);
 }
 
 /* A jail as far as it is made before its order: its channels, and an init in namespaces of its own. */
 static struct {
 	bool there;
 	struct aj_birth_args birth;
-	struct aj_jail ours;
-	struct aj_jail_ends ends;
+	struct aj_process ours;
+	struct aj_process_ends ends;
 } next; /* static: init reads `birth` as long as it lives, and a guest returns into aj_zygote_serve() */
 
 /* -1 with errno: there is none. */
@@ -150,8 +150,8 @@ static int begin_next(const struct aj_plan *plan)
 		r = aj_birth_begin(&next.birth);
 	int error = errno;
 	/* Init has copies with the same numbers. */
-	struct aj_jail ours = next.ours;
-	struct aj_jail_ends ends = next.ends;
+	struct aj_process ours = next.ours;
+	struct aj_process_ends ends = next.ends;
 	close_channels(&ours, &ends);
 	next.there = r == 0;
 	errno = error;

@@ -15,183 +15,185 @@ enum { LOOK_US = 2000 };
 
 /* --- descriptors that are watched --- */
 
-static void watch_fd(struct aj_run *run, enum aj_run_fd which, int fd, uint32_t events)
+static void watch_fd(struct aj_jail *jail, enum aj_jail_fd which, int fd, uint32_t events)
 {
 	if (fd < 0)
-		aj_loop_unwatch(run->loop, &run->io[which]);
-	else if (aj_loop_watch(run->loop, &run->io[which], fd, events) < 0) {
-		run->blind = true;
-		aj_run_fail(run, "the jail cannot be waited for");
+		aj_loop_unwatch(jail->loop, &jail->io[which]);
+	else if (aj_loop_watch(jail->loop, &jail->io[which], fd, events) < 0) {
+		jail->blind = true;
+		aj_jail_fail(jail, "the jail cannot be waited for");
 	}
 }
 
 /* While the pump is full, the destination is watched and not the jail. */
-static void watch_output(struct aj_run *run, enum aj_run_fd which, int fd)
+static void watch_output(struct aj_jail *jail, enum aj_jail_fd which, int fd)
 {
-	const struct aj_pump *pump = run->pump ? &run->pump[which == AJ_RUN_ERR] : NULL;
+	const struct aj_pump *pump = jail->pump ? &jail->pump[which == AJ_JAIL_ERR] : NULL;
 	if (pump && pump->bytes)
-		watch_fd(run, which, pump->fd, EPOLLOUT);
-	else if (aj_run_output_held(run, which == AJ_RUN_ERR ? 2 : 1))
-		aj_run_unwatch(run, which);
+		watch_fd(jail, which, pump->fd, EPOLLOUT);
+	else if (aj_jail_output_held(jail, which == AJ_JAIL_ERR ? 2 : 1))
+		aj_jail_unwatch(jail, which);
 	else
-		watch_fd(run, which, fd, EPOLLIN);
+		watch_fd(jail, which, fd, EPOLLIN);
 }
 
-static int64_t grace_over_us(const struct aj_run *run)
+static int64_t grace_over_us(const struct aj_jail *jail)
 {
-	return run->told_us && !run->stopping ? run->told_us + AJ_COMMAND_GRACE_S * 1000000LL : INT64_MAX;
+	return jail->told_us && !jail->stopping ? jail->told_us + AJ_COMMAND_GRACE_S * 1000000LL : INT64_MAX;
 }
 
-static int64_t measure_us(const struct aj_run *run)
+static int64_t measure_us(const struct aj_jail *jail)
 {
-	return run->stopping || run->facts.exited ? INT64_MAX : aj_growth_due_us(run->growth);
+	return jail->stopping || jail->facts.exited ? INT64_MAX : aj_growth_due_us(jail->growth);
 }
 
-static int64_t next_deadline_us(const struct aj_run *run)
+static int64_t next_deadline_us(const struct aj_jail *jail)
 {
-	const int64_t look_us = run->blind ? aj_now_us() + LOOK_US : INT64_MAX;
-	const int64_t due_us[] = { run->deadline_us, grace_over_us(run), aj_locks_deadline_us(&run->locks), measure_us(run), look_us };
-	int64_t first_us = run->soft_us;
+	const int64_t look_us = jail->blind ? aj_now_us() + LOOK_US : INT64_MAX;
+	const int64_t due_us[] = { jail->deadline_us, grace_over_us(jail), aj_locks_deadline_us(&jail->locks), measure_us(jail), look_us };
+	int64_t first_us = jail->soft_us;
 	for (size_t i = 0; i < sizeof due_us / sizeof *due_us; i++)
 		first_us = due_us[i] < first_us ? due_us[i] : first_us;
 	return first_us;
 }
 
-void aj_run_watch(struct aj_run *run)
+void aj_jail_watch(struct aj_jail *jail)
 {
-	const struct aj_jail *jail = &run->jail;
-	watch_fd(run, AJ_RUN_RELAY, run->relay.socket >= 0 ? run->relay.socket : run->relay.pidfd, EPOLLIN);
-	if (run->exited)
+	const struct aj_process *process = &jail->process;
+	watch_fd(jail, AJ_JAIL_RELAY, jail->relay.socket >= 0 ? jail->relay.socket : jail->relay.pidfd, EPOLLIN);
+	if (jail->exited)
 		return;
-	watch_fd(run, AJ_RUN_REPORT, jail->report_fd, EPOLLIN);
-	watch_fd(run, AJ_RUN_CONTROL, aj_run_reads_control(run) ? jail->control_fd : -1,
-	         aj_channel_writing(&run->channel) ? EPOLLIN | EPOLLOUT : EPOLLIN);
-	watch_output(run, AJ_RUN_OUT, jail->stdout_fd);
-	watch_output(run, AJ_RUN_ERR, jail->stderr_fd);
-	watch_fd(run, AJ_RUN_LISTENER, run->listener_fd, EPOLLIN);
-	watch_fd(run, AJ_RUN_CONNECTOR, run->mediator ? run->mediator->connector.socket : -1, EPOLLIN);
-	watch_fd(run, AJ_RUN_PUBLISHER, run->publish ? run->publish->publisher.socket : -1, EPOLLIN);
-	watch_fd(run, AJ_RUN_INIT, jail->init_pidfd, EPOLLIN);
-	int64_t due_us = next_deadline_us(run);
+	watch_fd(jail, AJ_JAIL_REPORT, process->report_fd, EPOLLIN);
+	watch_fd(jail, AJ_JAIL_CONTROL, aj_jail_reads_control(jail) ? process->control_fd : -1,
+	         aj_channel_writing(&jail->channel) ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	watch_output(jail, AJ_JAIL_OUT, process->stdout_fd);
+	watch_output(jail, AJ_JAIL_ERR, process->stderr_fd);
+	watch_fd(jail, AJ_JAIL_LISTENER, jail->listener_fd, EPOLLIN);
+	watch_fd(jail, AJ_JAIL_CONNECTOR, jail->mediator ? jail->mediator->connector.socket : -1, EPOLLIN);
+	watch_fd(jail, AJ_JAIL_PUBLISHER, jail->publish ? jail->publish->publisher.socket : -1, EPOLLIN);
+	watch_fd(jail, AJ_JAIL_INIT, process->init_pidfd, EPOLLIN);
+	int64_t due_us = next_deadline_us(jail);
 	if (due_us == INT64_MAX)
-		aj_loop_unset(run->loop, &run->timer);
-	else if (!run->timer.place || run->timer.at_us != due_us)
-		aj_loop_set(run->loop, &run->timer, due_us);
+		aj_loop_unset(jail->loop, &jail->timer);
+	else if (!jail->timer.place || jail->timer.at_us != due_us)
+		aj_loop_set(jail->loop, &jail->timer, due_us);
 }
 
-void aj_run_unwatch(struct aj_run *run, enum aj_run_fd which)
+void aj_jail_unwatch(struct aj_jail *jail, enum aj_jail_fd which)
 {
-	aj_loop_unwatch(run->loop, &run->io[which]);
+	aj_loop_unwatch(jail->loop, &jail->io[which]);
 }
 
-void aj_run_close(struct aj_run *run, enum aj_run_fd which, int *fd)
+void aj_jail_close(struct aj_jail *jail, enum aj_jail_fd which, int *fd)
 {
-	aj_run_unwatch(run, which);
+	aj_jail_unwatch(jail, which);
 	aj_close(fd);
 }
 
 /* --- events --- */
 
-static unsigned handle_ready(struct aj_run *run, enum aj_run_fd which, uint32_t events)
+static unsigned handle_ready(struct aj_jail *jail, enum aj_jail_fd which, uint32_t events)
 {
 	unsigned found = 0;
 	switch (which) {
-	case AJ_RUN_REPORT:
-		aj_run_on_report(run);
+	case AJ_JAIL_REPORT:
+		aj_jail_on_report(jail);
 		break;
-	case AJ_RUN_CONTROL:
+	case AJ_JAIL_CONTROL:
 		if (events & EPOLLOUT)
-			aj_channel_write(&run->channel);
-		if (events & ~EPOLLOUT && aj_run_reads_control(run))
-			found = aj_run_on_control(run);
+			aj_channel_write(&jail->channel);
+		if (events & ~EPOLLOUT && aj_jail_reads_control(jail))
+			found = aj_jail_on_control(jail);
 		break;
-	case AJ_RUN_OUT:
-	case AJ_RUN_ERR:
-		aj_run_on_output(run, which == AJ_RUN_OUT ? 1 : 2);
+	case AJ_JAIL_OUT:
+	case AJ_JAIL_ERR:
+		aj_jail_on_output(jail, which == AJ_JAIL_OUT ? 1 : 2);
 		break;
-	case AJ_RUN_LISTENER:
-		aj_run_on_listener(run);
+	case AJ_JAIL_LISTENER:
+		aj_jail_on_listener(jail);
 		break;
-	case AJ_RUN_CONNECTOR:
-		aj_run_on_connector(run);
+	case AJ_JAIL_CONNECTOR:
+		aj_jail_on_connector(jail);
 		break;
-	case AJ_RUN_RELAY:
-		found = aj_run_on_relay(run);
+	case AJ_JAIL_RELAY:
+		found = aj_jail_on_relay(jail);
 		break;
-	case AJ_RUN_PUBLISHER:
-		aj_run_on_publisher(run);
+	case AJ_JAIL_PUBLISHER:
+		aj_jail_on_publisher(jail);
 		break;
 	default:
-		aj_run_on_exit(run);
-		found = AJ_RUN_GONE;
+		aj_jail_on_exit(jail);
+		found = AJ_JAIL_GONE;
 	}
-	if (run->channel.ended && run->jail.control_fd >= 0)
-		aj_run_close(run, AJ_RUN_CONTROL, &run->jail.control_fd);
+	if (jail->channel.ended && jail->process.control_fd >= 0)
+		aj_jail_close(jail, AJ_JAIL_CONTROL, &jail->process.control_fd);
 	return found;
 }
 
-static void handle_event(struct aj_run *run, enum aj_run_fd which, uint32_t events)
+static void handle_event(struct aj_jail *jail, enum aj_jail_fd which, uint32_t events)
 {
-	unsigned found = handle_ready(run, which, events);
-	aj_run_watch(run);
-	if (found && run->on_event)
-		run->on_event(run, found);
+	unsigned found = handle_ready(jail, which, events);
+	aj_jail_watch(jail);
+	if (found && jail->on_event)
+		jail->on_event(jail, found);
 }
 
 static void on_io(struct aj_io *io, uint32_t events)
 {
-	struct aj_run *run = io->arg;
-	handle_event(run, (enum aj_run_fd)(io - run->io), events);
+	struct aj_jail *jail = io->arg;
+	handle_event(jail, (enum aj_jail_fd)(io - jail->io), events);
 }
 
-static void on_deadline(struct aj_run *run)
+static void on_deadline(struct aj_jail *jail)
 {
-	run->deadline_us = INT64_MAX;
-	if (run->stopping || run->facts.exited) {
-		aj_jail_kill(&run->jail);
-	} else if (run->channel.answered && !run->lasting) {
+	jail->deadline_us = INT64_MAX;
+	if (jail->stopping || jail->facts.exited) {
+		aj_process_kill(&jail->process);
+	} else if (jail->channel.answered && !jail->lasting) {
 		/* With an answer the run is over anyway; the remaining processes do not change the result. */
-		run->facts.lingered = true;
-		aj_run_end(run);
+		jail->facts.lingered = true;
+		aj_jail_end(jail);
 	} else {
-		aj_run_end_by(run, AJ_CAUSE_TIMEOUT);
+		aj_jail_end_by(jail, AJ_CAUSE_TIMEOUT);
 	}
 }
 
-static void measure_workspace(struct aj_run *run)
+static void measure_workspace(struct aj_jail *jail)
 {
-	const char *why = aj_growth_turn(run->growth);
+	const char *why = aj_growth_turn(jail->growth);
 	if (!why)
 		return;
-	snprintf(run->facts.workspace_why, sizeof run->facts.workspace_why, "%s", why);
-	aj_run_end_by(run, AJ_CAUSE_WORKSPACE);
+	snprintf(jail->facts.workspace_why, sizeof jail->facts.workspace_why, "%s", why);
+	aj_jail_end_by(jail, AJ_CAUSE_WORKSPACE);
 }
 
 static void on_timer(struct aj_timer *timer)
 {
-	struct aj_run *run = timer->arg;
+	struct aj_jail *jail = timer->arg;
 	int64_t now_us = aj_now_us();
-	if (aj_locks_due(&run->locks, run->listener_fd))
-		aj_run_cheated(run);
-	if (now_us >= run->soft_us)
-		aj_interrupt_due(run);
-	if (now_us >= run->deadline_us)
-		on_deadline(run);
-	if (now_us >= measure_us(run))
-		measure_workspace(run);
-	if (now_us >= grace_over_us(run)) {
-		run->told_us = 0;
-		aj_run_end_by(run, AJ_CAUSE_INTERRUPT);
+	if (aj_locks_due(&jail->locks, jail->listener_fd))
+		aj_jail_end_for_lock(jail);
+	if (now_us >= jail->soft_us)
+		aj_interrupt_due(jail);
+	if (now_us >= jail->deadline_us)
+		on_deadline(jail);
+	if (now_us >= measure_us(jail))
+		measure_workspace(jail);
+	if (now_us >= grace_over_us(jail)) {
+		jail->told_us = 0;
+		aj_jail_end_by(jail, AJ_CAUSE_INTERRUPT);
 	}
-	if (run->blind && aj_pidfd_ended(run->jail.init_pidfd))
-		handle_event(run, AJ_RUN_INIT, EPOLLIN);
+	if (jail->blind && aj_pidfd_ended(jail->process.init_pidfd))
+		handle_event(jail, AJ_JAIL_INIT, EPOLLIN);
 	else
-		aj_run_watch(run);
+		aj_jail_watch(jail);
 }
 
-void aj_run_events_init(struct aj_run *run)
+void aj_jail_events_init(struct aj_jail *jail)
 {
-	run->timer = (struct aj_timer){ .fn = on_timer, .arg = run };
-	for (int i = 0; i < AJ_RUN_FDS; i++)
-		run->io[i] = (struct aj_io){ .fn = on_io, .arg = run, .fd = -1, .quota = run->lasting && i != AJ_RUN_INIT ? &run->quota : NULL };
+	jail->timer = (struct aj_timer){ .fn = on_timer, .arg = jail };
+	for (int i = 0; i < AJ_JAIL_FDS; i++)
+		jail->io[i] = (struct aj_io){
+			.fn = on_io, .arg = jail, .fd = -1, .quota = jail->lasting && i != AJ_JAIL_INIT ? &jail->quota : NULL
+		};
 }

@@ -21,41 +21,41 @@ void aj_interrupt_clocks(const struct aj_plan *plan, uint64_t timeout_ms, int64_
 
 /* Signals the runner itself: by way of init the signal might reach the next snippet. Before the code has started nothing would handle
  * it, so aj_interrupt_started() sends it then. */
-static void signal_runner(struct aj_run *run)
+static void signal_runner(struct aj_jail *jail)
 {
 	struct aj_process_info info;
-	int signal = run->facts.stop == AJ_STOP_BY_CLOCK ? SIGUSR1 : SIGINT;
-	if (!run->channel.started || run->channel.answered)
+	int signal = jail->facts.stop == AJ_STOP_BY_CLOCK ? SIGUSR1 : SIGINT;
+	if (!jail->channel.started || jail->channel.answered)
 		return;
-	cleanup_fd int pidfd = run->jail.branch ? -1 : aj_procfs_open_child(run->channel.runner, run->jail.init_pid, &info);
-	aj_pidfd_signal(pidfd >= 0 ? pidfd : run->jail.init_pidfd, signal);
-	run->facts.told = true;
+	cleanup_fd int pidfd = jail->process.branch ? -1 : aj_procfs_open_child(jail->channel.runner, jail->process.init_pid, &info);
+	aj_pidfd_signal(pidfd >= 0 ? pidfd : jail->process.init_pidfd, signal);
+	jail->facts.told = true;
 }
 
-void aj_interrupt_started(struct aj_run *run)
+void aj_interrupt_started(struct aj_jail *jail)
 {
-	if (run->running && run->facts.stop != AJ_STOP_NONE)
-		signal_runner(run);
+	if (jail->running && jail->facts.stop != AJ_STOP_NONE)
+		signal_runner(jail);
 }
 
-void aj_interrupt_send(struct aj_run *run)
+void aj_interrupt_send(struct aj_jail *jail)
 {
-	if (!run->running || run->stopping || run->facts.stop == AJ_STOP_BY_CLOCK)
+	if (!jail->running || jail->stopping || jail->facts.stop == AJ_STOP_BY_CLOCK)
 		return;
-	run->facts.stop = AJ_STOP_BY_CALLER;
-	signal_runner(run);
+	jail->facts.stop = AJ_STOP_BY_CALLER;
+	signal_runner(jail);
 }
 
-void aj_interrupt_due(struct aj_run *run)
+void aj_interrupt_due(struct aj_jail *jail)
 {
-	run->soft_us = INT64_MAX;
-	if (run->channel.answered) /* and is about to exit */
+	jail->soft_us = INT64_MAX;
+	if (jail->channel.answered) /* and is about to exit */
 		return;
-	if (run->facts.stop == AJ_STOP_NONE)
-		run->facts.stop = AJ_STOP_BY_CLOCK;
-	signal_runner(run);
+	if (jail->facts.stop == AJ_STOP_NONE)
+		jail->facts.stop = AJ_STOP_BY_CLOCK;
+	signal_runner(jail);
 	/* The thread may be late by more than that time, as a program that embeds the library and was busy elsewhere. */
 	int64_t killed_us = aj_now_us() + AJ_SNIPPET_GRACE_MS * 1000LL;
-	if (run->deadline_us < killed_us)
-		run->deadline_us = killed_us;
+	if (jail->deadline_us < killed_us)
+		jail->deadline_us = killed_us;
 }

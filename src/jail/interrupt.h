@@ -8,9 +8,9 @@ enum { AJ_SNIPPET_GRACE_MS = 1000 };
  * for the policy's. A command is only killed. */
 void aj_interrupt_clocks(const struct aj_plan *plan, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us);
 /* Interrupt the snippet, as Ctrl-C would. Without effect when none runs; each call sends the signal again. */
-void aj_interrupt_send(struct aj_run *run);
+void aj_interrupt_send(struct aj_jail *jail);
 /* The snippet's limit of time has passed: the jail is killed AJ_SNIPPET_GRACE_MS from now. An earlier interrupt that was ignored is sent
  * again. */
-void aj_interrupt_due(struct aj_run *run);
+void aj_interrupt_due(struct aj_jail *jail);
 /* The code has started: send an interrupt that was requested before. */
-void aj_interrupt_started(struct aj_run *run);
+void aj_interrupt_started(struct aj_jail *jail);

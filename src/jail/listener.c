@@ -5,38 +5,38 @@
 
 /* From now on every call that the filter reports fails. The connector has a duplicate of the listener: held calls wake only once that is
  * closed, too. */
-static void stop_listening(struct aj_run *run)
+static void stop_listening(struct aj_jail *jail)
 {
-	if (run->mediator) {
-		aj_run_unwatch(run, AJ_RUN_CONNECTOR);
-		aj_mediator_stop(run->mediator);
+	if (jail->mediator) {
+		aj_jail_unwatch(jail, AJ_JAIL_CONNECTOR);
+		aj_mediator_stop(jail->mediator);
 	}
-	aj_run_close(run, AJ_RUN_LISTENER, &run->listener_fd);
+	aj_jail_close(jail, AJ_JAIL_LISTENER, &jail->listener_fd);
 }
 
 static bool mediate_call(void *arg, const struct aj_notification *call)
 {
-	struct aj_run *run = arg;
-	const int pipes[AJ_LOCKABLE_PIPES] = { run->jail.stdout_fd, run->jail.stderr_fd };
-	enum aj_lock lock = aj_locks_call(&run->locks, run->built.plan, pipes, run->listener_fd, call);
+	struct aj_jail *jail = arg;
+	const int pipes[AJ_LOCKABLE_PIPES] = { jail->process.stdout_fd, jail->process.stderr_fd };
+	enum aj_lock lock = aj_locks_call(&jail->locks, jail->built.plan, pipes, jail->listener_fd, call);
 	if (lock == AJ_LOCK_CHEATED)
-		aj_run_cheated(run);
+		aj_jail_end_for_lock(jail);
 	if (lock != AJ_LOCK_NONE)
 		return lock == AJ_LOCK_HANDLED;
-	return run->mediator && aj_mediator_call(run->mediator, &run->built, &run->jail, run->listener_fd, call);
+	return jail->mediator && aj_mediator_call(jail->mediator, &jail->built, &jail->process, jail->listener_fd, call);
 }
 
-void aj_run_on_listener(struct aj_run *run)
+void aj_jail_on_listener(struct aj_jail *jail)
 {
-	const struct aj_handler handler = { mediate_call, run };
+	const struct aj_handler handler = { mediate_call, jail };
 	/* Calls that Python is refused while it starts are not the code's. */
-	struct aj_violations *counted = run->channel.armed || !run->built.plan->snippet ? &run->result.violations : NULL;
-	if (!aj_violations_answer(counted, &run->built, run->listener_fd, &handler))
-		stop_listening(run);
+	struct aj_violations *counted = jail->channel.armed || !jail->built.plan->snippet ? &jail->result.violations : NULL;
+	if (!aj_violations_answer(counted, &jail->built, jail->listener_fd, &handler))
+		stop_listening(jail);
 }
 
-void aj_run_on_connector(struct aj_run *run)
+void aj_jail_on_connector(struct aj_jail *jail)
 {
-	if (!aj_mediator_refused(run->mediator, &run->result.violations, &run->built, run->listener_fd))
-		stop_listening(run);
+	if (!aj_mediator_refused(jail->mediator, &jail->result.violations, &jail->built, jail->listener_fd))
+		stop_listening(jail);
 }

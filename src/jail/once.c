@@ -47,77 +47,78 @@ static void on_signal(struct aj_io *io, uint32_t events)
 	if (read(io->fd, &info, sizeof info) != (ssize_t)sizeof info)
 		return;
 	if (info.ssi_signo == SIGWINCH || info.ssi_signo == SIGTSTP || info.ssi_signo == SIGCONT)
-		aj_run_terminal_signal(io->arg, (int)info.ssi_signo);
+		aj_jail_terminal_signal(io->arg, (int)info.ssi_signo);
 	else
-		aj_run_signal(io->arg, (int)info.ssi_signo);
+		aj_jail_signal(io->arg, (int)info.ssi_signo);
 }
 
-static void watch_run(struct aj_run *run)
+static void watch_run(struct aj_jail *jail)
 {
 	sigset_t before;
-	cleanup_fd int signal_fd = watched_signals(run->pty, &before);
+	cleanup_fd int signal_fd = watched_signals(jail->pty, &before);
 	/* Urgent: a signal that also ended the runner is not taken for the runner's own failure. */
-	struct aj_io signals = { .fn = on_signal, .arg = run, .fd = -1, .urgent = true };
-	if (signal_fd < 0 || aj_loop_watch(run->loop, &signals, signal_fd, EPOLLIN) < 0)
-		aj_run_fail(run, "signals cannot be watched");
-	while (!run->gone)
-		if (aj_loop_turn(run->loop, INT64_MAX) < 0) {
-			aj_run_fail(run, "the jail cannot be waited for; the program ran until then");
-			aj_run_kill(run);
+	struct aj_io signals = { .fn = on_signal, .arg = jail, .fd = -1, .urgent = true };
+	if (signal_fd < 0 || aj_loop_watch(jail->loop, &signals, signal_fd, EPOLLIN) < 0)
+		aj_jail_fail(jail, "signals cannot be watched");
+	while (!jail->gone)
+		if (aj_loop_turn(jail->loop, INT64_MAX) < 0) {
+			aj_jail_fail(jail, "the jail cannot be waited for; the program ran until then");
+			aj_jail_kill(jail);
 		}
-	aj_loop_unwatch(run->loop, &signals);
+	aj_loop_unwatch(jail->loop, &signals);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 /* The jail, and what serves its published ports before it begins. */
-static int launch_published(struct aj_run *run, struct aj_publish *publish, struct aj_error *err)
+static int launch_published(struct aj_jail *jail, struct aj_publish *publish, struct aj_error *err)
 {
-	const struct aj_plan *plan = run->built.plan;
-	if (aj_publish_open(publish, plan, err) < 0 || aj_launch(&run->built, &run->jail, err) < 0)
+	const struct aj_plan *plan = jail->built.plan;
+	if (aj_publish_open(publish, plan, err) < 0 || aj_launch(&jail->built, &jail->process, err) < 0)
 		return -1;
-	if (!plan->publish.count ||
-	    (aj_publish_start(publish, plan, run->jail.user_ns, run->jail.net_ns, (unsigned)run->policy->connections, err) == 0 &&
-	     aj_jail_go(&run->jail, err) == 0))
+	if (!plan->publish.count || (aj_publish_start(publish, plan, jail->process.user_ns, jail->process.net_ns,
+	                                              (unsigned)jail->policy->connections, err) == 0 &&
+	                             aj_process_go(&jail->process, err) == 0))
 		return 0;
-	aj_jail_kill(&run->jail);
-	aj_jail_end(&run->jail, NULL);
+	aj_process_kill(&jail->process);
+	aj_process_end(&jail->process, NULL);
 	return -1;
 }
 
-static int launch_jail(struct aj_run *run, const struct aj_request *request, struct aj_publish *publish, struct aj_error *err)
+static int launch_jail(struct aj_jail *jail, const struct aj_request *request, struct aj_publish *publish, struct aj_error *err)
 {
-	const struct aj_plan *plan = run->built.plan;
-	if (!(run->loop = aj_loop_new()))
+	const struct aj_plan *plan = jail->built.plan;
+	if (!(jail->loop = aj_loop_new()))
 		return aj_fail(err, AJ_EXIT_SETUP, "watch", errno, "make an event loop");
-	if (aj_asker_open(&run->asker, run->loop, plan, run->policy, request, run->output || !plan->capture, err) < 0)
+	if (aj_asker_open(&jail->asker, jail->loop, plan, jail->policy, request, jail->output || !plan->capture, err) < 0)
 		return -1;
-	if (aj_given_check(plan, err) < 0 || (plan->mediated && aj_mediator_open(run->mediator, plan, err) < 0))
+	if (aj_given_check(plan, err) < 0 || (plan->mediated && aj_mediator_open(jail->mediator, plan, err) < 0))
 		return -1;
-	if (aj_view_open(&run->view, &run->built, request, err) < 0 || aj_protect_open(&run->protect, &run->built, SEARCH_MS, err) < 0 ||
-	    aj_growth_open(&run->growth, &run->built, &aj_growth_alone, MEASURE_MS, err) < 0)
+	if (aj_view_open(&jail->view, &jail->built, request, err) < 0 ||
+	    aj_protect_open(&jail->protect, &jail->built, SEARCH_MS, err) < 0 ||
+	    aj_growth_open(&jail->growth, &jail->built, &aj_growth_alone, MEASURE_MS, err) < 0)
 		return -1;
-	return launch_published(run, publish, err);
+	return launch_published(jail, publish, err);
 }
 
 /* No process of the jail is left, so nothing changes meanwhile. */
-static void collect_output(struct aj_run *run, const struct aj_request *request)
+static void collect_output(struct aj_jail *jail, const struct aj_request *request)
 {
-	struct aj_collect *collect = aj_run_collect(run, request);
+	struct aj_collect *collect = aj_jail_collect(jail, request);
 	struct aj_collected found;
 	if (collect) {
 		aj_collect_turn(collect, INT64_MAX);
 		aj_collect_end(collect, &found);
-		run->result.files = found.files;
-		run->result.files_skipped = found.skipped;
+		jail->result.files = found.files;
+		jail->result.files_skipped = found.skipped;
 	}
-	aj_scratch_close(&run->scratch);
+	aj_scratch_close(&jail->scratch);
 }
 
 void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
                  const struct aj_once_events *events, struct aj_result *ret)
 {
 	static const struct aj_once_events none = { 0 };
-	static struct aj_run run;
+	static struct aj_jail jail;
 	static struct aj_pump pumps[2];
 	static struct aj_mediator mediator;
 	static struct aj_publish publish;
@@ -127,24 +128,24 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	int64_t started_us = aj_now_us();
 	*ret = (struct aj_result){ 0 };
 	const struct aj_once_events *on = events ? events : &none;
-	run = (struct aj_run){ .policy = policy,
-		               .output = on->output,
-		               .output_arg = on->output_arg,
-		               .connections = on->connections,
-		               .connections_arg = on->connections_arg };
-	aj_built_open(&run.built, plan);
-	run.mediator = plan->snippet ? NULL : &mediator;
-	run.publish = plan->publish.count ? &publish : NULL;
-	if (launch_jail(&run, request, &publish, &ret->setup) < 0) {
+	jail = (struct aj_jail){ .policy = policy,
+		                 .output = on->output,
+		                 .output_arg = on->output_arg,
+		                 .connections = on->connections,
+		                 .connections_arg = on->connections_arg };
+	aj_built_open(&jail.built, plan);
+	jail.mediator = plan->snippet ? NULL : &mediator;
+	jail.publish = plan->publish.count ? &publish : NULL;
+	if (launch_jail(&jail, request, &publish, &ret->setup) < 0) {
 		aj_publish_end(&publish);
-		aj_asker_close(run.asker);
-		if (run.mediator)
-			aj_mediator_close(run.mediator);
-		aj_growth_close(run.growth);
-		aj_protect_close(run.protect);
-		aj_view_close(run.view);
-		aj_built_close(&run.built);
-		aj_loop_free(run.loop);
+		aj_asker_close(jail.asker);
+		if (jail.mediator)
+			aj_mediator_close(jail.mediator);
+		aj_growth_close(jail.growth);
+		aj_protect_close(jail.protect);
+		aj_view_close(jail.view);
+		aj_built_close(&jail.built);
+		aj_loop_free(jail.loop);
 		if (request->snippet)
 			aj_sha256(request->code, request->code_bytes, ret->code_sha256);
 		aj_verdict(&(struct aj_facts){ 0 }, plan, ret);
@@ -152,30 +153,30 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	}
 	for (int i = 0; plan->pump && i < 2; i++)
 		aj_pump_open(&pumps[i], i + 1, plan->escapes);
-	run.pump = plan->pump ? pumps : NULL;
+	jail.pump = plan->pump ? pumps : NULL;
 	if (plan->terminal) {
-		run.pty = &pty;
-		if (aj_pty_open(&pty, run.loop, plan->terminal_fd, plan->terminal_front, plan->escapes) < 0) {
-			aj_fail(&run.result.setup, AJ_EXIT_SETUP, "terminal", errno, "relay the jail's terminal to the caller's");
-			aj_jail_kill(&run.jail);
+		jail.pty = &pty;
+		if (aj_pty_open(&pty, jail.loop, plan->terminal_fd, plan->terminal_front, plan->escapes) < 0) {
+			aj_fail(&jail.result.setup, AJ_EXIT_SETUP, "terminal", errno, "relay the jail's terminal to the caller's");
+			aj_process_kill(&jail.process);
 		}
 	}
-	aj_asker_hold(run.asker, aj_run_hold, &run);
-	aj_run_open(&run, request->snippet ? aj_procfs_own_filters() : 0);
+	aj_asker_hold(jail.asker, aj_jail_hold, &jail);
+	aj_jail_open(&jail, request->snippet ? aj_procfs_own_filters() : 0);
 	if (request->snippet)
-		aj_run_arm(&run);
-	if (aj_run_begin(&run, request, 0, started_us, &run.result.setup) < 0)
-		aj_jail_kill(&run.jail);
-	watch_run(&run);
-	aj_asker_close(run.asker);
+		aj_jail_arm(&jail);
+	if (aj_jail_begin(&jail, request, 0, started_us, &jail.result.setup) < 0)
+		aj_process_kill(&jail.process);
+	watch_run(&jail);
+	aj_asker_close(jail.asker);
 	aj_publish_end(&publish);
-	collect_output(&run, request);
+	collect_output(&jail, request);
 	for (int i = 0; plan->pump && i < 2; i++)
 		aj_pump_close(&pumps[i]);
-	if (run.pty) {
-		aj_pty_close(run.pty, run.facts.cause != AJ_CAUSE_NONE);
-		memcpy(run.result.escapes, pty.filter.left_out, sizeof run.result.escapes);
+	if (jail.pty) {
+		aj_pty_close(jail.pty, jail.facts.cause != AJ_CAUSE_NONE);
+		memcpy(jail.result.escapes, pty.filter.left_out, sizeof jail.result.escapes);
 	}
-	aj_loop_free(run.loop);
-	*ret = run.result;
+	aj_loop_free(jail.loop);
+	*ret = jail.result;
 }

@@ -11,72 +11,72 @@
 #include "sandbox/cgroup/leaf.h"
 #include "workspace/owner.h"
 
-void aj_run_count_before(struct aj_run *run)
+void aj_jail_count_before(struct aj_jail *jail)
 {
-	uint64_t peak_bytes = run->result.peak_memory_bytes;
-	run->facts = (struct aj_facts){ .cpu_limit_ms = run->facts.cpu_limit_ms,
-		                        .pids_limit = run->facts.pids_limit,
-		                        .file_limit_bytes = run->facts.file_limit_bytes,
-		                        .workspace_limit_bytes = run->facts.workspace_limit_bytes };
+	uint64_t peak_bytes = jail->result.peak_memory_bytes;
+	jail->facts = (struct aj_facts){ .cpu_limit_ms = jail->facts.cpu_limit_ms,
+		                         .pids_limit = jail->facts.pids_limit,
+		                         .file_limit_bytes = jail->facts.file_limit_bytes,
+		                         .workspace_limit_bytes = jail->facts.workspace_limit_bytes };
 	/* Only where the old peak could be taken for this run's: resetting it costs a tenth of a small snippet. */
-	if (run->built.plan->memory_by_rlimit && peak_bytes > run->built.plan->memory_bytes / 2 &&
-	    !aj_meter_forget_peak(run->channel.runner))
-		run->facts.peak_before_bytes = peak_bytes;
-	aj_leaf_read(run->jail.cgroup, &run->leaf_before);
-	run->cpu_before_us = aj_meter_cpu_us(run->channel.runner);
+	if (jail->built.plan->memory_by_rlimit && peak_bytes > jail->built.plan->memory_bytes / 2 &&
+	    !aj_meter_forget_peak(jail->channel.runner))
+		jail->facts.peak_before_bytes = peak_bytes;
+	aj_leaf_read(jail->process.cgroup, &jail->leaf_before);
+	jail->cpu_before_us = aj_meter_cpu_us(jail->channel.runner);
 }
 
-void aj_run_renew(struct aj_run *run)
+void aj_jail_renew(struct aj_jail *jail)
 {
-	struct aj_result *r = &run->result;
+	struct aj_result *r = &jail->result;
 	/* After too many refusals the listener is closed. */
-	bool seen = r->violations.seen && (run->fork_group ? run->group->listens(run->fork_group) : run->listener_fd >= 0);
+	bool seen = r->violations.seen && (jail->fork_group ? jail->group->listens(jail->fork_group) : jail->listener_fd >= 0);
 	char note[sizeof r->note], bound[sizeof r->bound];
 	memcpy(note, r->note, sizeof note);
 	memcpy(bound, r->bound, sizeof bound);
 	aj_result_free(r);
-	*r = (struct aj_result){ .out.cap_bytes = run->built.plan->capture_bytes,
-		                 .err.cap_bytes = run->built.plan->capture_bytes,
+	*r = (struct aj_result){ .out.cap_bytes = jail->built.plan->capture_bytes,
+		                 .err.cap_bytes = jail->built.plan->capture_bytes,
 		                 .violations.seen = seen };
 	/* These were found before the first run, and hold for all. */
 	memcpy(r->note, note, sizeof note);
 	memcpy(r->bound, bound, sizeof bound);
 }
 
-static void report_workspace(struct aj_run *run, bool jail_gone)
+static void report_workspace(struct aj_jail *jail, bool jail_gone)
 {
-	json_decref(run->result.workspace);
-	run->result.workspace = run->protect ? aj_protect_report(run->protect, jail_gone) : NULL;
+	json_decref(jail->result.workspace);
+	jail->result.workspace = jail->protect ? aj_protect_report(jail->protect, jail_gone) : NULL;
 }
 
-static void give_verdict(struct aj_run *run)
+static void give_verdict(struct aj_jail *jail)
 {
-	aj_verdict(&run->facts, run->built.plan, &run->result);
-	if (run->result.status == AJ_STATUS_ERROR)
-		aj_workspace_closed(run->built.plan, run->result.hint, sizeof run->result.hint);
+	aj_verdict(&jail->facts, jail->built.plan, &jail->result);
+	if (jail->result.status == AJ_STATUS_ERROR)
+		aj_workspace_closed(jail->built.plan, jail->result.hint, sizeof jail->result.hint);
 }
 
 /* The leaf's counters since the run began. */
-static void read_leaf(struct aj_run *run)
+static void read_leaf(struct aj_jail *jail)
 {
-	aj_leaf_read(run->jail.cgroup, &run->facts.leaf);
-	aj_leaf_since(&run->facts.leaf, &run->leaf_before);
+	aj_leaf_read(jail->process.cgroup, &jail->facts.leaf);
+	aj_leaf_since(&jail->facts.leaf, &jail->leaf_before);
 }
 
-void aj_run_conclude(struct aj_run *run)
+void aj_jail_conclude(struct aj_jail *jail)
 {
-	run->running = false;
-	run->soft_us = run->deadline_us = INT64_MAX;
-	run->facts.alive = true;
-	read_leaf(run);
-	aj_meter_read(run->channel.runner, &run->status_fd, run->cpu_before_us, &run->facts.usage);
-	if (strcmp(aj_claim_status(run->result.claim), "error") == 0)
-		run->facts.full = aj_meter_full(run->channel.runner, run->built.plan);
-	run->result.wall_us = (uint64_t)(aj_now_us() - run->started_us);
-	report_workspace(run, false);
-	aj_run_on_relay(run);
-	aj_run_report_network(run);
-	give_verdict(run);
+	jail->running = false;
+	jail->soft_us = jail->deadline_us = INT64_MAX;
+	jail->facts.alive = true;
+	read_leaf(jail);
+	aj_meter_read(jail->channel.runner, &jail->status_fd, jail->cpu_before_us, &jail->facts.usage);
+	if (strcmp(aj_claim_status(jail->result.claim), "error") == 0)
+		jail->facts.full = aj_meter_full(jail->channel.runner, jail->built.plan);
+	jail->result.wall_us = (uint64_t)(aj_now_us() - jail->started_us);
+	report_workspace(jail, false);
+	aj_jail_on_relay(jail);
+	aj_jail_report_network(jail);
+	give_verdict(jail);
 }
 
 static bool is_readable(int fd)
@@ -85,67 +85,67 @@ static bool is_readable(int fd)
 }
 
 /* Reads the bytes that are left in the channels: every process of the jail is gone, so they were written before. */
-static void read_rest(struct aj_run *run)
+static void read_rest(struct aj_jail *jail)
 {
-	while (is_readable(run->jail.report_fd))
-		aj_run_on_report(run);
-	if (run->fork_group)
-		run->group->on_exit(run->fork_group, run);
-	bool lasting = run->lasting; /* an answer that is read now must not keep the jail going */
-	run->lasting = false;
-	while (aj_run_reads_control(run) && run->facts.cause == AJ_CAUSE_NONE && is_readable(run->jail.control_fd))
-		aj_run_on_control(run);
-	run->lasting = lasting;
-	if (run->pty)
-		aj_pty_drain(run->pty);
-	for (int i = 0; run->pump && i < 2; i++)
-		run->pump[i].last = true;
-	aj_run_drain(run);
+	while (is_readable(jail->process.report_fd))
+		aj_jail_on_report(jail);
+	if (jail->fork_group)
+		jail->group->on_exit(jail->fork_group, jail);
+	bool lasting = jail->lasting; /* an answer that is read now must not keep the jail going */
+	jail->lasting = false;
+	while (aj_jail_reads_control(jail) && jail->facts.cause == AJ_CAUSE_NONE && is_readable(jail->process.control_fd))
+		aj_jail_on_control(jail);
+	jail->lasting = lasting;
+	if (jail->pty)
+		aj_pty_drain(jail->pty);
+	for (int i = 0; jail->pump && i < 2; i++)
+		jail->pump[i].last = true;
+	aj_jail_drain(jail);
 }
 
-void aj_run_on_exit(struct aj_run *run)
+void aj_jail_on_exit(struct aj_jail *jail)
 {
-	struct aj_jail *jail = &run->jail;
-	run->exited = true;
-	for (int i = 0; i < AJ_RUN_FDS; i++)
-		aj_run_unwatch(run, (enum aj_run_fd)i);
-	aj_loop_unset(run->loop, &run->timer);
-	aj_asker_close(run->asker); /* an answer would have no effect, and the rest of the output may be shown */
-	run->asker = NULL;
-	read_rest(run);
-	if (run->mediator)
-		aj_mediator_close(run->mediator);
-	aj_run_end_network(run);
-	aj_locks_close(&run->locks);
-	aj_close(&run->listener_fd);
-	aj_close(&run->status_fd);
-	memcpy(run->facts.protocol_why, run->channel.why, sizeof run->facts.protocol_why);
-	read_leaf(run);
-	if (jail->init_pidfd >= 0 && run->built.plan->snippet && run->facts.cause == AJ_CAUSE_NONE && !run->result.setup.exit_code)
-		aj_channel_ended(&run->channel);
-	aj_jail_end(jail, &run->facts.usage);
-	run->result.wall_us = (uint64_t)(aj_now_us() - run->started_us);
-	run->facts.workspace_over = aj_growth_last(run->growth);
-	aj_growth_close(run->growth);
-	run->growth = NULL;
-	report_workspace(run, true);
-	aj_protect_close(run->protect);
-	run->protect = NULL;
-	run->result.told = run->told_us != 0;
-	run->result.changes = aj_view_report(run->view);
-	aj_view_close(run->view);
-	run->view = NULL;
-	aj_built_close(&run->built);
-	aj_channel_free(&run->channel);
-	run->soft_us = run->deadline_us = INT64_MAX;
-	run->gone = true;
-	if (run->facts.alive) { /* the last result is known, the reason of the end is not */
-		run->facts.alive = false;
-		run->facts.stop = AJ_STOP_NONE;
-		run->facts.told = false;
-		run->result.reason[0] = '\0';
-		json_decref(run->result.claim);
-		run->result.claim = NULL;
+	struct aj_process *process = &jail->process;
+	jail->exited = true;
+	for (int i = 0; i < AJ_JAIL_FDS; i++)
+		aj_jail_unwatch(jail, (enum aj_jail_fd)i);
+	aj_loop_unset(jail->loop, &jail->timer);
+	aj_asker_close(jail->asker); /* an answer would have no effect, and the rest of the output may be shown */
+	jail->asker = NULL;
+	read_rest(jail);
+	if (jail->mediator)
+		aj_mediator_close(jail->mediator);
+	aj_jail_end_network(jail);
+	aj_locks_close(&jail->locks);
+	aj_close(&jail->listener_fd);
+	aj_close(&jail->status_fd);
+	memcpy(jail->facts.protocol_why, jail->channel.why, sizeof jail->facts.protocol_why);
+	read_leaf(jail);
+	if (process->init_pidfd >= 0 && jail->built.plan->snippet && jail->facts.cause == AJ_CAUSE_NONE && !jail->result.setup.exit_code)
+		aj_channel_ended(&jail->channel);
+	aj_process_end(process, &jail->facts.usage);
+	jail->result.wall_us = (uint64_t)(aj_now_us() - jail->started_us);
+	jail->facts.workspace_over = aj_growth_last(jail->growth);
+	aj_growth_close(jail->growth);
+	jail->growth = NULL;
+	report_workspace(jail, true);
+	aj_protect_close(jail->protect);
+	jail->protect = NULL;
+	jail->result.told = jail->told_us != 0;
+	jail->result.changes = aj_view_report(jail->view);
+	aj_view_close(jail->view);
+	jail->view = NULL;
+	aj_built_close(&jail->built);
+	aj_channel_free(&jail->channel);
+	jail->soft_us = jail->deadline_us = INT64_MAX;
+	jail->gone = true;
+	if (jail->facts.alive) { /* the last result is known, the reason of the end is not */
+		jail->facts.alive = false;
+		jail->facts.stop = AJ_STOP_NONE;
+		jail->facts.told = false;
+		jail->result.reason[0] = '\0';
+		json_decref(jail->result.claim);
+		jail->result.claim = NULL;
 	}
-	give_verdict(run);
+	give_verdict(jail);
 }

@@ -25,36 +25,36 @@ enum { STOP_MS = 1000, STOP_SHARED_MS = 20 };
 /* Time for a service's relay to reset its connections after that. */
 enum { RESET_US = 2000000 };
 
-static int start_relay(struct aj_run *run, const struct aj_passed *passed, struct aj_error *err)
+static int start_relay(struct aj_jail *jail, const struct aj_passed *passed, struct aj_error *err)
 {
 	struct aj_egress_sockets sockets = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	int *const kinds[AJ_EGRESS_SOCKETS] = {
 		[AJ_EGRESS_DNS_UDP] = sockets.dns_udp, [AJ_EGRESS_DNS_TCP] = sockets.dns_tcp, [AJ_EGRESS_LISTENER] = sockets.listener
 	};
 	bool whole = passed->count == AJ_EGRESS_SOCKETS || passed->count == (size_t)2 * AJ_EGRESS_SOCKETS;
-	if (run->built.plan->network != AJ_NET_ALLOW || run->relay.pidfd >= 0 || !whole)
+	if (jail->built.plan->network != AJ_NET_ALLOW || jail->relay.pidfd >= 0 || !whole)
 		return aj_fail(err, AJ_EXIT_SETUP, "egress", 0, "init sent sockets out of order");
 	for (size_t i = 0; i < passed->count; i++)
 		kinds[i % AJ_EGRESS_SOCKETS][i / AJ_EGRESS_SOCKETS] = passed->fds[i];
 	int on = 0;
 	socklen_t bytes = sizeof on;
-	run->network.transparent = getsockopt(sockets.listener[0], IPPROTO_IP, IP_TRANSPARENT, &on, &bytes) == 0 && on;
-	return aj_egress_start(&run->relay, run->policy, &sockets, err);
+	jail->network.transparent = getsockopt(sockets.listener[0], IPPROTO_IP, IP_TRANSPARENT, &on, &bytes) == 0 && on;
+	return aj_egress_start(&jail->relay, jail->policy, &sockets, err);
 }
 
-void aj_run_on_sockets(struct aj_run *run, const struct aj_passed *passed)
+void aj_jail_on_sockets(struct aj_jail *jail, const struct aj_passed *passed)
 {
 	static const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
 	struct aj_error err = { 0 };
-	int r = start_relay(run, passed, &err);
+	int r = start_relay(jail, passed, &err);
 	if (r < 0) {
-		run->result.setup = err;
-		aj_jail_kill(&run->jail);
+		jail->result.setup = err;
+		aj_process_kill(&jail->process);
 		return;
 	}
 	/* Init waits for this before it gives up its capabilities: no guest starts without the relay. */
-	if (send(run->jail.report_fd, &taken, sizeof taken, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EPIPE && errno != ECONNRESET)
-		aj_run_fail(run, "init cannot be told that the relay has started");
+	if (send(jail->process.report_fd, &taken, sizeof taken, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EPIPE && errno != ECONNRESET)
+		aj_jail_fail(jail, "init cannot be told that the relay has started");
 }
 
 /* Names are the jail's: any byte may be in them. */
@@ -99,7 +99,7 @@ static void add_event(struct aj_network_use *network, const struct aj_egress_eve
 		aj_network_add_trouble(&network->failed, &one);
 }
 
-static void record(struct aj_run *run);
+static void record(struct aj_jail *jail);
 
 static void on_record_timer(struct aj_timer *timer)
 {
@@ -107,53 +107,53 @@ static void on_record_timer(struct aj_timer *timer)
 }
 
 /* Record the first connections and each answer at once. Between runs, they are recorded with the id of the run before. */
-static void record(struct aj_run *run)
+static void record(struct aj_jail *jail)
 {
-	if (!run->connections || !aj_network_unrecorded(&run->network) || (run->record_timer.place && !run->network.answer_count))
+	if (!jail->connections || !aj_network_unrecorded(&jail->network) || (jail->record_timer.place && !jail->network.answer_count))
 		return;
-	run->connections(&run->network, run->connections_arg);
-	aj_network_forget_recorded(&run->network);
-	aj_loop_unset(run->loop, &run->record_timer);
-	run->record_timer = (struct aj_timer){ .fn = on_record_timer, .arg = run };
-	aj_loop_set(run->loop, &run->record_timer, aj_now_us() + RECORD_EVERY_US);
+	jail->connections(&jail->network, jail->connections_arg);
+	aj_network_forget_recorded(&jail->network);
+	aj_loop_unset(jail->loop, &jail->record_timer);
+	jail->record_timer = (struct aj_timer){ .fn = on_record_timer, .arg = jail };
+	aj_loop_set(jail->loop, &jail->record_timer, aj_now_us() + RECORD_EVERY_US);
 }
 
 static void on_relay_late(struct aj_timer *timer)
 {
-	const struct aj_run *run = timer->arg;
-	aj_helper_kill(&run->relay);
+	const struct aj_jail *jail = timer->arg;
+	aj_helper_kill(&jail->relay);
 }
 
 /* The relay has stopped, was killed or has exited: read its unsent reports from shared memory. A service does not wait for its exit. */
-static void take_unsent_reports(struct aj_run *run, const char *why)
+static void take_unsent_reports(struct aj_jail *jail, const char *why)
 {
 	struct aj_egress_event event;
 	bool open;
-	for (size_t i = 0; aj_egress_next_unsent(&run->relay, false, &i, &event, &open);) {
+	for (size_t i = 0; aj_egress_next_unsent(&jail->relay, false, &i, &event, &open);) {
 		if (event.kind == AJ_EGRESS_FAILED)
 			snprintf(event.why, sizeof event.why, "%s", why);
-		add_event(&run->network, &event);
+		add_event(&jail->network, &event);
 	}
-	record(run);
-	aj_unsent_close(&run->relay.unsent);
-	aj_run_close(run, AJ_RUN_RELAY, &run->relay.socket);
-	aj_loop_unset(run->loop, &run->record_timer);
-	if (!run->lasting) {
-		aj_helper_end(&run->relay);
+	record(jail);
+	aj_unsent_close(&jail->relay.unsent);
+	aj_jail_close(jail, AJ_JAIL_RELAY, &jail->relay.socket);
+	aj_loop_unset(jail->loop, &jail->record_timer);
+	if (!jail->lasting) {
+		aj_helper_end(&jail->relay);
 		return;
 	}
-	run->record_timer = (struct aj_timer){ .fn = on_relay_late, .arg = run };
-	aj_loop_set(run->loop, &run->record_timer, aj_now_us() + RESET_US);
+	jail->record_timer = (struct aj_timer){ .fn = on_relay_late, .arg = jail };
+	aj_loop_set(jail->loop, &jail->record_timer, aj_now_us() + RESET_US);
 }
 
-static void on_end_of_relay(struct aj_run *run)
+static void on_end_of_relay(struct aj_jail *jail)
 {
 	static const struct aj_network_trouble lost = { .host = "every host",
 		                                        .why = "agentjail's relay has ended, so no connection is made any more",
 		                                        .instead = "Start a new jail, or work without the network.",
 		                                        .count = 1 };
-	aj_network_add_trouble(&run->network.refused, &lost);
-	take_unsent_reports(run, "agentjail's relay has ended");
+	aj_network_add_trouble(&jail->network.refused, &lost);
+	take_unsent_reports(jail, "agentjail's relay has ended");
 }
 
 static void add_answer(struct aj_network_use *network, const struct aj_ask_answer *answer)
@@ -172,56 +172,56 @@ static void add_answer(struct aj_network_use *network, const struct aj_ask_answe
 /* It is on record before it has an effect. */
 static void on_answer(void *arg, const struct aj_ask_answer *answer)
 {
-	struct aj_run *run = arg;
+	struct aj_jail *jail = arg;
 	struct aj_network_trouble unsaved = { .port = answer->port, .count = 1 };
 	if (answer->by) {
-		add_answer(&run->network, answer);
-		record(run);
+		add_answer(&jail->network, answer);
+		record(jail);
 	}
 	if (answer->said.verdict != AJ_EGRESS_DENY && answer->said.why[0]) {
 		aj_ascii(unsaved.host, sizeof unsaved.host, answer->name);
 		aj_ascii(unsaved.why, sizeof unsaved.why, answer->said.why);
-		aj_network_add_trouble(&run->network.failed, &unsaved);
+		aj_network_add_trouble(&jail->network.failed, &unsaved);
 	}
-	aj_egress_answer(&run->relay, &answer->said);
+	aj_egress_answer(&jail->relay, &answer->said);
 }
 
 /* False: the relay has ended. */
-static bool read_reports(struct aj_run *run, int most)
+static bool read_reports(struct aj_jail *jail, int most)
 {
 	struct aj_egress_event event;
 	int r = 1;
-	while (most-- && (r = aj_egress_read(&run->relay, &event)) > 0)
+	while (most-- && (r = aj_egress_read(&jail->relay, &event)) > 0)
 		if (event.kind == AJ_EGRESS_ASKED)
-			aj_asker_ask(run->asker, event.id, event.name, event.port, on_answer, run);
+			aj_asker_ask(jail->asker, event.id, event.name, event.port, on_answer, jail);
 		else
-			add_event(&run->network, &event);
+			add_event(&jail->network, &event);
 	return r != 0;
 }
 
-unsigned aj_run_on_relay(struct aj_run *run)
+unsigned aj_jail_on_relay(struct aj_jail *jail)
 {
-	if (run->relay.socket < 0) {
-		if (run->relay.pidfd < 0 || !aj_pidfd_ended(run->relay.pidfd))
+	if (jail->relay.socket < 0) {
+		if (jail->relay.pidfd < 0 || !aj_pidfd_ended(jail->relay.pidfd))
 			return 0;
-		aj_run_unwatch(run, AJ_RUN_RELAY);
-		aj_loop_unset(run->loop, &run->record_timer);
-		aj_helper_end(&run->relay);
-		return AJ_RUN_REAPED;
+		aj_jail_unwatch(jail, AJ_JAIL_RELAY);
+		aj_loop_unset(jail->loop, &jail->record_timer);
+		aj_helper_end(&jail->relay);
+		return AJ_JAIL_REAPED;
 	}
-	bool lives = read_reports(run, TURN);
-	record(run);
+	bool lives = read_reports(jail, TURN);
+	record(jail);
 	if (!lives)
-		on_end_of_relay(run);
+		on_end_of_relay(jail);
 	return 0;
 }
 
 /* --- published ports --- */
 
-static void add_published(struct aj_run *run, const struct aj_publish_event *event)
+static void add_published(struct aj_jail *jail, const struct aj_publish_event *event)
 {
 	char address[46];
-	const struct aj_published *port = &run->built.plan->publish.items[event->number];
+	const struct aj_published *port = &jail->built.plan->publish.items[event->number];
 	struct aj_network_published one = { .port = port->rule.port,
 		                            .guest_port = port->rule.guest_port,
 		                            .bytes_out = event->bytes_out,
@@ -230,46 +230,46 @@ static void add_published(struct aj_run *run, const struct aj_publish_event *eve
 		                            .lasted_us = event->lasted_us };
 	aj_sockaddr_text(event->family, event->client, address);
 	snprintf(one.client, sizeof one.client, event->family == AF_INET6 ? "[%s]:%u" : "%s:%u", address, event->client_port);
-	aj_network_add_published(&run->network, &one);
+	aj_network_add_published(&jail->network, &one);
 }
 
 /* False: the publisher has ended. */
-static bool read_published(struct aj_run *run, int most)
+static bool read_published(struct aj_jail *jail, int most)
 {
 	struct aj_publish_event event;
 	int r = 1;
-	while (most-- && (r = aj_publish_read(run->publish, &event)) > 0)
-		if (event.number < run->built.plan->publish.count)
-			add_published(run, &event);
+	while (most-- && (r = aj_publish_read(jail->publish, &event)) > 0)
+		if (event.number < jail->built.plan->publish.count)
+			add_published(jail, &event);
 	return r != 0;
 }
 
-static void end_publisher(struct aj_run *run)
+static void end_publisher(struct aj_jail *jail)
 {
 	struct aj_publish_event event;
-	for (size_t i = 0; aj_publish_next_unsent(run->publish, &i, &event);)
-		if (event.number < run->built.plan->publish.count)
-			add_published(run, &event);
-	record(run);
-	aj_run_unwatch(run, AJ_RUN_PUBLISHER);
-	aj_helper_end(&run->publish->publisher);
+	for (size_t i = 0; aj_publish_next_unsent(jail->publish, &i, &event);)
+		if (event.number < jail->built.plan->publish.count)
+			add_published(jail, &event);
+	record(jail);
+	aj_jail_unwatch(jail, AJ_JAIL_PUBLISHER);
+	aj_helper_end(&jail->publish->publisher);
 }
 
-void aj_run_on_publisher(struct aj_run *run)
+void aj_jail_on_publisher(struct aj_jail *jail)
 {
-	bool lives = read_published(run, TURN);
-	record(run);
+	bool lives = read_published(jail, TURN);
+	record(jail);
 	if (!lives)
-		end_publisher(run);
+		end_publisher(jail);
 }
 
 /* --- the end --- */
 
 /* Read the reports of a helper that was asked to stop, until it has. */
-static void read_last(struct aj_run *run, const struct aj_helper *helper, bool (*read_some)(struct aj_run *run, int most))
+static void read_last(struct aj_jail *jail, const struct aj_helper *helper, bool (*read_some)(struct aj_jail *jail, int most))
 {
-	int64_t until_us = aj_in_ms(run->lasting ? STOP_SHARED_MS : STOP_MS);
-	while (read_some(run, TURN)) {
+	int64_t until_us = aj_in_ms(jail->lasting ? STOP_SHARED_MS : STOP_MS);
+	while (read_some(jail, TURN)) {
 		int64_t left_us = until_us - aj_now_us();
 		if (left_us <= 0) {
 			aj_helper_kill(helper);
@@ -286,46 +286,46 @@ static uint64_t subtract(uint64_t from, uint64_t bytes)
 }
 
 /* Add the bytes of open connections since the last result; their ends will subtract these. */
-static void count_open(struct aj_run *run)
+static void count_open(struct aj_jail *jail)
 {
-	struct aj_network_use *network = &run->network;
+	struct aj_network_use *network = &jail->network;
 	uint64_t bytes_out = 0, bytes_in = 0;
 	struct aj_egress_event event;
 	bool open;
-	for (size_t i = 0; aj_egress_next_unsent(&run->relay, true, &i, &event, &open);)
+	for (size_t i = 0; aj_egress_next_unsent(&jail->relay, true, &i, &event, &open);)
 		if (event.kind == AJ_EGRESS_CLOSED) {
 			network->open += open;
 			bytes_out += event.bytes_out;
 			bytes_in += event.bytes_in;
 		}
-	network->bytes_out = subtract(network->bytes_out + bytes_out, run->open_before.bytes_out);
-	network->bytes_in = subtract(network->bytes_in + bytes_in, run->open_before.bytes_in);
-	run->open_before.bytes_out = bytes_out;
-	run->open_before.bytes_in = bytes_in;
+	network->bytes_out = subtract(network->bytes_out + bytes_out, jail->open_before.bytes_out);
+	network->bytes_in = subtract(network->bytes_in + bytes_in, jail->open_before.bytes_in);
+	jail->open_before.bytes_out = bytes_out;
+	jail->open_before.bytes_in = bytes_in;
 }
 
-void aj_run_report_network(struct aj_run *run)
+void aj_jail_report_network(struct aj_jail *jail)
 {
-	count_open(run);
-	aj_network_free(&run->result.network);
-	run->result.network = run->network;
-	run->result.network.relayed = run->built.plan->network == AJ_NET_ALLOW;
-	run->result.network.publishes = run->built.plan->publish.count;
-	run->network = (struct aj_network_use){ 0 };
+	count_open(jail);
+	aj_network_free(&jail->result.network);
+	jail->result.network = jail->network;
+	jail->result.network.relayed = jail->built.plan->network == AJ_NET_ALLOW;
+	jail->result.network.publishes = jail->built.plan->publish.count;
+	jail->network = (struct aj_network_use){ 0 };
 }
 
-void aj_run_end_network(struct aj_run *run)
+void aj_jail_end_network(struct aj_jail *jail)
 {
-	if (run->publish && run->publish->publisher.pidfd >= 0) {
-		aj_publish_stop(run->publish);
-		read_last(run, &run->publish->publisher, read_published);
-		end_publisher(run);
+	if (jail->publish && jail->publish->publisher.pidfd >= 0) {
+		aj_publish_stop(jail->publish);
+		read_last(jail, &jail->publish->publisher, read_published);
+		end_publisher(jail);
 	}
-	if (run->relay.socket >= 0) {
-		aj_egress_stop(&run->relay);
-		read_last(run, &run->relay, read_reports);
-		take_unsent_reports(run, "the jail has ended");
+	if (jail->relay.socket >= 0) {
+		aj_egress_stop(&jail->relay);
+		read_last(jail, &jail->relay, read_reports);
+		take_unsent_reports(jail, "the jail has ended");
 	}
-	aj_run_report_network(run);
-	aj_run_watch(run);
+	aj_jail_report_network(jail);
+	aj_jail_watch(jail);
 }

@@ -1,5 +1,5 @@
 /* The life of a jail in an event loop: opened, one run or several, ended.
- * Never blocks, neither for an end of file nor for a cooperative guest, but in aj_run_kill(), for a jail that it has killed. */
+ * Never blocks, neither for an end of file nor for a cooperative guest, but in aj_jail_kill(), for a jail that it has killed. */
 #include "jail/run.h"
 
 #include <signal.h>
@@ -13,189 +13,190 @@
 /* Init has this long to kill and count the jail's processes before it is killed itself. */
 enum { STOP_US = 100000 };
 
-int aj_run_open(struct aj_run *run, int filters)
+int aj_jail_open(struct aj_jail *jail, int filters)
 {
-	run->listener_fd = run->status_fd = -1;
-	run->relay = AJ_NO_HELPER;
-	run->soft_us = run->deadline_us = INT64_MAX;
-	run->facts.cpu_limit_ms = run->policy->cpu_ms;
-	run->facts.pids_limit = run->policy->pids;
-	run->facts.file_limit_bytes = run->policy->file_bytes;
-	run->facts.workspace_limit_bytes = run->built.plan->workspace_bytes;
-	run->result.out.cap_bytes = run->result.err.cap_bytes = run->built.plan->capture_bytes;
-	aj_run_events_init(run);
-	filters += filters >= 0 ? run->jail.baseline : 0;
-	if (aj_channel_open(&run->channel, &run->jail.control_fd, run->jail.init_pid, filters, run->built.plan->result_bytes, &run->result) &
+	jail->listener_fd = jail->status_fd = -1;
+	jail->relay = AJ_NO_HELPER;
+	jail->soft_us = jail->deadline_us = INT64_MAX;
+	jail->facts.cpu_limit_ms = jail->policy->cpu_ms;
+	jail->facts.pids_limit = jail->policy->pids;
+	jail->facts.file_limit_bytes = jail->policy->file_bytes;
+	jail->facts.workspace_limit_bytes = jail->built.plan->workspace_bytes;
+	jail->result.out.cap_bytes = jail->result.err.cap_bytes = jail->built.plan->capture_bytes;
+	aj_jail_events_init(jail);
+	filters += filters >= 0 ? jail->process.baseline : 0;
+	if (aj_channel_open(&jail->channel, &jail->process.control_fd, jail->process.init_pid, filters,
+	                    jail->built.plan->result_bytes, &jail->result) &
 	    AJ_CHANNEL_FAILED)
-		aj_jail_kill(&run->jail);
-	aj_run_watch(run);
-	return run->result.setup.exit_code ? -1 : 0;
+		aj_process_kill(&jail->process);
+	aj_jail_watch(jail);
+	return jail->result.setup.exit_code ? -1 : 0;
 }
 
-static void send_now(struct aj_run *run)
+static void send_now(struct aj_jail *jail)
 {
-	const struct aj_channel *c = &run->channel;
+	const struct aj_channel *c = &jail->channel;
 	/* aj_channel_read() sends what was added meanwhile, in one piece. */
-	if (aj_channel_writing(c) && aj_run_reads_control(run) && !c->reading)
-		aj_channel_write(&run->channel);
+	if (aj_channel_writing(c) && aj_jail_reads_control(jail) && !c->reading)
+		aj_channel_write(&jail->channel);
 }
 
-void aj_run_flush(struct aj_run *run)
+void aj_jail_flush(struct aj_jail *jail)
 {
-	send_now(run);
-	aj_run_watch(run);
+	send_now(jail);
+	aj_jail_watch(jail);
 }
 
-void aj_run_arm(struct aj_run *run)
+void aj_jail_arm(struct aj_jail *jail)
 {
-	aj_channel_arm(&run->channel, run->built.plan, run->policy, run->lasting);
-	aj_run_flush(run);
+	aj_channel_arm(&jail->channel, jail->built.plan, jail->policy, jail->lasting);
+	aj_jail_flush(jail);
 }
 
-void aj_run_layer(struct aj_run *run, const struct aj_policy *policy)
+void aj_jail_layer(struct aj_jail *jail, const struct aj_policy *policy)
 {
-	aj_channel_layer(&run->channel, policy);
-	aj_run_flush(run);
+	aj_channel_layer(&jail->channel, policy);
+	aj_jail_flush(jail);
 }
 
-int aj_run_begin(struct aj_run *run, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err)
+int aj_jail_begin(struct aj_jail *jail, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err)
 {
 	struct aj_request asked = *request;
 	int64_t soft_us, wall_us;
-	aj_interrupt_clocks(run->built.plan, timeout_ms, &soft_us, &wall_us);
+	aj_interrupt_clocks(jail->built.plan, timeout_ms, &soft_us, &wall_us);
 	asked.soft_ms = soft_us == INT64_MAX ? 0 : (uint64_t)soft_us / 1000;
-	run->wants_files = asked.output;
-	if (run->lasting && asked.output && aj_run_take_scratch(run, err) < 0)
+	jail->wants_files = asked.output;
+	if (jail->lasting && asked.output && aj_jail_take_scratch(jail, err) < 0)
 		return -1;
-	clock_gettime(CLOCK_REALTIME_COARSE, &run->since);
-	if (asked.snippet && aj_channel_request(&run->channel, run->lasting, run->built.plan, run->policy, &asked, err) < 0)
+	clock_gettime(CLOCK_REALTIME_COARSE, &jail->since);
+	if (asked.snippet && aj_channel_request(&jail->channel, jail->lasting, jail->built.plan, jail->policy, &asked, err) < 0)
 		return -1;
 	/* The code goes first: the jail reads it while the result is renewed. */
-	if (run->lasting) {
-		aj_run_count_before(run);
-		send_now(run);
-		aj_run_renew(run);
+	if (jail->lasting) {
+		aj_jail_count_before(jail);
+		send_now(jail);
+		aj_jail_renew(jail);
 	}
 	if (asked.snippet && asked.code)
-		aj_sha256(asked.code, asked.code_bytes, run->result.code_sha256);
-	run->running = true;
-	run->started_us = started_us;
+		aj_sha256(asked.code, asked.code_bytes, jail->result.code_sha256);
+	jail->running = true;
+	jail->started_us = started_us;
 	int64_t limit_us = soft_us < wall_us ? soft_us : wall_us;
-	run->facts.limit_ms = limit_us == INT64_MAX ? 0 : (uint64_t)limit_us / 1000;
-	run->soft_us = soft_us == INT64_MAX ? INT64_MAX : started_us + soft_us;
-	run->deadline_us = wall_us == INT64_MAX ? INT64_MAX : started_us + wall_us;
-	aj_run_flush(run);
+	jail->facts.limit_ms = limit_us == INT64_MAX ? 0 : (uint64_t)limit_us / 1000;
+	jail->soft_us = soft_us == INT64_MAX ? INT64_MAX : started_us + soft_us;
+	jail->deadline_us = wall_us == INT64_MAX ? INT64_MAX : started_us + wall_us;
+	aj_jail_flush(jail);
 	return 0;
 }
 
-int aj_run_take_scratch(struct aj_run *run, struct aj_error *err)
+int aj_jail_take_scratch(struct aj_jail *jail, struct aj_error *err)
 {
 	struct aj_process_info info;
-	pid_t runner = run->channel.runner;
-	if (run->jail.branch)
-		return aj_scratch_take(&run->scratch, run->built.plan, runner, run->jail.init_pidfd, err);
-	cleanup_fd int pidfd = run->scratch.tmp ? -1 : aj_procfs_open_child(runner, run->channel.init, &info);
-	return aj_scratch_take(&run->scratch, run->built.plan, runner, pidfd, err);
+	pid_t runner = jail->channel.runner;
+	if (jail->process.branch)
+		return aj_scratch_take(&jail->scratch, jail->built.plan, runner, jail->process.init_pidfd, err);
+	cleanup_fd int pidfd = jail->scratch.tmp ? -1 : aj_procfs_open_child(runner, jail->channel.init, &info);
+	return aj_scratch_take(&jail->scratch, jail->built.plan, runner, pidfd, err);
 }
 
-struct aj_collect *aj_run_collect(struct aj_run *run, const struct aj_request *request)
+struct aj_collect *aj_jail_collect(struct aj_jail *jail, const struct aj_request *request)
 {
-	const struct aj_collect_how how = { .bytes_max = run->policy->output_bytes_max,
-		                            .files_max = run->policy->output_files_max,
+	const struct aj_collect_how how = { .bytes_max = jail->policy->output_bytes_max,
+		                            .files_max = jail->policy->output_files_max,
 		                            .data = request->output_data,
 		                            .to = request->output_to,
-		                            .protect = run->policy->protect.items,
-		                            .protect_count = run->policy->protect.count,
-		                            .since = run->lasting ? run->since : (struct timespec){ 0 } };
-	return run->wants_files && run->scratch.tmp ? aj_collect_begin(&run->scratch, &how) : NULL;
+		                            .protect = jail->policy->protect.items,
+		                            .protect_count = jail->policy->protect.count,
+		                            .since = jail->lasting ? jail->since : (struct timespec){ 0 } };
+	return jail->wants_files && jail->scratch.tmp ? aj_collect_begin(&jail->scratch, &how) : NULL;
 }
 
-void aj_run_tool(struct aj_run *run, const char *text, size_t bytes)
+void aj_jail_tool(struct aj_jail *jail, const char *text, size_t bytes)
 {
-	if (run->gone)
+	if (jail->gone)
 		return;
-	aj_channel_tool(&run->channel, text, bytes);
-	aj_run_flush(run);
+	aj_channel_tool(&jail->channel, text, bytes);
+	aj_jail_flush(jail);
 }
 
-void aj_run_limit(struct aj_run *run, int64_t deadline_us)
+void aj_jail_limit(struct aj_jail *jail, int64_t deadline_us)
 {
-	run->deadline_us = deadline_us;
-	aj_run_watch(run);
+	jail->deadline_us = deadline_us;
+	aj_jail_watch(jail);
 }
 
 /* Asks init to end everything, then kills it at the deadline. Once: nothing that the jail does extends the time. */
-void aj_run_end(struct aj_run *run)
+void aj_jail_end(struct aj_jail *jail)
 {
-	if (run->stopping || run->gone)
+	if (jail->stopping || jail->gone)
 		return;
-	run->stopping = true;
-	run->soft_us = INT64_MAX;
-	aj_jail_stop(&run->jail);
-	aj_run_limit(run, aj_now_us() + STOP_US);
+	jail->stopping = true;
+	jail->soft_us = INT64_MAX;
+	aj_process_stop(&jail->process);
+	aj_jail_limit(jail, aj_now_us() + STOP_US);
 }
 
-void aj_run_give_up(struct aj_run *run)
+void aj_jail_give_up(struct aj_jail *jail)
 {
 	/* The last reference to its /tmp goes with its last process then, so a thread of the kernel frees that, and not this one. */
-	aj_scratch_close(&run->scratch);
-	aj_run_end(run);
+	aj_scratch_close(&jail->scratch);
+	aj_jail_end(jail);
 }
 
-void aj_run_end_by(struct aj_run *run, enum aj_cause cause)
+void aj_jail_end_by(struct aj_jail *jail, enum aj_cause cause)
 {
-	if (run->facts.cause == AJ_CAUSE_NONE && !run->facts.exited) {
-		run->facts.cause = cause;
-		run->facts.unarmed = run->built.plan->snippet && !run->channel.armed;
-		aj_run_end(run);
+	if (jail->facts.cause == AJ_CAUSE_NONE && !jail->facts.exited) {
+		jail->facts.cause = cause;
+		jail->facts.unarmed = jail->built.plan->snippet && !jail->channel.armed;
+		aj_jail_end(jail);
 	}
 }
 
-void aj_run_cheated(struct aj_run *run)
+void aj_jail_end_for_lock(struct aj_jail *jail)
 {
-	aj_run_end_by(run, AJ_CAUSE_LOCKS);
+	aj_jail_end_by(jail, AJ_CAUSE_LOCKS);
 }
 
-void aj_run_signal(struct aj_run *run, int signal)
+void aj_jail_signal(struct aj_jail *jail, int signal)
 {
 	bool ends = signal == SIGTERM || signal == SIGINT || signal == SIGQUIT;
 	int64_t now_us = aj_now_us();
-	if (run->built.plan->snippet || (ends && run->told_us && now_us - run->told_us > AJ_SAME_SIGNAL_MS * 1000LL)) {
-		run->facts.interrupt_signal = signal;
-		aj_run_end_by(run, AJ_CAUSE_INTERRUPT);
+	if (jail->built.plan->snippet || (ends && jail->told_us && now_us - jail->told_us > AJ_SAME_SIGNAL_MS * 1000LL)) {
+		jail->facts.interrupt_signal = signal;
+		aj_jail_end_by(jail, AJ_CAUSE_INTERRUPT);
 		return;
 	}
-	aj_pidfd_signal(run->jail.init_pidfd, signal);
-	if (ends && !run->told_us) {
-		run->told_us = now_us;
-		run->facts.interrupt_signal = signal;
+	aj_pidfd_signal(jail->process.init_pidfd, signal);
+	if (ends && !jail->told_us) {
+		jail->told_us = now_us;
+		jail->facts.interrupt_signal = signal;
 	}
-	aj_run_watch(run);
+	aj_jail_watch(jail);
 }
 
-void aj_run_fail(struct aj_run *run, const char *cause)
+void aj_jail_fail(struct aj_jail *jail, const char *cause)
 {
-	aj_fail(&run->result.setup, AJ_EXIT_SETUP, "watch", 0, "%s", cause);
-	aj_jail_kill(&run->jail);
+	aj_fail(&jail->result.setup, AJ_EXIT_SETUP, "watch", 0, "%s", cause);
+	aj_process_kill(&jail->process);
 }
 
-void aj_run_kill(struct aj_run *run)
+void aj_jail_kill(struct aj_jail *jail)
 {
-	if (run->gone)
+	if (jail->gone)
 		return;
-	aj_jail_kill(&run->jail);
-	aj_run_on_exit(run);
+	aj_process_kill(&jail->process);
+	aj_jail_on_exit(jail);
 }
 
-void aj_run_free(struct aj_run *run)
+void aj_jail_free(struct aj_jail *jail)
 {
-	aj_run_kill(run);
-	aj_run_unwatch(run, AJ_RUN_RELAY);
-	aj_loop_unset(run->loop, &run->record_timer);
-	aj_helper_kill(&run->relay);
-	aj_helper_end(&run->relay);
-	aj_loop_forget(run->loop, &run->quota);
-	aj_scratch_close(&run->scratch);
-	aj_result_free(&run->result);
-	aj_network_free(&run->network);
+	aj_jail_kill(jail);
+	aj_jail_unwatch(jail, AJ_JAIL_RELAY);
+	aj_loop_unset(jail->loop, &jail->record_timer);
+	aj_helper_kill(&jail->relay);
+	aj_helper_end(&jail->relay);
+	aj_loop_forget(jail->loop, &jail->quota);
+	aj_scratch_close(&jail->scratch);
+	aj_result_free(&jail->result);
+	aj_network_free(&jail->network);
 }

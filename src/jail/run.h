@@ -19,55 +19,55 @@
 #include "workspace/staging/staging.h"
 
 /* The watched descriptors. */
-enum aj_run_fd {
-	AJ_RUN_REPORT,
-	AJ_RUN_CONTROL,
-	AJ_RUN_OUT,
-	AJ_RUN_ERR,
-	AJ_RUN_LISTENER,
-	AJ_RUN_CONNECTOR,
-	AJ_RUN_RELAY,
-	AJ_RUN_PUBLISHER,
-	AJ_RUN_INIT,
-	AJ_RUN_FDS
+enum aj_jail_fd {
+	AJ_JAIL_REPORT,
+	AJ_JAIL_CONTROL,
+	AJ_JAIL_OUT,
+	AJ_JAIL_ERR,
+	AJ_JAIL_LISTENER,
+	AJ_JAIL_CONNECTOR,
+	AJ_JAIL_RELAY,
+	AJ_JAIL_PUBLISHER,
+	AJ_JAIL_INIT,
+	AJ_JAIL_FDS
 };
 
 /* Events of a jail, as bits. */
 enum {
-	AJ_RUN_ARMED = 1,    /* a lasting jail is ready for its first snippet */
-	AJ_RUN_ANSWERED = 2, /* run->result is complete: status, claims, output. A lasting jail takes the next snippet */
-	AJ_RUN_REAPED = 8,   /* its relay has exited, too, which may be later than the jail */
-	AJ_RUN_GONE = 4,     /* the jail is gone and its fds are closed. When a run was under way, run->result is complete */
+	AJ_JAIL_ARMED = 1,    /* a lasting jail is ready for its first snippet */
+	AJ_JAIL_ANSWERED = 2, /* jail->result is complete: status, claims, output. A lasting jail takes the next snippet */
+	AJ_JAIL_REAPED = 8,   /* its relay has exited, too, which may be later than the jail */
+	AJ_JAIL_GONE = 4,     /* the jail is gone and its fds are closed. When a run was under way, jail->result is complete */
 };
 
 typedef void aj_output_fn(int fd /* 1 or 2 */, const char *data, size_t bytes, void *arg);
 
 struct aj_fork_group;
 struct aj_pty;
-struct aj_run;
+struct aj_jail;
 
 /* The functions of its fork group that a run calls; jail/fork/group.c sets them. */
-struct aj_run_group {
+struct aj_jail_group {
 	/* The original has answered an order to fork. */
-	void (*answered)(struct aj_fork_group *group, const struct aj_run *original);
+	void (*answered)(struct aj_fork_group *group, const struct aj_jail *original);
 	/* The run's process has ended: asks init for its exit status, and takes the run out of the group. */
-	void (*on_exit)(struct aj_fork_group *group, struct aj_run *run);
+	void (*on_exit)(struct aj_fork_group *group, struct aj_jail *jail);
 	/* Is the listener of the filter, which the group's runs share, still open? */
 	bool (*listens)(const struct aj_fork_group *group);
 };
 
-struct aj_run {
-	/* The owner's, before aj_run_open(). */
+struct aj_jail {
+	/* The owner's, before aj_jail_open(). */
 	struct aj_loop *loop;
 	struct aj_built built; /* of a jail that mounts nothing itself: the plan alone */
 	const struct aj_policy *policy;
 	bool lasting; /* several snippets, in a loop that others use too: the jail is charged for what it uses of the thread */
 	bool warm;    /* born from a zygote */
-	/* Called with AJ_RUN_* bits as an event's last act, so it may free a run whose jail is gone. May be NULL. */
-	void (*on_event)(struct aj_run *run, unsigned found);
+	/* Called with AJ_JAIL_* bits as an event's last act, so it may free a run whose jail is gone. May be NULL. */
+	void (*on_event)(struct aj_jail *jail, unsigned found);
 	void *owner;
-	LIST_ENTRY(aj_run) listed; /* in a list of the owner's */
-	aj_output_fn *output;      /* as it comes; may be NULL */
+	LIST_ENTRY(aj_jail) listed; /* in a list of the owner's */
+	aj_output_fn *output;       /* as it comes; may be NULL */
 	void *output_arg;
 	aj_connections_fn *connections; /* gets connections that ended since the last call; may be NULL */
 	void *connections_arg;
@@ -90,8 +90,8 @@ struct aj_run {
 
 	/* Set while the run is in a fork group, see jail/fork/group.h; else NULL. */
 	struct aj_fork_group *fork_group;
-	const struct aj_run_group *group;
-	LIST_ENTRY(aj_run) grouped;
+	const struct aj_jail_group *group;
+	LIST_ENTRY(aj_jail) grouped;
 	pid_t inner_pid; /* pid inside the jail */
 	unsigned depth;  /* number of branches between this one and the jail's first guest */
 
@@ -99,7 +99,7 @@ struct aj_run {
 	bool wants_files;          /* of the run under way: files of /output will be asked for */
 	struct timespec since;     /* when it began */
 
-	struct aj_jail jail;
+	struct aj_process process;
 	struct aj_channel channel;
 	struct aj_result result; /* of the run under way, or of the last one */
 	struct aj_facts facts;
@@ -120,30 +120,30 @@ struct aj_run {
 	struct aj_leaf_usage leaf_before;
 	uint64_t cpu_before_us;
 
-	struct aj_io io[AJ_RUN_FDS];
+	struct aj_io io[AJ_JAIL_FDS];
 	struct aj_timer timer; /* the next deadline */
 	struct aj_quota quota; /* of a lasting jail: for all output and messages; its end is handled at once */
 };
 
-/* Watch a launched jail (`run->jail` is set). The struct must not move in memory from now on. `filters`: see aj_channel_open(). -1: the
- * jail cannot be watched (run->result.setup says why), and was killed; its end is still to come. */
-int aj_run_open(struct aj_run *run, int filters);
+/* Watch a launched jail (`jail->process` is set). The struct must not move in memory from now on. `filters`: see aj_channel_open(). -1: the
+ * jail cannot be watched (jail->result.setup says why), and was killed; its end is still to come. */
+int aj_jail_open(struct aj_jail *jail, int filters);
 /* For a runner that starts cold: send what it needs to be armed. */
-void aj_run_arm(struct aj_run *run);
+void aj_jail_arm(struct aj_jail *jail);
 
-/* Before the first run of an armed, lasting jail: its snippets get the Python layer of this policy, not of run->policy. The results are the
+/* Before the first run of an armed, lasting jail: its snippets get the Python layer of this policy, not of jail->policy. The results are the
  * caller's to compose. */
-void aj_run_layer(struct aj_run *run, const struct aj_policy *policy);
+void aj_jail_layer(struct aj_jail *jail, const struct aj_policy *policy);
 /* Begin a run: not before a lasting jail is armed, once for any other. `timeout_ms` (0: the policy's): the
  * snippet is interrupted then, and the jail killed where it does not stop; see jail/interrupt.h. -1 with err: nothing has begun. Frees
  * the last run's result. */
-int aj_run_begin(struct aj_run *run, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err);
+int aj_jail_begin(struct aj_jail *jail, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err);
 /* Send a tool's answer, JSON. */
-void aj_run_tool(struct aj_run *run, const char *text, size_t bytes);
+void aj_jail_tool(struct aj_jail *jail, const char *text, size_t bytes);
 /* Send what the channel holds; the loop sends what does not fit. */
-void aj_run_flush(struct aj_run *run);
+void aj_jail_flush(struct aj_jail *jail);
 /* Read the output that is available: it was written before the message under way. */
-void aj_run_drain(struct aj_run *run);
+void aj_jail_drain(struct aj_jail *jail);
 
 /* A command that was told to end (SIGTERM, SIGINT, SIGQUIT) has this long; then every process of the jail is killed. */
 enum { AJ_COMMAND_GRACE_S = 10 };
@@ -151,37 +151,37 @@ enum { AJ_COMMAND_GRACE_S = 10 };
  * and to the process group. */
 enum { AJ_SAME_SIGNAL_MS = 500 };
 /* Forward a signal to a command, which may end a grace time; for a snippet, end it and its jail. */
-void aj_run_signal(struct aj_run *run, int signal);
+void aj_jail_signal(struct aj_jail *jail, int signal);
 /* A newborn jail must be armed within this time. */
 enum { AJ_ARM_US = 20000000 };
 /* SIGWINCH, SIGTSTP or SIGCONT came to us, who relay the jail's terminal. */
-void aj_run_terminal_signal(struct aj_run *run, int signal);
+void aj_jail_terminal_signal(struct aj_jail *jail, int signal);
 /* `arg`: the run. While it is held, nothing of the jail reaches a terminal; the run's asker is told when nothing is on its way any more. */
-void aj_run_hold(void *arg, bool held);
+void aj_jail_hold(void *arg, bool held);
 /* Kill the jail at this time; INT64_MAX: never. */
-void aj_run_limit(struct aj_run *run, int64_t deadline_us);
+void aj_jail_limit(struct aj_jail *jail, int64_t deadline_us);
 /* End the jail; it is gone some time later. */
-void aj_run_end(struct aj_run *run);
+void aj_jail_end(struct aj_jail *jail);
 /* The same for a jail whose caller asks for nothing of it any more. */
-void aj_run_give_up(struct aj_run *run);
+void aj_jail_give_up(struct aj_jail *jail);
 /* End the jail for a lock that was not allowed. */
-void aj_run_cheated(struct aj_run *run);
+void aj_jail_end_for_lock(struct aj_jail *jail);
 /* Fail the run: the jail cannot be watched any more. */
-void aj_run_fail(struct aj_run *run, const char *cause);
-/* End the jail's network, and add what no result has yet to run->result, even between runs. For a lasting jail, waits at most 20 ms for the
+void aj_jail_fail(struct aj_jail *jail, const char *cause);
+/* End the jail's network, and add what no result has yet to jail->result, even between runs. For a lasting jail, waits at most 20 ms for the
  * relay. */
-void aj_run_end_network(struct aj_run *run);
+void aj_jail_end_network(struct aj_jail *jail);
 /* Kill the jail and wait for its end, now, without on_event. Without effect once the jail is gone. */
-void aj_run_kill(struct aj_run *run);
+void aj_jail_kill(struct aj_jail *jail);
 
 /* Stop watching one descriptor, which becomes another owner's. */
-void aj_run_unwatch(struct aj_run *run, enum aj_run_fd which);
+void aj_jail_unwatch(struct aj_jail *jail, enum aj_jail_fd which);
 /* Take the scratch space of an armed jail. -1 with err. */
-int aj_run_take_scratch(struct aj_run *run, struct aj_error *err);
+int aj_jail_take_scratch(struct aj_jail *jail, struct aj_error *err);
 /* Begin to collect what the run has left in /output; NULL: the run asked for no files. */
-struct aj_collect *aj_run_collect(struct aj_run *run, const struct aj_request *request);
+struct aj_collect *aj_jail_collect(struct aj_jail *jail, const struct aj_request *request);
 /* Watch what the run waits for now: after a change from outside of the run's own events. */
-void aj_run_watch(struct aj_run *run);
+void aj_jail_watch(struct aj_jail *jail);
 
-/* Free the result, and the jail with it: aj_run_kill() comes first. */
-void aj_run_free(struct aj_run *run);
+/* Free the result, and the jail with it: aj_jail_kill() comes first. */
+void aj_jail_free(struct aj_jail *jail);

@@ -6,15 +6,15 @@
 
 #include "base/error.h"
 
-struct aj_run;
+struct aj_jail;
 
 /* Called once, with either jail or err; the jail then belongs to the waiter (on_event, owner), is armed, and has run nothing. Called from
  * the loop, or from aj_pool_request() itself. */
 struct aj_waiter {
-	void (*fn)(struct aj_waiter *waiter, struct aj_run *jail, const struct aj_error *err);
+	void (*fn)(struct aj_waiter *waiter, struct aj_jail *jail, const struct aj_error *err);
 	void *arg;
 	TAILQ_ENTRY(aj_waiter) queued;
-	struct aj_run *of; /* the jail to be copied, where the waiter waits for a branch */
+	struct aj_jail *of; /* the jail to be copied, where the waiter waits for a branch */
 };
 
 TAILQ_HEAD(aj_waiters, aj_waiter);

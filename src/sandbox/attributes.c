@@ -86,7 +86,7 @@ int aj_step_attributes(struct aj_steps *w, struct aj_error *err)
 	return 0;
 }
 
-int aj_jail_set_affinity(pid_t pid, unsigned processors)
+int aj_process_set_affinity(pid_t pid, unsigned processors)
 {
 	cpu_set_t ours, its;
 	if (!processors)

@@ -115,16 +115,16 @@ static bool for_each_process(bool (*fn)(const void *, pid_t), const void *arg)
 }
 
 /* Read the step messages until the builder has parted. If the builder is killed, the processes that it made still hold the socket open. */
-static int await_parted(const struct aj_jail *jail, struct aj_msg *ret, struct aj_error *err)
+static int await_parted(const struct aj_process *process, struct aj_msg *ret, struct aj_error *err)
 {
-	struct pollfd on[] = { { .fd = jail->report_fd, .events = POLLIN }, { .fd = jail->init_pidfd, .events = POLLIN } };
+	struct pollfd on[] = { { .fd = process->report_fd, .events = POLLIN }, { .fd = process->init_pidfd, .events = POLLIN } };
 	struct aj_msg msg;
 	int r;
 	for (;;) {
 		poll(on, sizeof on / sizeof *on, -1);
 		/* Before the messages are read: all messages of a builder that has ended are in the socket. */
-		bool ended = aj_pidfd_ended(jail->init_pidfd);
-		while ((r = aj_msg_recv(jail->report_fd, &msg, MSG_DONTWAIT)) > 0) {
+		bool ended = aj_pidfd_ended(process->init_pidfd);
+		while ((r = aj_msg_recv(process->report_fd, &msg, MSG_DONTWAIT)) > 0) {
 			if (msg.kind == AJ_MSG_PARTED) {
 				*ret = msg;
 				return 0;
@@ -164,27 +164,27 @@ static void end_all_unreported(pid_t builder)
 	for_each_process(end_unreported, &(struct unreported){ builder, true });
 }
 
-struct aj_holder *aj_holder_take(struct aj_jail *jail, const struct aj_zygote_cgroups *cgroups, struct aj_error *err)
+struct aj_holder *aj_holder_take(struct aj_process *process, const struct aj_zygote_cgroups *cgroups, struct aj_error *err)
 {
 	const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
 	struct aj_msg msg = { .pid = -1, .holder = -1 };
-	pid_t builder = jail->init_pid;
-	await_parted(jail, &msg, err);
-	aj_pidfd_signal(jail->init_pidfd, SIGKILL);
-	aj_pidfd_wait(jail->init_pidfd, WNOWAIT | __WALL, NULL);
-	close(jail->init_pidfd);
-	jail->init_pid = msg.pid;
-	jail->init_pidfd = child_pidfd(msg.pid);
+	pid_t builder = process->init_pid;
+	await_parted(process, &msg, err);
+	aj_pidfd_signal(process->init_pidfd, SIGKILL);
+	aj_pidfd_wait(process->init_pidfd, WNOWAIT | __WALL, NULL);
+	close(process->init_pidfd);
+	process->init_pid = msg.pid;
+	process->init_pidfd = child_pidfd(msg.pid);
 	struct aj_holder *h = calloc(1, sizeof *h);
 	if (!h)
 		abort();
 	*h = (struct aj_holder){ .pid = msg.holder, .pidfd = child_pidfd(msg.holder), .session = msg.pid, .zygote = true, .cgroups = *cgroups };
 	h->ns = (struct pid_ns){ (dev_t)msg.pid_ns[0], (ino_t)msg.pid_ns[1] };
-	if (!err->exit_code && (h->pidfd < 0 || jail->init_pidfd < 0 || msg.errnum))
+	if (!err->exit_code && (h->pidfd < 0 || process->init_pidfd < 0 || msg.errnum))
 		aj_fail(err, AJ_EXIT_SETUP, "pid_view", msg.errnum ? msg.errnum : errno,
 		        "start the zygote and the holder of its PID namespace");
 	if (err->exit_code) {
-		aj_close(&jail->init_pidfd);
+		aj_close(&process->init_pidfd);
 		aj_close(&h->pidfd);
 		free(h);
 		h = NULL;
@@ -194,7 +194,7 @@ struct aj_holder *aj_holder_take(struct aj_jail *jail, const struct aj_zygote_cg
 		;
 	/* If the zygote has ended, the zygote's owner learns of that from the pidfd. */
 	if (h)
-		aj_msg_send(jail->report_fd, &taken);
+		aj_msg_send(process->report_fd, &taken);
 	return h;
 }
 

@@ -23,7 +23,7 @@ static int make_pipe(int fds[2], struct aj_error *err)
 	return 0;
 }
 
-int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj_jail_ends *ret_ends, struct aj_error *err)
+int aj_process_channels(const struct aj_plan *plan, struct aj_process *process, struct aj_process_ends *ret_ends, struct aj_error *err)
 {
 	int report[2] = { -1, -1 }, control[2] = { -1, -1 }, out[2] = { -1, -1 }, errs[2] = { -1, -1 };
 	bool capture = plan->capture && !plan->zygote; /* a zygote has no output */
@@ -35,11 +35,11 @@ int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj
 	          : 0;
 	if (r == 0 && joined && (errs[1] = fcntl(out[1], F_DUPFD_CLOEXEC, 0)) < 0)
 		r = aj_fail(err, AJ_EXIT_SETUP, "channels", errno, "make standard error a copy of standard output");
-	*ret_ends = (struct aj_jail_ends){ .report = report[1], .control = control[1], .out = out[1], .err = errs[1] };
-	jail->report_fd = report[0];
-	jail->control_fd = control[0];
-	jail->stdout_fd = out[0];
-	jail->stderr_fd = errs[0];
+	*ret_ends = (struct aj_process_ends){ .report = report[1], .control = control[1], .out = out[1], .err = errs[1] };
+	process->report_fd = report[0];
+	process->control_fd = control[0];
+	process->stdout_fd = out[0];
+	process->stderr_fd = errs[0];
 	/* The kernel attests each message's sender: enabled before any process exists that could send. */
 	int on = 1;
 	if (r == 0 && !plan->zygote &&
@@ -49,7 +49,7 @@ int aj_jail_channels(const struct aj_plan *plan, struct aj_jail *jail, struct aj
 	return r;
 }
 
-void aj_jail_ends_close(struct aj_jail_ends *ends)
+void aj_process_ends_close(struct aj_process_ends *ends)
 {
 	aj_close(&ends->report);
 	aj_close(&ends->control);

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-struct aj_jail;
+struct aj_process;
 struct aj_zygote_cgroups;
 struct aj_steps;
 
@@ -19,10 +19,10 @@ int aj_holder_part(struct aj_steps *walls, struct aj_error *err);
 /* The supervisor's handle of a holder: valid as long as a jail born there lives, as the kernel ends the jails with the holder. */
 struct aj_holder;
 
-/* Wait for the report of aj_holder_part(). The process of `jail` is its caller, a child of the supervisor, which is reaped; on return it is
+/* Wait for the report of aj_holder_part(). `process` is its caller, a child of the supervisor, which is reaped; on return it is
  * the zygote, the holder's first user. The holder owns `cgroups` from here on. NULL with err: none of the three processes is left,
- * whichever of them was killed, `jail` has no process, and the caller still owns the cgroups. */
-struct aj_holder *aj_holder_take(struct aj_jail *jail, const struct aj_zygote_cgroups *cgroups, struct aj_error *err);
+ * whichever of them was killed, `process` is none any more, and the caller still owns the cgroups. */
+struct aj_holder *aj_holder_take(struct aj_process *process, const struct aj_zygote_cgroups *cgroups, struct aj_error *err);
 
 /* The cgroups of the zygote and its jails, and the number of these jails. */
 struct aj_zygote_cgroups *aj_holder_cgroups(struct aj_holder *holder);

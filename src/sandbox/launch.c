@@ -56,44 +56,44 @@ static int write_maps(const struct aj_plan *plan, pid_t pid, struct aj_error *er
 }
 
 /* For the process that connects to published ports. Later init is undumpable, and its namespaces are closed to us. */
-static int keep_namespaces(struct aj_jail *jail, struct aj_error *err)
+static int keep_namespaces(struct aj_process *process, struct aj_error *err)
 {
 	char path[48];
 	const struct {
 		const char *name;
 		int *fd;
-	} rows[] = { { "user", &jail->user_ns }, { "net", &jail->net_ns } };
+	} rows[] = { { "user", &process->user_ns }, { "net", &process->net_ns } };
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		snprintf(path, sizeof path, "/proc/%d/ns/%s", jail->init_pid, rows[i].name);
+		snprintf(path, sizeof path, "/proc/%d/ns/%s", process->init_pid, rows[i].name);
 		if ((*rows[i].fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
 			return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "publish", errno, "open %s", path);
 	}
 	return 0;
 }
 
-static int tell_to_begin(struct aj_jail *jail, bool network, struct aj_error *err)
+static int tell_to_begin(struct aj_process *process, bool network, struct aj_error *err)
 {
-	struct aj_msg msg = { .kind = AJ_MSG_MAPS_WRITTEN, .listener = jail->listens, .network = network };
-	aj_close(&jail->user_ns);
-	aj_close(&jail->net_ns);
-	if (aj_msg_send(jail->report_fd, &msg) == 0)
+	struct aj_msg msg = { .kind = AJ_MSG_MAPS_WRITTEN, .listener = process->listens, .network = network };
+	aj_close(&process->user_ns);
+	aj_close(&process->net_ns);
+	if (aj_msg_send(process->report_fd, &msg) == 0)
 		return 0;
 	return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "tell init that the id maps are written");
 }
 
-int aj_jail_go(struct aj_jail *jail, struct aj_error *err)
+int aj_process_go(struct aj_process *process, struct aj_error *err)
 {
-	return tell_to_begin(jail, false, err);
+	return tell_to_begin(process, false, err);
 }
 
 /* While init builds the jail. False: init must be born in its network namespace. */
-static bool give_network(const struct aj_jail *jail, int user_ns)
+static bool give_network(const struct aj_process *process, int user_ns)
 {
 	const struct aj_msg msg = { .kind = AJ_MSG_NETWORK };
 	cleanup_fd int network = aj_network_make(user_ns);
 	/* Init may have ended: its own message, or its end, says why. */
 	return network >= 0 &&
-	       (aj_message_send(jail->report_fd, &msg, sizeof msg, network) == 0 || errno == EPIPE || errno == ECONNRESET);
+	       (aj_message_send(process->report_fd, &msg, sizeof msg, network) == 0 || errno == EPIPE || errno == ECONNRESET);
 }
 
 static long clone_with(uint64_t flags, int cgroup_fd, int *ret_pidfd)
@@ -166,7 +166,7 @@ static pid_t clone_init(uint64_t namespaces, int cgroup_fd, int *ret_pidfd, stru
 }
 
 /* Init, told to begin. 0, or -1: with err, or without where init, which has ended, must be born in its network namespace. */
-static int start_init(struct aj_built *built, bool beside, int cgroup, struct aj_jail *jail, const struct aj_child_fds *fds,
+static int start_init(struct aj_built *built, bool beside, int cgroup, struct aj_process *process, const struct aj_child_fds *fds,
                       struct aj_error *err)
 {
 	const struct aj_plan *plan = built->plan;
@@ -176,48 +176,48 @@ static int start_init(struct aj_built *built, bool beside, int cgroup, struct aj
 	uint64_t namespaces = plan->namespaces & ~(uint64_t)(beside ? CLONE_NEWNET : 0);
 	/* Root's supplementary groups open files too, so they are dropped until the jail is made; an ordinary user cannot drop groups. */
 	if (plan->host_uid != geteuid() && aj_groups_drop(&groups) < 0)
-		jail->init_pid = aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "drop the supplementary groups");
+		process->init_pid = aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "drop the supplementary groups");
 	else
-		jail->init_pid = clone_init(namespaces, cgroup, &jail->init_pidfd, err);
-	if (jail->init_pid == 0)
+		process->init_pid = clone_init(namespaces, cgroup, &process->init_pidfd, err);
+	if (process->init_pid == 0)
 		aj_child(built, fds);
 	if (aj_groups_restore(&groups) < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "restore the supplementary groups");
-	if (jail->init_pid < 0) {
-		jail->init_pidfd = -1;
+	if (process->init_pid < 0) {
+		process->init_pidfd = -1;
 		return -1;
 	}
 	/* Before init hears that its maps stand, as it may make itself undumpable then. */
-	jail->listens = aj_notify_may_take(jail->init_pidfd);
-	jail->baseline = plan->snippet;
-	if (aj_jail_set_affinity(jail->init_pid, plan->zygote ? 0 : plan->processors) < 0)
+	process->listens = aj_notify_may_take(process->init_pidfd);
+	process->baseline = plan->snippet;
+	if (aj_process_set_affinity(process->init_pid, plan->zygote ? 0 : plan->processors) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "affinity", errno, "set the affinity of the jail to %u processors", plan->processors);
-	if (err->exit_code || write_maps(plan, jail->init_pid, err) < 0)
+	if (err->exit_code || write_maps(plan, process->init_pid, err) < 0)
 		return -1;
 	if (plan->publish.count)
-		return keep_namespaces(jail, err);
+		return keep_namespaces(process, err);
 	if (!beside)
-		return tell_to_begin(jail, false, err);
-	snprintf(path, sizeof path, "/proc/%d/ns/user", jail->init_pid);
+		return tell_to_begin(process, false, err);
+	snprintf(path, sizeof path, "/proc/%d/ns/user", process->init_pid);
 	user_ns = open(path, O_RDONLY | O_CLOEXEC);
-	if (user_ns >= 0 && tell_to_begin(jail, true, err) < 0)
+	if (user_ns >= 0 && tell_to_begin(process, true, err) < 0)
 		return -1;
-	if (user_ns >= 0 && give_network(jail, user_ns))
+	if (user_ns >= 0 && give_network(process, user_ns))
 		return 0;
-	aj_pidfd_signal(jail->init_pidfd, SIGKILL);
-	aj_pidfd_wait(jail->init_pidfd, 0, NULL);
-	aj_close(&jail->init_pidfd);
+	aj_pidfd_signal(process->init_pidfd, SIGKILL);
+	aj_pidfd_wait(process->init_pidfd, 0, NULL);
+	aj_close(&process->init_pidfd);
 	return -1;
 }
 
 /* An init that was not given its network namespace may have left messages in both directions. */
-static void close_channels(struct aj_jail *jail, struct aj_jail_ends *ends)
+static void close_channels(struct aj_process *process, struct aj_process_ends *ends)
 {
-	aj_jail_ends_close(ends);
-	aj_close(&jail->report_fd);
-	aj_close(&jail->control_fd);
-	aj_close(&jail->stdout_fd);
-	aj_close(&jail->stderr_fd);
+	aj_process_ends_close(ends);
+	aj_close(&process->report_fd);
+	aj_close(&process->control_fd);
+	aj_close(&process->stdout_fd);
+	aj_close(&process->stderr_fd);
 }
 
 /* Is all there that this plan needs before its launch? */
@@ -233,11 +233,11 @@ static int check_built(const struct aj_built *built, struct aj_error *err)
 	return 0;
 }
 
-int aj_launch(struct aj_built *built, struct aj_jail *ret_jail, struct aj_error *err)
+int aj_launch(struct aj_built *built, struct aj_process *ret_process, struct aj_error *err)
 {
 	const struct aj_plan *plan = built->plan;
-	struct aj_jail jail = AJ_NO_JAIL;
-	struct aj_jail_ends ends = AJ_NO_ENDS;
+	struct aj_process process = AJ_NO_PROCESS;
+	struct aj_process_ends ends = AJ_NO_ENDS;
 	struct aj_zygote_cgroups cgroups = { 0 };
 	cleanup_fd int cgroup = -1;
 	bool own_leaves = plan->host_uid == geteuid(); /* a process with another id must not use root's leaves */
@@ -248,74 +248,75 @@ int aj_launch(struct aj_built *built, struct aj_jail *ret_jail, struct aj_error 
 		goto out;
 	if (plan->cgroup && plan->zygote && (cgroup = aj_zygote_cgroups_create(plan, &cgroups, err)) < 0)
 		goto out;
-	if (plan->cgroup && !plan->zygote && (cgroup = aj_cgroup_create(plan, plan->cgroup, jail.cgroup, sizeof jail.cgroup, err)) < 0)
+	if (plan->cgroup && !plan->zygote &&
+	    (cgroup = aj_cgroup_create(plan, plan->cgroup, process.cgroup, sizeof process.cgroup, err)) < 0)
 		goto out;
 	for (bool beside = aj_network_beside(plan), started = false; !started && !err->exit_code; beside = false) {
-		close_channels(&jail, &ends);
-		if (aj_jail_channels(plan, &jail, &ends, err) < 0)
+		close_channels(&process, &ends);
+		if (aj_process_channels(plan, &process, &ends, err) < 0)
 			goto out;
 		const struct aj_child_fds fds = { .report = ends.report,
-			                          .report_parent = jail.report_fd,
+			                          .report_parent = process.report_fd,
 			                          .control = ends.control,
 			                          .out = ends.out,
 			                          .err = ends.err,
 			                          .leaves = own_leaves && cgroups.folder[0] ? cgroups.folder : NULL };
-		started = start_init(built, beside, cgroup, &jail, &fds, err) == 0;
+		started = start_init(built, beside, cgroup, &process, &fds, err) == 0;
 	}
 out:
 	aj_mount_owners_close(built);
-	aj_jail_ends_close(&ends);
+	aj_process_ends_close(&ends);
 	/* For a zygote the cloned process is the builder, which makes the zygote and the holder of its namespace, and exits. */
 	if (plan->zygote && !err->exit_code)
-		jail.holder = aj_holder_take(&jail, &cgroups, err);
+		process.holder = aj_holder_take(&process, &cgroups, err);
 	if (err->exit_code) {
-		aj_jail_kill(&jail);
-		aj_jail_end(&jail, NULL);
+		aj_process_kill(&process);
+		aj_process_end(&process, NULL);
 		aj_zygote_cgroups_remove(&cgroups);
 		return -1;
 	}
-	*ret_jail = jail;
+	*ret_process = process;
 	return 0;
 }
 
-void aj_jail_stop(struct aj_jail *jail)
+void aj_process_stop(struct aj_process *process)
 {
-	if (jail->branch) {
-		aj_jail_kill(jail);
+	if (process->branch) {
+		aj_process_kill(process);
 		return;
 	}
-	aj_leaf_unthrottle(jail->cgroup);
-	if (jail->init_pidfd >= 0)
-		aj_pidfd_signal(jail->init_pidfd, AJ_SIGNAL_END);
+	aj_leaf_unthrottle(process->cgroup);
+	if (process->init_pidfd >= 0)
+		aj_pidfd_signal(process->init_pidfd, AJ_SIGNAL_END);
 }
 
-void aj_jail_kill(struct aj_jail *jail)
+void aj_process_kill(struct aj_process *process)
 {
-	if (!jail->branch) {
-		aj_leaf_unthrottle(jail->cgroup);
-		aj_leaf_kill(jail->cgroup);
+	if (!process->branch) {
+		aj_leaf_unthrottle(process->cgroup);
+		aj_leaf_kill(process->cgroup);
 	}
-	if (jail->init_pidfd >= 0)
-		aj_pidfd_signal(jail->init_pidfd, SIGKILL);
+	if (process->init_pidfd >= 0)
+		aj_pidfd_signal(process->init_pidfd, SIGKILL);
 }
 
-void aj_jail_end(struct aj_jail *jail, struct rusage *ret_usage)
+void aj_process_end(struct aj_process *process, struct rusage *ret_usage)
 {
 	/* A branch is reaped by its init. */
-	if (jail->init_pidfd >= 0 && !jail->branch)
-		aj_pidfd_wait(jail->init_pidfd, 0, ret_usage);
-	aj_close(&jail->init_pidfd);
-	if (!jail->branch)
-		aj_leaf_remove(jail->cgroup);
-	jail->cgroup[0] = '\0';
+	if (process->init_pidfd >= 0 && !process->branch)
+		aj_pidfd_wait(process->init_pidfd, 0, ret_usage);
+	aj_close(&process->init_pidfd);
+	if (!process->branch)
+		aj_leaf_remove(process->cgroup);
+	process->cgroup[0] = '\0';
 	/* After the leaf: the folder that contains the leaf is removed with the last user. */
-	if (jail->holder && !jail->branch)
-		aj_holder_leave(jail->holder, jail->init_pid);
-	jail->holder = NULL;
-	aj_close(&jail->user_ns);
-	aj_close(&jail->net_ns);
-	aj_close(&jail->report_fd);
-	aj_close(&jail->control_fd);
-	aj_close(&jail->stdout_fd);
-	aj_close(&jail->stderr_fd);
+	if (process->holder && !process->branch)
+		aj_holder_leave(process->holder, process->init_pid);
+	process->holder = NULL;
+	aj_close(&process->user_ns);
+	aj_close(&process->net_ns);
+	aj_close(&process->report_fd);
+	aj_close(&process->control_fd);
+	aj_close(&process->stdout_fd);
+	aj_close(&process->stderr_fd);
 }

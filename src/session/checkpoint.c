@@ -11,7 +11,7 @@ struct aj_checkpoint {
 	uint64_t id;
 	struct aj_waiter waiter;
 	struct aj_session *session; /* the session that asked, while the branch is being made; NULL: ready */
-	struct aj_run *jail;
+	struct aj_jail *jail;
 	bool forgotten; /* freed when the last user has left */
 	unsigned users;
 };
@@ -77,16 +77,16 @@ static void free_checkpoint(struct aj_checkpoint *c)
 }
 
 /* A checkpoint runs nothing, but its jail may be killed, for instance by the OOM killer. */
-static void on_checkpoint_event(struct aj_run *jail, unsigned found)
+static void on_checkpoint_event(struct aj_jail *jail, unsigned found)
 {
 	struct aj_checkpoint *c = jail->owner;
-	if (!(found & AJ_RUN_GONE))
+	if (!(found & AJ_JAIL_GONE))
 		return;
 	c->jail = NULL;
 	aj_pool_return(c->lineage->pool->pool, jail);
 }
 
-static void on_checkpoint(struct aj_waiter *waiter, struct aj_run *jail, const struct aj_error *err)
+static void on_checkpoint(struct aj_waiter *waiter, struct aj_jail *jail, const struct aj_error *err)
 {
 	struct aj_checkpoint *c = waiter->arg;
 	struct aj_session *s = c->session;
@@ -162,7 +162,7 @@ static void release_checkpoint(struct aj_checkpoint *c)
 		free_checkpoint(c);
 }
 
-static void on_rollback(struct aj_waiter *waiter, struct aj_run *jail, const struct aj_error *err)
+static void on_rollback(struct aj_waiter *waiter, struct aj_jail *jail, const struct aj_error *err)
 {
 	struct aj_session *s = waiter->arg;
 	struct aj_checkpoint *c = s->rolling;
@@ -213,7 +213,7 @@ static void part_from_source(struct aj_session *s)
 	s->source = NULL;
 }
 
-static void on_forked(struct aj_waiter *waiter, struct aj_run *jail, const struct aj_error *err)
+static void on_forked(struct aj_waiter *waiter, struct aj_jail *jail, const struct aj_error *err)
 {
 	struct aj_session *s = waiter->arg;
 	part_from_source(s);

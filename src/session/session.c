@@ -43,7 +43,7 @@ void aj_session_rest(struct aj_session *s)
 void aj_session_gone(struct aj_session *s)
 {
 	char why[560];
-	struct aj_run *jail = s->jail;
+	struct aj_jail *jail = s->jail;
 	snprintf(why, sizeof why, "%s", s->ending_why ? s->ending_why : jail->result.reason);
 	aj_loop_unset(aj_session_loop(s), &s->idle);
 	/* The session's checkpoints expire with it, so a session that can be rolled back keeps its lifetime timer. */
@@ -66,12 +66,12 @@ void aj_session_gone(struct aj_session *s)
 	aj_session_leave_callback(s);
 }
 
-static void on_event(struct aj_run *jail, unsigned found)
+static void on_event(struct aj_jail *jail, unsigned found)
 {
 	struct aj_session *s = jail->owner;
-	if ((found & AJ_RUN_ANSWERED) && !aj_session_report(s, true))
+	if ((found & AJ_JAIL_ANSWERED) && !aj_session_report(s, true))
 		return;
-	if (!(found & AJ_RUN_GONE))
+	if (!(found & AJ_JAIL_GONE))
 		return;
 	if (s->state == AJ_SESSION_RUNNING && !aj_session_owes_report(s)) {
 		if (!aj_session_report(s, false))
@@ -99,7 +99,7 @@ static void on_call(void *arg, const struct aj_tool_call *call)
 	aj_session_enter_callback(s);
 	/* Tool calls and output have separate channels: a call may overtake output. */
 	if (s->on.output && s->jail)
-		aj_run_drain(s->jail);
+		aj_jail_drain(s->jail);
 	if (s->state != AJ_SESSION_CLOSED)
 		s->on.call(s, s->arg, call->number, call->tool->name, call->args);
 	aj_session_leave_callback(s);
@@ -109,10 +109,10 @@ static void send_answer(void *arg, const char *text, size_t bytes)
 {
 	struct aj_session *s = arg;
 	if (s->jail)
-		aj_run_tool(s->jail, text, bytes);
+		aj_jail_tool(s->jail, text, bytes);
 }
 
-void aj_session_take(struct aj_session *s, struct aj_run *jail)
+void aj_session_take(struct aj_session *s, struct aj_jail *jail)
 {
 	s->jail = jail;
 	jail->owner = s;
@@ -138,13 +138,13 @@ void aj_session_opened(struct aj_session *s, const struct aj_error *err)
 	aj_loop_set(aj_session_loop(s), &s->opened, aj_now_us());
 }
 
-static void on_jail(struct aj_waiter *waiter, struct aj_run *jail, const struct aj_error *err)
+static void on_jail(struct aj_waiter *waiter, struct aj_jail *jail, const struct aj_error *err)
 {
 	struct aj_session *s = waiter->arg;
 	if (jail)
 		aj_session_take(s, jail);
 	if (jail && s->own)
-		aj_run_layer(jail, &s->own->policy);
+		aj_jail_layer(jail, &s->own->policy);
 	aj_session_opened(s, err);
 }
 
@@ -197,7 +197,7 @@ static void end_jail(struct aj_session *s, const char *why)
 {
 	s->ending_why = why;
 	if (s->jail)
-		aj_run_end(s->jail);
+		aj_jail_end(s->jail);
 }
 
 static void on_idle(struct aj_timer *timer)
@@ -281,7 +281,7 @@ struct aj_session *aj_session_open(struct aj_manager *manager, const struct aj_s
 
 void aj_session_drop(struct aj_session *s)
 {
-	struct aj_run *jail = s->jail;
+	struct aj_jail *jail = s->jail;
 	if (!jail)
 		return;
 	jail->output = NULL;
@@ -304,7 +304,7 @@ void aj_session_close(struct aj_session *s)
 	if (was == AJ_SESSION_WAITING)
 		aj_pool_cancel(s->pool->pool, &s->waiter);
 	if (s->jail)
-		aj_run_end_network(s->jail);
+		aj_jail_end_network(s->jail);
 	if (was == AJ_SESSION_RUNNING && !aj_session_owes_report(s))
 		aj_session_record_cut(s);
 	else if (s->jail)

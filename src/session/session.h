@@ -29,7 +29,7 @@ struct aj_session {
 	void *arg;
 	struct aj_waiter waiter;
 	enum aj_session_state state;
-	struct aj_run *jail;  /* NULL: not ready yet, or gone */
+	struct aj_jail *jail; /* NULL: not ready yet, or gone */
 	unsigned in_callback; /* depth of callbacks: a session closed inside is freed after the last */
 	struct aj_calls calls;
 	bool tools_changed; /* the guest does not have them yet */
@@ -77,7 +77,7 @@ static inline bool aj_session_is_branching(const struct aj_session *s)
 /* A session without a jail; the pool must have counted it already. */
 struct aj_session *aj_session_new(struct aj_tenant_pool *pool, const struct aj_session_events *events, void *arg);
 /* Give the session its jail. */
-void aj_session_take(struct aj_session *session, struct aj_run *jail);
+void aj_session_take(struct aj_session *session, struct aj_jail *jail);
 /* A copy of the session or a rollback is done, or has failed: the session is idle, or has ended meanwhile. */
 void aj_session_rest(struct aj_session *session);
 /* Restart the idle time, if the session is idle. */

@@ -15,18 +15,18 @@ static const struct aj_policy *policy_of(const struct aj_session *s)
 
 json_t *aj_session_constants(struct aj_session *s)
 {
-	struct aj_run *run = s->jail;
-	run->result.layer = s->own ? aj_plan_layer(&s->own->policy) : NULL;
-	return json_pack("{s:o, s:o}", "enforced", aj_enforced_json(&run->result, run->built.plan), "policy",
+	struct aj_jail *jail = s->jail;
+	jail->result.layer = s->own ? aj_plan_layer(&s->own->policy) : NULL;
+	return json_pack("{s:o, s:o}", "enforced", aj_enforced_json(&jail->result, jail->built.plan), "policy",
 	                 aj_policy_json(policy_of(s), NULL));
 }
 
 static void record_end(struct aj_session *s, struct aj_result *result)
 {
-	const struct aj_run *run = s->jail;
+	const struct aj_jail *jail = s->jail;
 	struct aj_error err = { 0 };
 	result->layer = s->own ? aj_plan_layer(&s->own->policy) : NULL;
-	if (aj_trail_end(&s->trail, policy_of(s), &s->request, run->built.plan, result, &err) < 0)
+	if (aj_trail_end(&s->trail, policy_of(s), &s->request, jail->built.plan, result, &err) < 0)
 		aj_manager_log(s->pool->manager, "audit", &err);
 }
 
@@ -41,7 +41,7 @@ static void name_awaited_tool(const struct aj_session *s, struct aj_result *resu
 
 bool aj_session_report(struct aj_session *s, bool alive)
 {
-	struct aj_collect *collect = aj_run_collect(s->jail, &s->request);
+	struct aj_collect *collect = aj_jail_collect(s->jail, &s->request);
 	name_awaited_tool(s, &s->jail->result);
 	aj_calls_drop(&s->calls);
 	record_end(s, &s->jail->result);
@@ -107,12 +107,12 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "a snippet is running in this session");
 	if (aj_session_is_branching(s))
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "the session is being branched");
-	const struct aj_run *run = s->jail;
+	const struct aj_jail *jail = s->jail;
 	aj_arena_free(&s->arena);
-	if (snippet->code && snippet->code_bytes > run->policy->source_bytes) {
+	if (snippet->code && snippet->code_bytes > jail->policy->source_bytes) {
 		aj_fail_because(err, AJ_REASON_CODE, AJ_EXIT_REJECTED, "source", 0,
 		                "the snippet has %zu bytes; the limit is %lu (python.source_size)", snippet->code_bytes,
-		                run->policy->source_bytes);
+		                jail->policy->source_bytes);
 		aj_advise(err, "write a shorter snippet: pass data as inputs or files");
 		return -1;
 	}
@@ -141,7 +141,7 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		                          .workspace = s->pool->workspace,
 		                          .rootfs = s->pool->version->rootfs };
 	char *put = NULL;
-	if ((snippet->files || snippet->output) && !run->built.plan->files)
+	if ((snippet->files || snippet->output) && !jail->built.plan->files)
 		return aj_fail(err, AJ_EXIT_USAGE, "files", 0,
 		               "the policy binds something at /tmp, /input or /output, so no files can be exchanged there");
 	if (snippet->files && aj_session_put_json(snippet->files, &s->arena, &put, err) < 0)
@@ -149,8 +149,8 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 	s->request.put_json = put;
 	char *tools = s->tools_changed ? aj_calls_tools(&s->calls) : NULL;
 	s->request.tools_json = tools;
-	int r = aj_trail_start(&s->trail, &s->pool->version->site, policy_of(s), &s->request, run->built.plan, err);
-	if (r == 0 && (r = aj_run_begin(s->jail, &s->request, snippet->timeout_ms, aj_now_us(), err)) < 0)
+	int r = aj_trail_start(&s->trail, &s->pool->version->site, policy_of(s), &s->request, jail->built.plan, err);
+	if (r == 0 && (r = aj_jail_begin(s->jail, &s->request, snippet->timeout_ms, aj_now_us(), err)) < 0)
 		record_refusal(s, err);
 	free(tools);
 	free(put);

@@ -110,13 +110,13 @@ static void kill_and_await(pid_t pid)
 	cr_assert_eq(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
 }
 
-static struct aj_holder *take(pid_t builder, struct aj_jail *jail, struct aj_error *err)
+static struct aj_holder *take(pid_t builder, struct aj_process *process, struct aj_error *err)
 {
-	jail->report_fd = ends[0];
-	jail->init_pid = builder;
-	jail->init_pidfd = (int)syscall(SYS_pidfd_open, builder, 0);
-	cr_assert_geq(jail->init_pidfd, 0);
-	return aj_holder_take(jail, &(struct aj_zygote_cgroups){ 0 }, err);
+	process->report_fd = ends[0];
+	process->init_pid = builder;
+	process->init_pidfd = (int)syscall(SYS_pidfd_open, builder, 0);
+	cr_assert_geq(process->init_pidfd, 0);
+	return aj_holder_take(process, &(struct aj_zygote_cgroups){ 0 }, err);
 }
 
 static void await_children(int count)
@@ -128,21 +128,21 @@ static void await_children(int count)
 
 Test(holder, builder_is_killed_when_both_are_there, .timeout = 60)
 {
-	struct aj_jail jail = AJ_NO_JAIL;
+	struct aj_process process = AJ_NO_PROCESS;
 	struct aj_error err = { 0 };
 	pid_t builder = builder_of(true, sleep_on);
 	await_children(3);
 	kill_and_await(builder);
-	cr_expect_null(take(builder, &jail, &err));
+	cr_expect_null(take(builder, &process, &err));
 	cr_expect_eq(err.exit_code, AJ_EXIT_SETUP);
-	cr_expect_eq(jail.init_pidfd, -1);
+	cr_expect_eq(process.init_pidfd, -1);
 	cr_expect_eq(count_children(), 0, "%d children are left", count_children());
 }
 
 /* The holder, too, which stays a zombie as long as the other one was not waited for. */
 Test(holder, all_three_are_killed, .timeout = 60)
 {
-	struct aj_jail jail = AJ_NO_JAIL;
+	struct aj_process process = AJ_NO_PROCESS;
 	struct aj_error err = { 0 };
 	char path[64];
 	pid_t pid, builder = builder_of(true, sleep_on);
@@ -153,23 +153,23 @@ Test(holder, all_three_are_killed, .timeout = 60)
 		kill(pid, SIGKILL);
 	fclose(file);
 	kill_and_await(builder);
-	cr_expect_null(take(builder, &jail, &err));
+	cr_expect_null(take(builder, &process, &err));
 	cr_expect_eq(count_children(), 0, "%d children are left", count_children());
 }
 
 /* Until then it does nothing, so that it is where the supervisor would look. */
 Test(holder, zygote_waits_until_it_is_known, .timeout = 60)
 {
-	struct aj_jail jail = AJ_NO_JAIL;
+	struct aj_process process = AJ_NO_PROCESS;
 	struct aj_error err = { 0 };
-	struct aj_holder *h = take(builder_of(false, sleep_on), &jail, &err);
+	struct aj_holder *h = take(builder_of(false, sleep_on), &process, &err);
 	cr_assert(h, "%s: %s", err.step, err.cause);
 	cr_expect_eq(count_children(), 2);
-	cr_expect_not(aj_procfs_is_ending(jail.init_pid));
-	jail.holder = h;
-	aj_jail_kill(&jail);
-	aj_holder_zygote_gone(h, jail.init_pidfd);
-	aj_jail_end(&jail, NULL);
+	cr_expect_not(aj_procfs_is_ending(process.init_pid));
+	process.holder = h;
+	aj_process_kill(&process);
+	aj_holder_zygote_gone(h, process.init_pidfd);
+	aj_process_end(&process, NULL);
 	cr_expect_eq(count_children(), 0);
 }
 
@@ -231,14 +231,14 @@ struct bearing {
 };
 
 /* *jail is the zygote. Its init was killed and cannot be waited for yet. */
-static struct bearing bear(struct aj_jail *jail)
+static struct bearing bear(struct aj_process *process)
 {
 	struct bearing b = { 0 };
 	struct aj_error err = { 0 };
 	pid_t inner = 0;
 	cr_assert_eq(pipe(told), 0);
-	jail->holder = take(builder_of(false, be_zygote), jail, &err);
-	cr_assert(jail->holder, "%s: %s", err.step, err.cause);
+	process->holder = take(builder_of(false, be_zygote), process, &err);
+	cr_assert(process->holder, "%s: %s", err.step, err.cause);
 	cr_assert_eq(read(told[0], &b.init_fd, sizeof b.init_fd), (ssize_t)sizeof b.init_fd);
 	b.init = child_of(getpid());
 	while (!inner)
@@ -259,17 +259,17 @@ static bool is_child(pid_t pid)
 
 Test(holder, an_init_is_ending_when_its_zygote_ends, .timeout = 60)
 {
-	struct aj_jail zygote = AJ_NO_JAIL;
+	struct aj_process zygote = AJ_NO_PROCESS;
 	struct bearing b = bear(&zygote);
 	cr_expect(is_child(b.init));
-	aj_jail_kill(&zygote);
+	aj_process_kill(&zygote);
 	aj_holder_zygote_gone(zygote.holder, zygote.init_pidfd);
 	cr_expect_not(is_child(b.init), "it is left");
 }
 
 Test(holder, an_init_that_is_ending_is_no_lie, .timeout = 60)
 {
-	struct aj_jail zygote = AJ_NO_JAIL, jail = AJ_NO_JAIL;
+	struct aj_process zygote = AJ_NO_PROCESS, jail = AJ_NO_PROCESS;
 	struct bearing b = bear(&zygote);
 	struct aj_error err = { 0 };
 	struct aj_birth_answer claim = { .init = b.init_fd };
@@ -281,7 +281,7 @@ Test(holder, an_init_that_is_ending_is_no_lie, .timeout = 60)
 
 Test(holder, an_init_that_has_ended_is_no_lie, .timeout = 60)
 {
-	struct aj_jail zygote = AJ_NO_JAIL, jail = AJ_NO_JAIL;
+	struct aj_process zygote = AJ_NO_PROCESS, jail = AJ_NO_PROCESS;
 	struct bearing b = bear(&zygote);
 	struct aj_error err = { 0 };
 	siginfo_t info;
@@ -295,7 +295,7 @@ Test(holder, an_init_that_has_ended_is_no_lie, .timeout = 60)
 /* Of another session, and as little to be looked at: somebody else's, who is left alone. */
 Test(holder, an_ending_child_of_another_is_left_alone, .timeout = 60)
 {
-	struct aj_jail zygote = AJ_NO_JAIL;
+	struct aj_process zygote = AJ_NO_PROCESS;
 	siginfo_t info;
 	bear(&zygote);
 	pid_t other = made(CLONE_NEWUSER | CLONE_NEWPID, NULL);
@@ -304,7 +304,7 @@ Test(holder, an_ending_child_of_another_is_left_alone, .timeout = 60)
 	waitid(P_PID, (id_t)other, &info, WEXITED | WNOWAIT);
 	int pidfd = (int)syscall(SYS_pidfd_open, other, 0);
 	cr_expect_not(aj_holder_bore(zygote.holder, other, pidfd));
-	aj_jail_kill(&zygote);
+	aj_process_kill(&zygote);
 	aj_holder_zygote_gone(zygote.holder, zygote.init_pidfd);
 	cr_expect(is_child(other));
 }

@@ -16,7 +16,7 @@
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 
-static struct aj_jail zygote = AJ_NO_JAIL, jail = AJ_NO_JAIL;
+static struct aj_process zygote = AJ_NO_PROCESS, jail = AJ_NO_PROCESS;
 static int victim = -1; /* a pidfd */
 
 static pid_t sleeper(void)
@@ -64,8 +64,8 @@ static bool runs(int pidfd)
 
 static void finish(void)
 {
-	aj_jail_kill(&zygote);
-	aj_jail_end(&zygote, NULL);
+	aj_process_kill(&zygote);
+	aj_process_end(&zygote, NULL);
 	syscall(SYS_pidfd_send_signal, victim, SIGKILL, NULL, 0);
 }
 TestSuite(newborn, .init = start, .fini = finish);

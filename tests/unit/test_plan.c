@@ -1068,8 +1068,8 @@ Test(plan, no_launch_without_a_folder_for_changes)
 	policy.workspace = AJ_WORKSPACE_OVERLAY;
 	request.workspace = "/srv/project";
 	must_build();
-	struct aj_jail jail;
-	cr_expect_eq(aj_launch(&(struct aj_built){ .plan = &plan }, &jail, &err), -1);
+	struct aj_process process;
+	cr_expect_eq(aj_launch(&(struct aj_built){ .plan = &plan }, &process, &err), -1);
 	cr_expect(strstr(err.cause, "changes"), "%s", err.cause);
 }
 

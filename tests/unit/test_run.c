@@ -17,9 +17,9 @@
 
 static const struct aj_plan plan = { .snippet = true, .result_bytes = 1 << 16, .capture_bytes = 1 << 16 };
 static const struct aj_policy policy = { 0 };
-static struct aj_run run;
+static struct aj_jail jail;
 static int theirs;
-static unsigned seen; /* AJ_RUN_* bits so far */
+static unsigned seen; /* AJ_JAIL_* bits so far */
 
 /* An init that takes its time: nothing ends it but SIGKILL. */
 static int slow_init(void)
@@ -34,9 +34,9 @@ static int slow_init(void)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-static void on_event(struct aj_run *its, unsigned found)
+static void on_event(struct aj_jail *its, unsigned found)
 {
-	cr_expect_eq(its, &run);
+	cr_expect_eq(its, &jail);
 	seen |= found;
 }
 
@@ -46,21 +46,21 @@ static void start(void)
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	theirs = ends[1];
 	seen = 0;
-	run = (struct aj_run){ .loop = aj_loop_new(), .built.plan = &plan, .policy = &policy, .on_event = on_event, .jail = AJ_NO_JAIL };
-	run.jail.control_fd = ends[0];
-	run.jail.init_pidfd = slow_init();
-	cr_assert_geq(run.jail.init_pidfd, 0);
-	cr_assert_eq(aj_run_open(&run, 0), 0);
-	run.running = true;
+	jail = (struct aj_jail){ .loop = aj_loop_new(), .built.plan = &plan, .policy = &policy, .on_event = on_event, .process = AJ_NO_PROCESS };
+	jail.process.control_fd = ends[0];
+	jail.process.init_pidfd = slow_init();
+	cr_assert_geq(jail.process.init_pidfd, 0);
+	cr_assert_eq(aj_jail_open(&jail, 0), 0);
+	jail.running = true;
 }
 
 static void done(void)
 {
-	aj_run_free(&run);
-	aj_loop_free(run.loop);
+	aj_jail_free(&jail);
+	aj_loop_free(jail.loop);
 	aj_close(&theirs);
 }
-TestSuite(run, .init = start, .fini = done);
+TestSuite(jail, .init = start, .fini = done);
 
 /* By a process that has ended: the kernel cannot confirm it of such a one. */
 static void armed(void)
@@ -71,79 +71,79 @@ static void armed(void)
 /* One turn of its loop, for what a test has changed by hand, too. */
 static void step(void)
 {
-	aj_run_watch(&run);
-	cr_assert_eq(aj_loop_turn(run.loop, 0), 0);
+	aj_jail_watch(&jail);
+	cr_assert_eq(aj_loop_turn(jail.loop, 0), 0);
 }
 
 static void end(void)
 {
-	aj_jail_kill(&run.jail);
-	while (!(seen & AJ_RUN_GONE))
-		cr_assert_eq(aj_loop_turn(run.loop, INT64_MAX), 0);
-	cr_expect(run.gone);
-	cr_expect_eq(aj_loop_next_us(run.loop), INT64_MAX, "nothing is due any more");
+	aj_process_kill(&jail.process);
+	while (!(seen & AJ_JAIL_GONE))
+		cr_assert_eq(aj_loop_turn(jail.loop, INT64_MAX), 0);
+	cr_expect(jail.gone);
+	cr_expect_eq(aj_loop_next_us(jail.loop), INT64_MAX, "nothing is due any more");
 }
 
-Test(run, a_runner_that_the_kernel_does_not_confirm_fails_the_setup)
+Test(jail, a_runner_that_the_kernel_does_not_confirm_fails_the_setup)
 {
 	armed();
 	step();
 	end();
-	cr_expect_eq(run.result.status, AJ_STATUS_SETUP_ERROR);
-	cr_expect_str_eq(run.result.setup.step, "attest");
+	cr_expect_eq(jail.result.status, AJ_STATUS_SETUP_ERROR);
+	cr_expect_str_eq(jail.result.setup.step, "attest");
 }
 
-Test(run, a_runner_killed_by_an_interrupt_is_not_asked_for_its_walls)
+Test(jail, a_runner_killed_by_an_interrupt_is_not_asked_for_its_walls)
 {
-	aj_run_signal(&run, SIGINT);
+	aj_jail_signal(&jail, SIGINT);
 	armed();
 	step();
 	end();
-	cr_expect_eq(run.result.status, AJ_STATUS_SIGNAL, "%s", run.result.reason);
-	cr_expect_eq(run.result.signal, SIGINT);
+	cr_expect_eq(jail.result.status, AJ_STATUS_SIGNAL, "%s", jail.result.reason);
+	cr_expect_eq(jail.result.signal, SIGINT);
 }
 
 static void on_signal(struct aj_io *io, uint32_t events)
 {
 	(void)events;
-	aj_loop_unwatch(run.loop, io);
-	aj_run_signal(&run, SIGINT);
+	aj_loop_unwatch(jail.loop, io);
+	aj_jail_signal(&jail, SIGINT);
 }
 
 /* The loop finds both in one turn, and the message was there first. */
-Test(run, an_interrupt_counts_before_a_message_that_came_with_it)
+Test(jail, an_interrupt_counts_before_a_message_that_came_with_it)
 {
 	int signal[2];
 	struct aj_io signals = { .fn = on_signal, .fd = -1, .urgent = true };
 	cr_assert_eq(pipe(signal), 0);
-	cr_assert_eq(aj_loop_watch(run.loop, &signals, signal[0], EPOLLIN), 0);
+	cr_assert_eq(aj_loop_watch(jail.loop, &signals, signal[0], EPOLLIN), 0);
 	armed();
 	cr_assert_eq(write(signal[1], "!", 1), 1);
 	step();
 	end();
-	cr_expect_eq(run.result.status, AJ_STATUS_SIGNAL, "%s", run.result.reason);
+	cr_expect_eq(jail.result.status, AJ_STATUS_SIGNAL, "%s", jail.result.reason);
 }
 
 /* The supervisor was stopped for a while: its deadline is over, but the jail had ended before. */
-Test(run, an_end_counts_before_a_deadline_that_passed_with_it)
+Test(jail, an_end_counts_before_a_deadline_that_passed_with_it)
 {
-	struct pollfd init = { .fd = run.jail.init_pidfd, .events = POLLIN };
-	aj_jail_kill(&run.jail);
+	struct pollfd init = { .fd = jail.process.init_pidfd, .events = POLLIN };
+	aj_process_kill(&jail.process);
 	cr_assert_eq(poll(&init, 1, -1), 1);
-	aj_run_limit(&run, 0);
+	aj_jail_limit(&jail, 0);
 	step();
-	cr_expect_eq(seen, AJ_RUN_GONE);
-	cr_expect_eq(run.result.status, AJ_STATUS_SETUP_ERROR, "%s", run.result.reason);
+	cr_expect_eq(seen, AJ_JAIL_GONE);
+	cr_expect_eq(jail.result.status, AJ_STATUS_SETUP_ERROR, "%s", jail.result.reason);
 }
 
-Test(run, a_runner_killed_at_the_deadline_is_not_asked_for_its_walls)
+Test(jail, a_runner_killed_at_the_deadline_is_not_asked_for_its_walls)
 {
-	aj_run_limit(&run, 0);
+	aj_jail_limit(&jail, 0);
 	step();
 	armed();
 	step();
 	end();
-	cr_expect_eq(run.result.status, AJ_STATUS_TIMEOUT, "%s", run.result.reason);
+	cr_expect_eq(jail.result.status, AJ_STATUS_TIMEOUT, "%s", jail.result.reason);
 }
 
 /* The answer as a session's runner sends it. */
@@ -156,39 +156,39 @@ static void lasting(const struct aj_plan *its, const char *output)
 	cr_assert_eq(pipe(out), 0);
 	cr_assert_eq(write(out[1], output, strlen(output)), (ssize_t)strlen(output));
 	close(out[1]);
-	run.built.plan = its;
-	run.jail.stdout_fd = out[0];
-	run.lasting = run.channel.armed = run.channel.busy = run.channel.started = true;
+	jail.built.plan = its;
+	jail.process.stdout_fd = out[0];
+	jail.lasting = jail.channel.armed = jail.channel.busy = jail.channel.started = true;
 	say(theirs, AJ_FRAME_RESULT, ok);
 }
 
-Test(run, a_jail_that_lasts_goes_on_after_its_answer)
+Test(jail, a_jail_that_lasts_goes_on_after_its_answer)
 {
 	lasting(&plan, "out");
 	for (int i = 0; i < 3; i++)
 		step();
-	cr_expect_eq(seen, AJ_RUN_ANSWERED);
-	cr_expect_eq(run.result.status, AJ_STATUS_OK);
-	cr_expect_eq(run.result.out.total_bytes, 3);
+	cr_expect_eq(seen, AJ_JAIL_ANSWERED);
+	cr_expect_eq(jail.result.status, AJ_STATUS_OK);
+	cr_expect_eq(jail.result.out.total_bytes, 3);
 	end();
-	cr_expect_eq(run.result.status, AJ_STATUS_SIGNAL, "why it ended is not what the last run said: %s", run.result.reason);
+	cr_expect_eq(jail.result.status, AJ_STATUS_SIGNAL, "why it ended is not what the last run said: %s", jail.result.reason);
 }
 
 /* The answer is there, and output that breaks the limit still lies in the pipe. */
-Test(run, an_answer_does_not_outlive_the_limit_of_output)
+Test(jail, an_answer_does_not_outlive_the_limit_of_output)
 {
 	static const struct aj_plan narrow = { .snippet = true, .result_bytes = 1 << 16, .capture_bytes = 1 << 16, .output_bytes = 2 };
 	lasting(&narrow, "out");
 	step();
-	cr_expect(run.stopping);
+	cr_expect(jail.stopping);
 	end();
-	cr_expect_eq(seen, AJ_RUN_GONE, "it was not answered");
-	cr_expect_eq(run.result.status, AJ_STATUS_LIMIT, "%s", run.result.reason);
-	cr_expect(!run.facts.alive);
+	cr_expect_eq(seen, AJ_JAIL_GONE, "it was not answered");
+	cr_expect_eq(jail.result.status, AJ_STATUS_LIMIT, "%s", jail.result.reason);
+	cr_expect(!jail.facts.alive);
 }
 
 /* A runner below an init, which says what it is told. */
-Test(run, a_snippet_is_told_directly_and_not_before_it_has_started)
+Test(jail, a_snippet_is_told_directly_and_not_before_it_has_started)
 {
 	int said[2];
 	uint8_t number = 0;
@@ -203,11 +203,11 @@ Test(run, a_snippet_is_told_directly_and_not_before_it_has_started)
 			cr_assert_eq(write(said[1], &(uint8_t){ (uint8_t)signal }, 1), 1);
 	}
 	cr_assert_eq(read(said[0], &number, 1), 1);
-	run.jail.init_pid = getpid();
-	run.channel.runner = runner;
-	run.lasting = run.channel.armed = run.channel.busy = true;
-	run.facts.limit_ms = 20;
-	run.soft_us = 0;
+	jail.process.init_pid = getpid();
+	jail.channel.runner = runner;
+	jail.lasting = jail.channel.armed = jail.channel.busy = true;
+	jail.facts.limit_ms = 20;
+	jail.soft_us = 0;
 	step();
 	struct pollfd none = { .fd = said[0], .events = POLLIN };
 	cr_expect_eq(poll(&none, 1, 50), 0, "nobody in there would heed it yet");
@@ -215,13 +215,13 @@ Test(run, a_snippet_is_told_directly_and_not_before_it_has_started)
 	step();
 	cr_assert_eq(read(said[0], &number, 1), 1);
 	cr_expect_eq(number, SIGUSR1);
-	aj_interrupt_send(&run);
+	aj_interrupt_send(&jail);
 	cr_expect_eq(poll(&none, 1, 0), 0, "it was told to stop already");
 	kill(runner, SIGKILL);
-	aj_run_limit(&run, 0);
+	aj_jail_limit(&jail, 0);
 	step();
 	end();
-	cr_expect(strstr(run.result.reason, "limit of 20 ms"), "%s", run.result.reason);
+	cr_expect(strstr(jail.result.reason, "limit of 20 ms"), "%s", jail.result.reason);
 }
 
 Test(clocks, table)
@@ -265,21 +265,21 @@ Test(clocks, table)
 }
 
 /* Another process has a copy of each: epoll goes on reporting a descriptor that was closed before it was taken out. */
-Test(run, what_is_closed_is_not_watched_any_more)
+Test(jail, what_is_closed_is_not_watched_any_more)
 {
 	int out[2], copies[2];
 	cr_assert_eq(pipe(out), 0);
-	run.jail.stdout_fd = out[0];
+	jail.process.stdout_fd = out[0];
 	step();
 	copies[0] = dup(out[0]);
-	copies[1] = dup(run.jail.control_fd);
+	copies[1] = dup(jail.process.control_fd);
 	close(out[1]);
-	aj_run_drain(&run);
-	cr_expect_eq(run.jail.stdout_fd, -1);
+	aj_jail_drain(&jail);
+	cr_expect_eq(jail.process.stdout_fd, -1);
 	shutdown(theirs, SHUT_WR);
 	step();
-	cr_expect_eq(run.jail.control_fd, -1);
-	struct pollfd loop = { .fd = aj_loop_fd(run.loop), .events = POLLIN };
+	cr_expect_eq(jail.process.control_fd, -1);
+	struct pollfd loop = { .fd = aj_loop_fd(jail.loop), .events = POLLIN };
 	cr_expect_eq(poll(&loop, 1, 0), 0, "nothing is ready");
 	end();
 	cr_expect_eq(poll(&loop, 1, 0), 0);
@@ -288,21 +288,21 @@ Test(run, what_is_closed_is_not_watched_any_more)
 }
 
 /* epoll takes no regular file, and poll() says of one what it says of a process that has ended. */
-Test(run, a_jail_that_cannot_be_watched_ends_all_the_same)
+Test(jail, a_jail_that_cannot_be_watched_ends_all_the_same)
 {
-	aj_jail_kill(&run.jail);
-	aj_run_unwatch(&run, AJ_RUN_INIT);
-	aj_close(&run.jail.init_pidfd);
-	run.jail.init_pidfd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	aj_run_watch(&run);
-	while (!(seen & AJ_RUN_GONE))
-		cr_assert_eq(aj_loop_turn(run.loop, INT64_MAX), 0);
-	cr_expect_eq(run.result.status, AJ_STATUS_SETUP_ERROR);
-	cr_expect_str_eq(run.result.setup.step, "watch");
+	aj_process_kill(&jail.process);
+	aj_jail_unwatch(&jail, AJ_JAIL_INIT);
+	aj_close(&jail.process.init_pidfd);
+	jail.process.init_pidfd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	aj_jail_watch(&jail);
+	while (!(seen & AJ_JAIL_GONE))
+		cr_assert_eq(aj_loop_turn(jail.loop, INT64_MAX), 0);
+	cr_expect_eq(jail.result.status, AJ_STATUS_SETUP_ERROR);
+	cr_expect_str_eq(jail.result.setup.step, "watch");
 }
 
 /* While output cannot be passed on, the destination is watched in the place of the jail's pipe. */
-Test(run, a_full_destination_stops_the_reading)
+Test(jail, a_full_destination_stops_the_reading)
 {
 	static struct aj_pump pumps[2];
 	static char fill[1 << 16];
@@ -313,8 +313,8 @@ Test(run, a_full_destination_stops_the_reading)
 		;
 	pumps[0] = pumps[1] = (struct aj_pump){ .fd = -1 };
 	pumps[0].fd = to[1];
-	run.pump = pumps;
-	run.jail.stdout_fd = out[0];
+	jail.pump = pumps;
+	jail.process.stdout_fd = out[0];
 	cr_assert_eq(write(out[1], "x", 1), 1);
 	step();
 	cr_expect_eq(pumps[0].bytes, 1);
@@ -332,8 +332,8 @@ Test(run, a_full_destination_stops_the_reading)
 
 Test(launch, a_plan_for_looking_at_is_never_run)
 {
-	struct aj_jail jail;
+	struct aj_process process;
 	struct aj_error err = { 0 };
-	cr_assert_eq(aj_launch(&(struct aj_built){ .plan = &(struct aj_plan){ .inspect = true } }, &jail, &err), -1);
+	cr_assert_eq(aj_launch(&(struct aj_built){ .plan = &(struct aj_plan){ .inspect = true } }, &process, &err), -1);
 	cr_expect(err.exit_code == AJ_EXIT_SETUP && strstr(err.cause, "for inspection"), "%s", err.cause);
 }

@@ -65,7 +65,7 @@ Test(session, a_tool_that_is_declared_anew_takes_the_place_of_the_old_one)
 
 Test(session, declaring_tools_is_use)
 {
-	struct aj_run jail = { 0 };
+	struct aj_jail jail = { 0 };
 	manager.config.idle_ms = 60000;
 	struct aj_session *s = make();
 	declare(s);

@@ -23,18 +23,18 @@ static void close_helper(struct aj_fork_group *f)
 	aj_loop_unwatch(f->loop, &f->io[AJ_FORK_GROUP_COPIER]);
 	aj_copier_end(&b->copier);
 	aj_close(&b->proc_fd);
-	aj_jail_ends_close(&b->ends);
+	aj_process_ends_close(&b->ends);
 }
 
 /* The copy did not continue as asked. Children of init that are not in the group have no business here. */
 static void kill_unknown_children(struct aj_fork_group *f)
 {
 	char path[64], text[8192];
-	snprintf(path, sizeof path, "/proc/%d/task/%d/children", f->jail.init_pid, f->jail.init_pid);
-	if (f->jail.init_pidfd < 0)
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", f->process.init_pid, f->process.init_pid);
+	if (f->process.init_pidfd < 0)
 		return;
 	if (aj_read_text(path, text, sizeof text) < 0) {
-		aj_jail_kill(&f->jail);
+		aj_process_kill(&f->process);
 		return;
 	}
 	for (char *at = text, *end; *at; at = end) {
@@ -43,7 +43,7 @@ static void kill_unknown_children(struct aj_fork_group *f)
 			return;
 		cleanup_fd int pidfd = aj_fork_group_find(f, pid) ? -1 : aj_pidfd_open(pid);
 		/* The pid may have been reused before the pidfd was open. */
-		if (pidfd >= 0 && aj_procfs_process(pid).parent == f->jail.init_pid)
+		if (pidfd >= 0 && aj_procfs_process(pid).parent == f->process.init_pid)
 			aj_pidfd_signal(pidfd, SIGKILL);
 	}
 }
@@ -58,16 +58,16 @@ void aj_fork_fail(struct aj_fork_group *f, int errnum, const char *why)
 		kill_unknown_children(f);
 	if (b->state == AJ_BRANCH_FURNISHED)
 		aj_notify_refuse(f->listener_fd, b->call.id, EPERM);
-	if (b->jail.init_pidfd >= 0)
-		aj_pidfd_signal(b->jail.init_pidfd, SIGKILL);
+	if (b->process.init_pidfd >= 0)
+		aj_pidfd_signal(b->process.init_pidfd, SIGKILL);
 	close_helper(f);
-	b->jail.branch = true;
-	aj_jail_end(&b->jail, NULL);
+	b->process.branch = true;
+	aj_process_end(&b->process, NULL);
 	b->state = AJ_BRANCH_NONE;
 	f->deadline_us = INT64_MAX;
 }
 
-int aj_fork_begin(struct aj_fork_group *f, struct aj_run *source, struct aj_error *err)
+int aj_fork_begin(struct aj_fork_group *f, struct aj_jail *source, struct aj_error *err)
 {
 	struct aj_fork *b = &f->now;
 	const char *why = aj_procfs_why_not_copyable(source->channel.runner);
@@ -87,21 +87,21 @@ int aj_fork_begin(struct aj_fork_group *f, struct aj_run *source, struct aj_erro
 		               "%d branches and checkpoints of this session are alive, the limit", AJ_BRANCHES_MAX);
 	if (why)
 		return aj_fail(err, AJ_EXIT_USAGE, "branch", 0, "%s", why);
-	*b = (struct aj_fork){ .jail = AJ_NO_JAIL, .ends = AJ_NO_ENDS, .proc_fd = -1, .copier = { -1, -1 } };
-	if (aj_jail_channels(&(struct aj_plan){ .control_fd = true, .capture = true }, &b->jail, &b->ends, err) < 0 ||
+	*b = (struct aj_fork){ .process = AJ_NO_PROCESS, .ends = AJ_NO_ENDS, .proc_fd = -1, .copier = { -1, -1 } };
+	if (aj_process_channels(&(struct aj_plan){ .control_fd = true, .capture = true }, &b->process, &b->ends, err) < 0 ||
 	    aj_channel_branch(&source->channel, err) < 0) {
 		close_helper(f);
-		aj_jail_end(&b->jail, NULL);
+		aj_process_end(&b->process, NULL);
 		return -1;
 	}
 	/* A branch has no init of its own that would report. */
-	aj_close(&b->jail.report_fd);
+	aj_close(&b->process.report_fd);
 	aj_close(&b->ends.report);
 	b->state = AJ_BRANCH_ASKED;
 	b->source = source;
 	b->depth = source->depth + 1;
 	f->deadline_us = aj_now_us() + BRANCH_US;
-	aj_run_flush(source);
+	aj_jail_flush(source);
 	return 0;
 }
 
@@ -109,19 +109,19 @@ void aj_fork_late(struct aj_fork_group *f)
 {
 	/* An original that has not answered the request never may: it may be running code of its own. */
 	if (f->now.source && f->now.source->channel.branching)
-		aj_jail_kill(&f->now.source->jail);
+		aj_process_kill(&f->now.source->process);
 	aj_fork_fail(f, ETIMEDOUT, "it took too long");
 }
 
-struct aj_jail aj_fork_take(struct aj_fork_group *f)
+struct aj_process aj_fork_take(struct aj_fork_group *f)
 {
 	struct aj_fork *b = &f->now;
-	struct aj_jail jail = b->jail;
-	jail.init_pid = b->info.process;
-	jail.branch = true;
-	memcpy(jail.cgroup, f->jail.cgroup, sizeof jail.cgroup);
-	b->jail = (struct aj_jail)AJ_NO_JAIL;
-	return jail;
+	struct aj_process process = b->process;
+	process.init_pid = b->info.process;
+	process.branch = true;
+	memcpy(process.cgroup, f->process.cgroup, sizeof process.cgroup);
+	b->process = (struct aj_process)AJ_NO_PROCESS;
+	return process;
 }
 
 /* The only place where a reported call passes. */
@@ -144,13 +144,14 @@ static void furnish_branch(struct aj_fork_group *f, const struct aj_notification
 	b->state = AJ_BRANCH_FURNISHED;
 	b->call = *call;
 	b->info = *info;
-	b->jail.init_pidfd = aj_pidfd_open(info->process);
+	b->process.init_pidfd = aj_pidfd_open(info->process);
 	b->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct aj_copied copied = {
-		.parent = b->source->jail.init_pidfd, .branch = b->jail.init_pidfd, .proc_fd = b->proc_fd, .leaf = f->jail.cgroup
-	};
+	struct aj_copied copied = { .parent = b->source->process.init_pidfd,
+		                    .branch = b->process.init_pidfd,
+		                    .proc_fd = b->proc_fd,
+		                    .leaf = f->process.cgroup };
 	/* The pidfd is the caller's only if the call still waits: until then the pid cannot be reused. */
-	if (b->jail.init_pidfd < 0 || b->proc_fd < 0 || !aj_notify_waits(f->listener_fd, call->id))
+	if (b->process.init_pidfd < 0 || b->proc_fd < 0 || !aj_notify_waits(f->listener_fd, call->id))
 		aj_fork_fail(f, errno, "the branch has ended");
 	else if (aj_copier_start(&b->copier, f->plan, &copied, &err) < 0)
 		aj_fork_fail(f, err.errnum, err.cause);
@@ -164,7 +165,7 @@ bool aj_fork_call(struct aj_fork_group *f, const struct aj_notification *call, c
 		return b->source && info->process == b->source->channel.runner && aj_notify_is(call, AJ_PASS_COPY) &&
 		       let_pass(f, call, AJ_PASS_COPY, AJ_BRANCH_COPIED);
 	case AJ_BRANCH_COPIED:
-		if (!b->source || !aj_notify_is(call, AJ_PASS_DROP) || info->parent != f->jail.init_pid ||
+		if (!b->source || !aj_notify_is(call, AJ_PASS_DROP) || info->parent != f->process.init_pid ||
 		    info->process != call->tid || info->threads != 1 || aj_fork_group_find(f, info->process))
 			return false;
 		furnish_branch(f, call, info);

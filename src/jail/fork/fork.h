@@ -25,10 +25,10 @@ enum aj_branch_state {
 
 struct aj_fork {
 	enum aj_branch_state state;
-	struct aj_run *source; /* NULL once the original is gone */
+	struct aj_jail *source; /* NULL once the original is gone */
 	unsigned depth;
-	struct aj_jail jail; /* the branch's channels, and its pidfd */
-	struct aj_jail_ends ends;
+	struct aj_process process; /* the branch's channels, and its pidfd */
+	struct aj_process_ends ends;
 	struct aj_process_info info;
 	int proc_fd;
 	struct aj_notification call; /* the call that holds the branch */
@@ -42,13 +42,13 @@ struct aj_fork_group {
 	struct aj_fork_owner owner;
 	const struct aj_plan *plan; /* of all its jails */
 	const struct aj_policy *policy;
-	int own_filters;     /* ours */
-	size_t filters;      /* the jail's */
-	struct aj_jail jail; /* the shared part; without channels */
+	int own_filters;           /* ours */
+	size_t filters;            /* the jail's */
+	struct aj_process process; /* the shared part; without channels */
 	int listener_fd;
 	struct aj_locks locks;
 	uint64_t reported;
-	LIST_HEAD(, aj_run) runs;
+	LIST_HEAD(, aj_jail) runs;
 	unsigned count;
 	bool stopping;
 	int64_t deadline_us; /* of the branch under way, or of the jail's end */
@@ -56,7 +56,7 @@ struct aj_fork_group {
 	struct aj_fork now;
 	struct aj_waiters waiters;
 	struct aj_waiter *waiter; /* whose branch is under way; NULL: none, or cancelled */
-	struct aj_run *arming;    /* the newborn branch */
+	struct aj_jail *arming;   /* the newborn branch */
 
 	struct aj_quota quota; /* for reported calls and init's reports */
 	struct aj_io io[AJ_FORK_GROUP_FDS];
@@ -66,7 +66,7 @@ struct aj_fork_group {
 
 /* --- fork.c --- */
 /* Begin a branch of a member. -1 with err: nothing has begun. */
-int aj_fork_begin(struct aj_fork_group *group, struct aj_run *source, struct aj_error *err);
+int aj_fork_begin(struct aj_fork_group *group, struct aj_jail *source, struct aj_error *err);
 /* Handles a reported call if it is the next step of the branch under way; false: it is not. */
 bool aj_fork_call(struct aj_fork_group *group, const struct aj_notification *call, const struct aj_process_info *info);
 /* Read the helper's messages. */
@@ -76,7 +76,7 @@ void aj_fork_late(struct aj_fork_group *group);
 /* Fail the branch under way, if any, and kill what exists of it. */
 void aj_fork_fail(struct aj_fork_group *group, int errnum, const char *why);
 /* The branch is born: its jail, which is the caller's. */
-struct aj_jail aj_fork_take(struct aj_fork_group *group);
+struct aj_process aj_fork_take(struct aj_fork_group *group);
 
 /* --- requests.c --- */
 /* Report the branch that has failed, or adopt the one that is born. */
@@ -90,10 +90,10 @@ void aj_fork_requests_stop(struct aj_fork_group *group);
 
 /* --- members.c --- */
 /* The run of this process; NULL: it is not in the group. */
-struct aj_run *aj_fork_group_find(const struct aj_fork_group *group, pid_t process);
-void aj_fork_group_add(struct aj_fork_group *group, struct aj_run *run, pid_t inner);
+struct aj_jail *aj_fork_group_find(const struct aj_fork_group *group, pid_t process);
+void aj_fork_group_add(struct aj_fork_group *group, struct aj_jail *jail, pid_t inner);
 /* A run of its own for the branch that is born. */
-void aj_fork_group_join(struct aj_fork_group *group, struct aj_run *branch);
+void aj_fork_group_join(struct aj_fork_group *group, struct aj_jail *branch);
 /* Read one report of init's; false: there was none. */
 bool aj_fork_group_report(struct aj_fork_group *group);
 

@@ -27,9 +27,9 @@ void aj_fork_group_close(struct aj_fork_group *g, enum aj_fork_group_fd which, i
 /* Ends the whole group, as its guests share one jail. */
 static void end_all(const struct aj_fork_group *g)
 {
-	struct aj_run *run;
-	LIST_FOREACH(run, &g->runs, grouped)
-		aj_run_cheated(run);
+	struct aj_jail *jail;
+	LIST_FOREACH(jail, &g->runs, grouped)
+		aj_jail_end_for_lock(jail);
 }
 
 /* False: the listener is of no use any more. */
@@ -38,14 +38,14 @@ static bool answer_call(struct aj_fork_group *g, const struct aj_notification *c
 	struct aj_process_info info = aj_procfs_process(call->tid);
 	if (!aj_notify_waits(g->listener_fd, call->id) || aj_fork_call(g, call, &info))
 		return true;
-	struct aj_run *run = aj_fork_group_find(g, info.process);
+	struct aj_jail *jail = aj_fork_group_find(g, info.process);
 	enum aj_lock lock = aj_locks_call(&g->locks, g->plan, (const int[AJ_LOCKABLE_PIPES]){ -1, -1 }, g->listener_fd, call);
 	if (lock == AJ_LOCK_CHEATED)
 		end_all(g);
 	if (lock == AJ_LOCK_HANDLED)
 		return true;
 	g->reported++;
-	return aj_violations_refuse(run ? &run->result.violations : NULL, &(struct aj_built){ .plan = g->plan }, g->listener_fd,
+	return aj_violations_refuse(jail ? &jail->result.violations : NULL, &(struct aj_built){ .plan = g->plan }, g->listener_fd,
 	                            call) >= 0;
 }
 
@@ -70,14 +70,14 @@ static bool watch_fd(struct aj_fork_group *g, enum aj_fork_group_fd which, int f
 	if (fd < 0)
 		aj_loop_unwatch(g->loop, &g->io[which]);
 	else if (aj_loop_watch(g->loop, &g->io[which], fd, EPOLLIN) < 0)
-		return aj_jail_kill(&g->jail), false;
+		return aj_process_kill(&g->process), false;
 	return true;
 }
 
 static void watch_group(struct aj_fork_group *g)
 {
 	int64_t locks_us = aj_locks_deadline_us(&g->locks), due_us = locks_us < g->deadline_us ? locks_us : g->deadline_us;
-	const int fds[] = { g->jail.report_fd, g->listener_fd, g->now.copier.socket, g->jail.init_pidfd };
+	const int fds[] = { g->process.report_fd, g->listener_fd, g->now.copier.socket, g->process.init_pidfd };
 	for (int i = 0; i < AJ_FORK_GROUP_FDS; i++)
 		if (!watch_fd(g, (enum aj_fork_group_fd)i, fds[i]))
 			due_us = aj_now_us() + STOP_US; /* then once more */
@@ -105,9 +105,9 @@ static void free_group(struct aj_fork_group *g)
 	aj_loop_forget(g->loop, &g->quota);
 	aj_locks_close(&g->locks);
 	aj_close(&g->listener_fd);
-	if (g->jail.init_pidfd >= 0) {
-		aj_jail_kill(&g->jail);
-		aj_jail_end(&g->jail, NULL);
+	if (g->process.init_pidfd >= 0) {
+		aj_process_kill(&g->process);
+		aj_process_end(&g->process, NULL);
 	}
 	LIST_REMOVE(g, listed);
 	free(g);
@@ -117,13 +117,13 @@ static void free_group(struct aj_fork_group *g)
 static void step_group(struct aj_fork_group *g)
 {
 	g->changed = false;
-	if (LIST_EMPTY(&g->runs) && g->now.state == AJ_BRANCH_NONE && !g->stopping && g->jail.init_pidfd >= 0) {
+	if (LIST_EMPTY(&g->runs) && g->now.state == AJ_BRANCH_NONE && !g->stopping && g->process.init_pidfd >= 0) {
 		g->stopping = true;
 		g->deadline_us = aj_now_us() + STOP_US;
-		aj_jail_stop(&g->jail);
+		aj_process_stop(&g->process);
 	}
 	aj_fork_requests_settle(g);
-	if (LIST_EMPTY(&g->runs) && g->jail.init_pidfd < 0) {
+	if (LIST_EMPTY(&g->runs) && g->process.init_pidfd < 0) {
 		free_group(g);
 		return;
 	}
@@ -133,14 +133,14 @@ static void step_group(struct aj_fork_group *g)
 
 static void on_init_exit(struct aj_fork_group *g)
 {
-	while (g->jail.report_fd >= 0 && aj_fork_group_report(g))
+	while (g->process.report_fd >= 0 && aj_fork_group_report(g))
 		;
 	aj_fork_fail(g, 0, "the jail is gone");
 	aj_locks_close(&g->locks);
 	aj_fork_group_close(g, AJ_FORK_GROUP_LISTENER, &g->listener_fd);
 	aj_loop_unwatch(g->loop, &g->io[AJ_FORK_GROUP_REPORT]);
 	aj_loop_unwatch(g->loop, &g->io[AJ_FORK_GROUP_INIT]);
-	aj_jail_end(&g->jail, NULL);
+	aj_process_end(&g->process, NULL);
 }
 
 static void on_io(struct aj_io *io, uint32_t events)
@@ -171,7 +171,7 @@ static void on_timer(struct aj_timer *timer)
 	if (aj_now_us() >= g->deadline_us) {
 		g->deadline_us = INT64_MAX;
 		if (g->stopping)
-			aj_jail_kill(&g->jail);
+			aj_process_kill(&g->process);
 		else
 			aj_fork_late(g);
 	}
@@ -181,27 +181,27 @@ static void on_timer(struct aj_timer *timer)
 /* --- its life --- */
 
 /* The first jail hands over init, cgroup and listener, and is watched by its own process from here on. */
-static void take_shared(struct aj_fork_group *g, struct aj_run *first, const struct aj_process_info *info, int pidfd)
+static void take_shared(struct aj_fork_group *g, struct aj_jail *first, const struct aj_process_info *info, int pidfd)
 {
-	static const enum aj_run_fd shared[] = { AJ_RUN_REPORT, AJ_RUN_LISTENER, AJ_RUN_INIT };
+	static const enum aj_jail_fd shared[] = { AJ_JAIL_REPORT, AJ_JAIL_LISTENER, AJ_JAIL_INIT };
 	for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
-		aj_run_unwatch(first, shared[i]);
-	g->jail.init_pid = first->jail.init_pid;
-	g->jail.init_pidfd = first->jail.init_pidfd;
-	g->jail.report_fd = first->jail.report_fd;
-	g->jail.holder = first->jail.holder;
-	memcpy(g->jail.cgroup, first->jail.cgroup, sizeof g->jail.cgroup);
+		aj_jail_unwatch(first, shared[i]);
+	g->process.init_pid = first->process.init_pid;
+	g->process.init_pidfd = first->process.init_pidfd;
+	g->process.report_fd = first->process.report_fd;
+	g->process.holder = first->process.holder;
+	memcpy(g->process.cgroup, first->process.cgroup, sizeof g->process.cgroup);
 	g->listener_fd = first->listener_fd;
-	first->listener_fd = first->jail.report_fd = -1;
-	first->jail.init_pid = info->process;
-	first->jail.init_pidfd = pidfd;
-	first->jail.holder = NULL;
-	first->jail.branch = true;
+	first->listener_fd = first->process.report_fd = -1;
+	first->process.init_pid = info->process;
+	first->process.init_pidfd = pidfd;
+	first->process.holder = NULL;
+	first->process.branch = true;
 	aj_fork_group_add(g, first, info->inner);
-	aj_run_watch(first);
+	aj_jail_watch(first);
 }
 
-static struct aj_fork_group *new_group(struct aj_fork_groups *list, const struct aj_fork_owner *owner, struct aj_run *first, int filters)
+static struct aj_fork_group *new_group(struct aj_fork_groups *list, const struct aj_fork_owner *owner, struct aj_jail *first, int filters)
 {
 	struct aj_fork_group *g = calloc(1, sizeof *g);
 	if (!g)
@@ -212,10 +212,10 @@ static struct aj_fork_group *new_group(struct aj_fork_groups *list, const struct
 		                     .policy = first->policy,
 		                     .own_filters = filters,
 		                     .filters = first->channel.filters,
-		                     .jail = AJ_NO_JAIL,
+		                     .process = AJ_NO_PROCESS,
 		                     .listener_fd = -1,
 		                     .locks.many = true,
-		                     .now = { .jail = AJ_NO_JAIL, .ends = AJ_NO_ENDS, .proc_fd = -1, .copier = { -1, -1 } },
+		                     .now = { .process = AJ_NO_PROCESS, .ends = AJ_NO_ENDS, .proc_fd = -1, .copier = { -1, -1 } },
 		                     .deadline_us = INT64_MAX };
 	g->timer = (struct aj_timer){ .fn = on_timer, .arg = g };
 	for (int i = 0; i < AJ_FORK_GROUP_FDS; i++)
@@ -226,7 +226,7 @@ static struct aj_fork_group *new_group(struct aj_fork_groups *list, const struct
 	return g;
 }
 
-struct aj_fork_group *aj_fork_group_get(struct aj_fork_groups *list, const struct aj_fork_owner *owner, struct aj_run *jail,
+struct aj_fork_group *aj_fork_group_get(struct aj_fork_groups *list, const struct aj_fork_owner *owner, struct aj_jail *jail,
                                         int filters, struct aj_error *err)
 {
 	struct aj_process_info info;
@@ -238,7 +238,7 @@ struct aj_fork_group *aj_fork_group_get(struct aj_fork_groups *list, const struc
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0,
 		               "the supervisor cannot listen to the jail's filter: the kernel lacks that, or another filter above agentjail has a listener"),
 		       NULL;
-	int pidfd = aj_procfs_open_child(jail->channel.runner, jail->jail.init_pid, &info);
+	int pidfd = aj_procfs_open_child(jail->channel.runner, jail->process.init_pid, &info);
 	if (pidfd < 0 || info.inner <= 1) {
 		aj_close(&pidfd);
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", errno, "find the session's process"), NULL;
@@ -254,7 +254,7 @@ void aj_fork_groups_stop(const struct aj_fork_groups *list)
 	struct aj_fork_group *g;
 	LIST_FOREACH(g, list, listed) {
 		aj_fork_requests_stop(g);
-		aj_jail_kill(&g->jail);
+		aj_process_kill(&g->process);
 	}
 }
 

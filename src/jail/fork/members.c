@@ -10,30 +10,30 @@
 /* Init reports an exit as soon as it has reaped the process; it has this long to do so. */
 enum { REPORT_MS = 100 };
 
-struct aj_run *aj_fork_group_find(const struct aj_fork_group *g, pid_t process)
+struct aj_jail *aj_fork_group_find(const struct aj_fork_group *g, pid_t process)
 {
-	struct aj_run *run;
-	LIST_FOREACH(run, &g->runs, grouped)
-		if (process > 0 && run->jail.init_pid == process)
-			return run;
+	struct aj_jail *jail;
+	LIST_FOREACH(jail, &g->runs, grouped)
+		if (process > 0 && jail->process.init_pid == process)
+			return jail;
 	return NULL;
 }
 
 bool aj_fork_group_report(struct aj_fork_group *g)
 {
 	struct aj_msg msg;
-	struct aj_run *run;
-	int r = aj_msg_recv(g->jail.report_fd, &msg, MSG_DONTWAIT);
+	struct aj_jail *jail;
+	int r = aj_msg_recv(g->process.report_fd, &msg, MSG_DONTWAIT);
 	if (r < 0 && (errno == EAGAIN || errno == ECONNRESET))
 		return errno == ECONNRESET;
 	if (r <= 0 || msg.kind != AJ_MSG_EXITED) {
-		aj_fork_group_close(g, AJ_FORK_GROUP_REPORT, &g->jail.report_fd);
+		aj_fork_group_close(g, AJ_FORK_GROUP_REPORT, &g->process.report_fd);
 		return false;
 	}
-	LIST_FOREACH(run, &g->runs, grouped)
-		if (run->inner_pid == msg.pid && !run->facts.exited) {
-			run->facts.exited = true;
-			run->facts.wait_status = msg.wait_status;
+	LIST_FOREACH(jail, &g->runs, grouped)
+		if (jail->inner_pid == msg.pid && !jail->facts.exited) {
+			jail->facts.exited = true;
+			jail->facts.wait_status = msg.wait_status;
 			return true;
 		}
 	if (g->now.state != AJ_BRANCH_NONE && g->now.info.inner == msg.pid)
@@ -41,7 +41,7 @@ bool aj_fork_group_report(struct aj_fork_group *g)
 	return true;
 }
 
-static void on_answered(struct aj_fork_group *g, const struct aj_run *source)
+static void on_answered(struct aj_fork_group *g, const struct aj_jail *source)
 {
 	if (g->now.source == source && source->channel.branch_errnum)
 		aj_fork_fail(g, source->channel.branch_errnum,
@@ -50,17 +50,17 @@ static void on_answered(struct aj_fork_group *g, const struct aj_run *source)
 	aj_fork_group_changed(g);
 }
 
-static void on_run_exit(struct aj_fork_group *g, struct aj_run *run)
+static void on_run_exit(struct aj_fork_group *g, struct aj_jail *jail)
 {
-	while (!run->facts.exited && g->jail.report_fd >= 0) {
-		struct pollfd p = { .fd = g->jail.report_fd, .events = POLLIN };
+	while (!jail->facts.exited && g->process.report_fd >= 0) {
+		struct pollfd p = { .fd = g->process.report_fd, .events = POLLIN };
 		if (poll(&p, 1, REPORT_MS) <= 0 || !aj_fork_group_report(g))
 			break;
 	}
-	LIST_REMOVE(run, grouped);
+	LIST_REMOVE(jail, grouped);
 	g->count--;
-	run->fork_group = NULL;
-	if (g->now.source == run) {
+	jail->fork_group = NULL;
+	if (g->now.source == jail) {
 		g->now.source = NULL;
 		if (g->now.state != AJ_BRANCH_NONE && g->now.state < AJ_BRANCH_BORN)
 			aj_fork_fail(g, 0, "the original ended");
@@ -73,18 +73,18 @@ static bool is_listening(const struct aj_fork_group *g)
 	return g->listener_fd >= 0;
 }
 
-static const struct aj_run_group OPS = { .answered = on_answered, .on_exit = on_run_exit, .listens = is_listening };
+static const struct aj_jail_group OPS = { .answered = on_answered, .on_exit = on_run_exit, .listens = is_listening };
 
-void aj_fork_group_add(struct aj_fork_group *g, struct aj_run *run, pid_t inner)
+void aj_fork_group_add(struct aj_fork_group *g, struct aj_jail *jail, pid_t inner)
 {
-	run->inner_pid = inner;
-	run->fork_group = g;
-	run->group = &OPS;
-	LIST_INSERT_HEAD(&g->runs, run, grouped);
+	jail->inner_pid = inner;
+	jail->fork_group = g;
+	jail->group = &OPS;
+	LIST_INSERT_HEAD(&g->runs, jail, grouped);
 	g->count++;
 }
 
-void aj_fork_group_join(struct aj_fork_group *g, struct aj_run *branch)
+void aj_fork_group_join(struct aj_fork_group *g, struct aj_jail *branch)
 {
 	struct aj_fork *b = &g->now;
 	branch->channel.expected = b->info.process;

@@ -5,7 +5,7 @@
 #include "base/fd.h"
 #include "jail/fork/fork.h"
 
-static void notify(struct aj_waiter *waiter, struct aj_run *branch, const struct aj_error *err)
+static void notify(struct aj_waiter *waiter, struct aj_jail *branch, const struct aj_error *err)
 {
 	if (waiter)
 		waiter->fn(waiter, branch, err);
@@ -19,15 +19,15 @@ static struct aj_waiter *take_waiter(struct aj_fork_group *g)
 	return waiter;
 }
 
-static void on_arming(struct aj_run *branch, unsigned found)
+static void on_arming(struct aj_jail *branch, unsigned found)
 {
 	struct aj_fork_group *g = branch->owner;
-	if (!(found & (AJ_RUN_ARMED | AJ_RUN_GONE)))
+	if (!(found & (AJ_JAIL_ARMED | AJ_JAIL_GONE)))
 		return;
 	struct aj_waiter *waiter = take_waiter(g);
 	g->arming = NULL;
 	aj_fork_group_changed(g);
-	if (found & AJ_RUN_GONE) {
+	if (found & AJ_JAIL_GONE) {
 		struct aj_error err = branch->result.setup;
 		aj_fail(&err, AJ_EXIT_SETUP, "branch", 0, "it ended before it was used: %s", branch->result.reason);
 		g->owner.failed(g->owner.arg, branch);
@@ -35,7 +35,7 @@ static void on_arming(struct aj_run *branch, unsigned found)
 	} else if (!waiter) {
 		g->owner.failed(g->owner.arg, branch);
 	} else {
-		aj_run_limit(branch, INT64_MAX);
+		aj_jail_limit(branch, INT64_MAX);
 		g->owner.born(g->owner.arg, branch);
 		notify(waiter, branch, NULL);
 	}
@@ -43,7 +43,7 @@ static void on_arming(struct aj_run *branch, unsigned found)
 
 static void adopt_branch(struct aj_fork_group *g)
 {
-	struct aj_run *branch = calloc(1, sizeof *branch);
+	struct aj_jail *branch = calloc(1, sizeof *branch);
 	if (!branch)
 		abort();
 	branch->loop = g->loop;
@@ -51,13 +51,13 @@ static void adopt_branch(struct aj_fork_group *g)
 	branch->policy = g->policy;
 	branch->lasting = true;
 	branch->warm = g->now.source && g->now.source->warm;
-	branch->jail = aj_fork_take(g);
+	branch->process = aj_fork_take(g);
 	branch->on_event = on_arming;
 	branch->owner = g;
-	if (aj_run_open(branch, g->own_filters) < 0) {
+	if (aj_jail_open(branch, g->own_filters) < 0) {
 		struct aj_error err = branch->result.setup;
 		aj_fail(&err, AJ_EXIT_SETUP, "branch", 0, "it cannot be watched");
-		aj_run_free(branch);
+		aj_jail_free(branch);
 		free(branch);
 		g->now.state = AJ_BRANCH_NONE;
 		aj_fork_group_changed(g);
@@ -66,7 +66,7 @@ static void adopt_branch(struct aj_fork_group *g)
 	}
 	g->arming = branch;
 	aj_fork_group_join(g, branch);
-	aj_run_limit(branch, aj_now_us() + AJ_ARM_US);
+	aj_jail_limit(branch, aj_now_us() + AJ_ARM_US);
 }
 
 void aj_fork_requests_settle(struct aj_fork_group *g)
@@ -92,7 +92,7 @@ void aj_fork_requests_next(struct aj_fork_group *g)
 	}
 }
 
-void aj_fork_group_request(struct aj_fork_group *g, struct aj_run *source, struct aj_waiter *waiter)
+void aj_fork_group_request(struct aj_fork_group *g, struct aj_jail *source, struct aj_waiter *waiter)
 {
 	waiter->of = source;
 	TAILQ_INSERT_TAIL(&g->waiters, waiter, queued);
@@ -113,7 +113,7 @@ bool aj_fork_groups_cancel(const struct aj_fork_groups *list, struct aj_waiter *
 	return false;
 }
 
-static struct aj_waiter *find_waiter_for(const struct aj_fork_group *g, const struct aj_run *source)
+static struct aj_waiter *find_waiter_for(const struct aj_fork_group *g, const struct aj_jail *source)
 {
 	struct aj_waiter *waiter;
 	TAILQ_FOREACH(waiter, &g->waiters, queued)
@@ -123,7 +123,7 @@ static struct aj_waiter *find_waiter_for(const struct aj_fork_group *g, const st
 }
 
 /* A callback may cancel other queued requests. */
-void aj_fork_groups_lose(const struct aj_fork_groups *list, struct aj_run *source)
+void aj_fork_groups_lose(const struct aj_fork_groups *list, struct aj_jail *source)
 {
 	struct aj_error err = { 0 };
 	struct aj_fork_group *g;
@@ -146,7 +146,7 @@ void aj_fork_requests_drop(struct aj_fork_group *g)
 
 void aj_fork_requests_stop(struct aj_fork_group *g)
 {
-	struct aj_run *branch = g->arming;
+	struct aj_jail *branch = g->arming;
 	TAILQ_INIT(&g->waiters);
 	g->waiter = NULL;
 	g->arming = NULL;

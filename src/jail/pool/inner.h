@@ -4,7 +4,7 @@
 #include "jail/pool/pool.h"
 #include "jail/pool/zygote.h"
 
-LIST_HEAD(aj_runs, aj_run);
+LIST_HEAD(aj_jails, aj_jail);
 
 struct aj_pool {
 	struct aj_loop *loop;
@@ -14,10 +14,10 @@ struct aj_pool {
 	int filters;
 	bool retired;
 	struct aj_zygote zygote;
-	struct aj_runs parked;   /* armed */
-	struct aj_runs starting; /* born, not armed */
+	struct aj_jails parked;   /* armed */
+	struct aj_jails starting; /* born, not armed */
 	unsigned starting_count;
-	struct aj_runs ending;
+	struct aj_jails ending;
 	struct aj_fork_groups groups;
 	struct aj_waiters waiters;
 	unsigned used;
@@ -32,9 +32,9 @@ struct aj_pool {
 /* Fail all waiters that wait now. */
 void aj_pool_fail_waiters(struct aj_pool *pool, const struct aj_error *err);
 /* Give an armed jail, which is in no list, to the oldest waiter. */
-void aj_pool_give(struct aj_pool *pool, struct aj_run *jail);
+void aj_pool_give(struct aj_pool *pool, struct aj_jail *jail);
 /* End a jail that is in no list; it is freed when it is gone. */
-void aj_pool_end(struct aj_pool *pool, struct aj_run *jail);
+void aj_pool_end(struct aj_pool *pool, struct aj_jail *jail);
 
 /* --- supply.c --- */
 void aj_pool_supply_init(struct aj_pool *pool);

@@ -78,19 +78,19 @@ static bool names_senders(int socket)
 	       setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0;
 }
 
-static const char *wrong_channels(const struct aj_birth_answer *claim, struct aj_jail *jail)
+static const char *wrong_channels(const struct aj_birth_answer *claim, struct aj_process *process)
 {
 	const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
-	if ((jail->report_fd = take_fd(jail->init_pidfd, claim->report)) < 0 || !is_socket(jail->report_fd, SOCK_SEQPACKET) ||
-	    !names_senders(jail->report_fd))
+	if ((process->report_fd = take_fd(process->init_pidfd, claim->report)) < 0 ||
+	    !is_socket(process->report_fd, SOCK_SEQPACKET) || !names_senders(process->report_fd))
 		return "the newborn's report socket is none, or does not name its senders";
-	if ((jail->control_fd = take_fd(jail->init_pidfd, claim->control)) < 0 || !is_socket(jail->control_fd, SOCK_STREAM) ||
-	    !names_senders(jail->control_fd))
+	if ((process->control_fd = take_fd(process->init_pidfd, claim->control)) < 0 ||
+	    !is_socket(process->control_fd, SOCK_STREAM) || !names_senders(process->control_fd))
 		return "the newborn's control socket is none, or does not name its senders";
-	if ((jail->stdout_fd = take_pipe(jail->init_pidfd, claim->out)) < 0 ||
-	    (jail->stderr_fd = take_pipe(jail->init_pidfd, claim->err)) < 0)
+	if ((process->stdout_fd = take_pipe(process->init_pidfd, claim->out)) < 0 ||
+	    (process->stderr_fd = take_pipe(process->init_pidfd, claim->err)) < 0)
 		return "the newborn's output is no pair of pipes";
-	if (send(jail->report_fd, &taken, sizeof taken, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof taken)
+	if (send(process->report_fd, &taken, sizeof taken, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof taken)
 		return "the newborn's init takes no message";
 	return NULL;
 }
@@ -107,10 +107,10 @@ static enum aj_newborn report_lie(struct aj_error *err, const char *wrong, int e
 	return AJ_NEWBORN_LIE;
 }
 
-static enum aj_newborn give_up_birth(struct aj_jail *jail, int errnum, struct aj_error *err)
+static enum aj_newborn give_up_birth(struct aj_process *process, int errnum, struct aj_error *err)
 {
-	aj_jail_kill(jail);
-	aj_jail_end(jail, NULL);
+	aj_process_kill(process);
+	aj_process_end(process, NULL);
 	aj_fail(err, AJ_EXIT_SETUP, "birth", errnum, "the zygote cannot make a jail");
 	if (errnum == EAGAIN)
 		aj_advise(err, "the processes of one policy and tenant are bounded (`enforced.zygote`): spread the jails over tenants, "
@@ -118,46 +118,46 @@ static enum aj_newborn give_up_birth(struct aj_jail *jail, int errnum, struct aj
 	return AJ_NEWBORN_GONE;
 }
 
-enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_birth_answer *claim, struct aj_jail *jail,
+enum aj_newborn aj_newborn_take(const struct aj_process *zygote, const struct aj_birth_answer *claim, struct aj_process *process,
                                 struct aj_error *err)
 {
 	pid_t pid = 0;
 	errno = 0;
 	cleanup_fd int pidfd = claim->init < 0 ? -1 : take_fd(zygote->init_pidfd, claim->init);
 	if (claim->init < 0 && claim->errnum > 0)
-		return give_up_birth(jail, claim->errnum, err);
+		return give_up_birth(process, claim->errnum, err);
 	if (pidfd < 0 && aj_procfs_is_ending(zygote->init_pid))
-		return give_up_birth(jail, ECHILD, err); /* ended with the zygote: its owner learns of that from the pidfd */
+		return give_up_birth(process, ECHILD, err); /* ended with the zygote: its owner learns of that from the pidfd */
 	const char *wrong = pidfd < 0 ? "it names no descriptor of its own" : wrong_process(pidfd, &pid);
 	/* A pidfd of our own: the zygote's shares its flags, and may be one of a thread. Only we can reap the process, so its pid cannot
 	 * have been reused. */
 	cleanup_fd int own = wrong ? -1 : aj_pidfd_open(pid);
 	if (!wrong && own < 0)
-		return give_up_birth(jail, errno, err);
+		return give_up_birth(process, errno, err);
 	if (!wrong)
 		wrong = aj_holder_admit(zygote->holder, pid);
 	int errnum = errno; /* EMFILE: the checks need descriptors */
 	/* Killed before the kernel could be asked for its namespaces: that is no lie of the zygote. */
 	if (wrong && own >= 0 && aj_procfs_is_ending(pid) && aj_holder_bore(zygote->holder, pid, own)) {
-		jail->init_pidfd = aj_steal(&own);
-		return give_up_birth(jail, claim->errnum > 0 ? claim->errnum : ECHILD, err);
+		process->init_pidfd = aj_steal(&own);
+		return give_up_birth(process, claim->errnum > 0 ? claim->errnum : ECHILD, err);
 	}
 	if (wrong)
 		return report_lie(err, wrong, errnum);
-	jail->init_pid = pid;
-	jail->init_pidfd = aj_steal(&own);
-	jail->holder = zygote->holder;
-	jail->baseline = zygote->baseline;
+	process->init_pid = pid;
+	process->init_pidfd = aj_steal(&own);
+	process->holder = zygote->holder;
+	process->baseline = zygote->baseline;
 	if (claim->errnum > 0)
-		return give_up_birth(jail, claim->errnum, err);
+		return give_up_birth(process, claim->errnum, err);
 	errno = 0;
-	if (!(wrong = wrong_channels(claim, jail)))
+	if (!(wrong = wrong_channels(claim, process)))
 		return AJ_NEWBORN_THERE;
 	errnum = errno;
 	if (aj_procfs_is_ending(pid))
-		return give_up_birth(jail, ECHILD, err);
-	aj_jail_kill(jail);
-	aj_jail_end(jail, NULL);
+		return give_up_birth(process, ECHILD, err);
+	aj_process_kill(process);
+	aj_process_end(process, NULL);
 	return report_lie(err, wrong, errnum);
 }
 

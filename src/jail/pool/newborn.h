@@ -10,8 +10,8 @@ enum aj_newborn {
 	AJ_NEWBORN_LIE,   /* err names the false claim. Only processes of the zygote's were signalled */
 };
 
-/* `zygote` is the zygote's own jail, with a holder. `jail` has a leaf or none, and no descriptor yet. */
-enum aj_newborn aj_newborn_take(const struct aj_jail *zygote, const struct aj_birth_answer *claim, struct aj_jail *jail,
+/* `zygote` is the zygote's own process, with a holder. `process` has a leaf or none, and no descriptor yet. */
+enum aj_newborn aj_newborn_take(const struct aj_process *zygote, const struct aj_birth_answer *claim, struct aj_process *process,
                                 struct aj_error *err);
 
 /* NULL when the kernel lets us take descriptors of our child processes; else why there can be no births. */

@@ -22,7 +22,7 @@ void aj_pool_fail_waiters(struct aj_pool *p, const struct aj_error *err)
 	}
 }
 
-void aj_pool_give(struct aj_pool *p, struct aj_run *jail)
+void aj_pool_give(struct aj_pool *p, struct aj_jail *jail)
 {
 	struct aj_waiter *waiter = aj_waiters_take(&p->waiters);
 	p->counts.asked--;
@@ -30,30 +30,30 @@ void aj_pool_give(struct aj_pool *p, struct aj_run *jail)
 	waiter->fn(waiter, jail, NULL);
 }
 
-static void free_ended(struct aj_run *jail)
+static void free_ended(struct aj_jail *jail)
 {
 	LIST_REMOVE(jail, listed);
-	aj_run_free(jail);
+	aj_jail_free(jail);
 	free(jail);
 }
 
 /* The relay may exit later than the jail: closing a thousand connections takes time. */
-static void on_ended(struct aj_run *jail, unsigned found)
+static void on_ended(struct aj_jail *jail, unsigned found)
 {
 	(void)found;
 	if (jail->gone && jail->relay.pidfd < 0)
 		free_ended(jail);
 }
 
-void aj_pool_end(struct aj_pool *p, struct aj_run *jail)
+void aj_pool_end(struct aj_pool *p, struct aj_jail *jail)
 {
 	jail->owner = p;
 	jail->on_event = on_ended;
 	LIST_INSERT_HEAD(&p->ending, jail, listed);
 	if (jail->gone)
-		on_ended(jail, AJ_RUN_GONE);
+		on_ended(jail, AJ_JAIL_GONE);
 	else
-		aj_run_give_up(jail);
+		aj_jail_give_up(jail);
 }
 
 struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *config, struct aj_error *err)
@@ -101,9 +101,9 @@ void aj_pool_retire(struct aj_pool *p)
 	aj_loop_unset(p->loop, &p->pause);
 	aj_loop_unset(p->loop, &p->refill);
 	aj_zygote_end(&p->zygote);
-	struct aj_runs *unused[] = { &p->parked, &p->starting };
+	struct aj_jails *unused[] = { &p->parked, &p->starting };
 	for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
-		for (struct aj_run *jail; (jail = LIST_FIRST(unused[i]));) {
+		for (struct aj_jail *jail; (jail = LIST_FIRST(unused[i]));) {
 			LIST_REMOVE(jail, listed);
 			aj_pool_end(p, jail);
 		}
@@ -117,7 +117,7 @@ void aj_pool_free(struct aj_pool *p)
 	aj_pool_retire(p);
 	/* Groups first: then no single end below has to wait for its group. */
 	aj_fork_groups_stop(&p->groups);
-	for (struct aj_run *jail = LIST_FIRST(&p->ending), *next; jail; jail = next) {
+	for (struct aj_jail *jail = LIST_FIRST(&p->ending), *next; jail; jail = next) {
 		next = LIST_NEXT(jail, listed);
 		free_ended(jail);
 	}
@@ -132,14 +132,14 @@ unsigned aj_pool_used(const struct aj_pool *p)
 }
 
 /* A dead jail must not be handed out, although its end was not reported yet. */
-static bool is_alive(const struct aj_run *jail)
+static bool is_alive(const struct aj_jail *jail)
 {
-	return !aj_pidfd_ended(jail->jail.init_pidfd);
+	return !aj_pidfd_ended(jail->process.init_pidfd);
 }
 
-static struct aj_run *find_parked(const struct aj_pool *p)
+static struct aj_jail *find_parked(const struct aj_pool *p)
 {
-	struct aj_run *jail;
+	struct aj_jail *jail;
 	LIST_FOREACH(jail, &p->parked, listed)
 		if (is_alive(jail))
 			return jail;
@@ -150,7 +150,7 @@ void aj_pool_request(struct aj_pool *p, struct aj_waiter *waiter)
 {
 	TAILQ_INSERT_TAIL(&p->waiters, waiter, queued);
 	p->counts.asked++;
-	struct aj_run *jail = TAILQ_FIRST(&p->waiters) == waiter ? find_parked(p) : NULL;
+	struct aj_jail *jail = TAILQ_FIRST(&p->waiters) == waiter ? find_parked(p) : NULL;
 	if (!jail) {
 		aj_pool_fill(p);
 		return;
@@ -169,19 +169,19 @@ void aj_pool_cancel(struct aj_pool *p, struct aj_waiter *waiter)
 }
 
 /* A branch is about to be handed out. */
-static void on_branch_born(void *arg, struct aj_run *branch)
+static void on_branch_born(void *arg, struct aj_jail *branch)
 {
 	struct aj_pool *p = arg;
 	(void)branch;
 	p->used++;
 }
 
-static void on_branch_failed(void *arg, struct aj_run *branch)
+static void on_branch_failed(void *arg, struct aj_jail *branch)
 {
 	aj_pool_end(arg, branch);
 }
 
-int aj_pool_branch(struct aj_pool *p, struct aj_run *jail, struct aj_waiter *waiter, struct aj_error *err)
+int aj_pool_branch(struct aj_pool *p, struct aj_jail *jail, struct aj_waiter *waiter, struct aj_error *err)
 {
 	const struct aj_fork_owner owner = { on_branch_born, on_branch_failed, p };
 	if (p->config.jails_max && aj_pool_available(p) + p->used >= p->config.jails_max)
@@ -193,7 +193,7 @@ int aj_pool_branch(struct aj_pool *p, struct aj_run *jail, struct aj_waiter *wai
 	return 0;
 }
 
-void aj_pool_return(struct aj_pool *p, struct aj_run *jail)
+void aj_pool_return(struct aj_pool *p, struct aj_jail *jail)
 {
 	/* A jail that is gone has left its fork group already; requests for copies of it may still be queued there. */
 	aj_fork_groups_lose(&p->groups, jail);

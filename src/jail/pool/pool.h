@@ -45,9 +45,9 @@ void aj_pool_cancel(struct aj_pool *pool, struct aj_waiter *waiter);
 /* Request a copy of a jail that was given away and is idle; it must stay idle until the waiter is called, from the loop. The copy has
  * its own memory, scratch space and channels, and is returned like any jail. Returning `jail` meanwhile fails the request. -1 with
  * err: nothing has begun. */
-int aj_pool_branch(struct aj_pool *pool, struct aj_run *jail, struct aj_waiter *waiter, struct aj_error *err);
+int aj_pool_branch(struct aj_pool *pool, struct aj_jail *jail, struct aj_waiter *waiter, struct aj_error *err);
 /* Return a jail that is not needed any more, or gone: it is ended and freed later. */
-void aj_pool_return(struct aj_pool *pool, struct aj_run *jail);
+void aj_pool_return(struct aj_pool *pool, struct aj_jail *jail);
 
 void aj_pool_count(const struct aj_pool *pool, struct aj_pool_counts *ret);
 const struct aj_plan *aj_pool_plan(const struct aj_pool *pool);

@@ -61,23 +61,23 @@ static void retry_or_pause(struct aj_pool *p, const struct aj_error *err)
 	p->pause_us = FIRST_PAUSE_US;
 }
 
-static bool is_parked(const struct aj_pool *p, const struct aj_run *jail)
+static bool is_parked(const struct aj_pool *p, const struct aj_jail *jail)
 {
-	const struct aj_run *parked;
+	const struct aj_jail *parked;
 	LIST_FOREACH(parked, &p->parked, listed)
 		if (parked == jail)
 			return true;
 	return false;
 }
 
-static void on_unused_gone(struct aj_pool *p, struct aj_run *jail)
+static void on_unused_gone(struct aj_pool *p, struct aj_jail *jail)
 {
 	struct aj_error err = jail->result.setup;
 	bool parked = is_parked(p, jail);
 	aj_fail(&err, AJ_EXIT_SETUP, "birth", 0, "a jail ended before it was used: %s", jail->result.reason);
 	LIST_REMOVE(jail, listed);
 	*(parked ? &p->counts.parked : &p->starting_count) -= 1;
-	aj_run_free(jail);
+	aj_jail_free(jail);
 	free(jail);
 	if (parked)
 		report_trouble(p, &err);
@@ -87,7 +87,7 @@ static void on_unused_gone(struct aj_pool *p, struct aj_run *jail)
 
 /* For the oldest waiter, else to be parked. The waiter that the jail was made for may have left: a jail beyond those that are kept ends,
  * as it would wait for no waiter. */
-static void place_jail(struct aj_pool *p, struct aj_run *jail)
+static void place_jail(struct aj_pool *p, struct aj_jail *jail)
 {
 	unsigned kept = p->counts.cold_why ? 0 : p->config.depth;
 	if (!TAILQ_EMPTY(&p->waiters)) {
@@ -101,27 +101,27 @@ static void place_jail(struct aj_pool *p, struct aj_run *jail)
 }
 
 /* An unused jail: either it arms itself, once, or it dies. */
-static void on_unused(struct aj_run *jail, unsigned found)
+static void on_unused(struct aj_jail *jail, unsigned found)
 {
 	struct aj_pool *p = jail->owner;
-	if (found & AJ_RUN_GONE) {
+	if (found & AJ_JAIL_GONE) {
 		on_unused_gone(p, jail);
 		aj_pool_fill(p);
-	} else if (found & AJ_RUN_ARMED) {
+	} else if (found & AJ_JAIL_ARMED) {
 		LIST_REMOVE(jail, listed);
 		p->starting_count--;
 		p->counts.births++;
 		p->pause_us = 0;
-		aj_run_limit(jail, INT64_MAX);
+		aj_jail_limit(jail, INT64_MAX);
 		place_jail(p, jail);
 		aj_pool_fill(p);
 	}
 }
 
-static void adopt_jail(struct aj_pool *p, const struct aj_jail *born, const struct aj_built *built, struct aj_protect *protect,
+static void adopt_jail(struct aj_pool *p, const struct aj_process *born, const struct aj_built *built, struct aj_protect *protect,
                        struct aj_growth *growth, bool warm)
 {
-	struct aj_run *jail = calloc(1, sizeof *jail);
+	struct aj_jail *jail = calloc(1, sizeof *jail);
 	if (!jail)
 		abort();
 	jail->loop = p->loop;
@@ -129,14 +129,14 @@ static void adopt_jail(struct aj_pool *p, const struct aj_jail *born, const stru
 	jail->policy = p->config.policy;
 	jail->lasting = true;
 	jail->warm = warm;
-	jail->jail = *born;
+	jail->process = *born;
 	jail->protect = protect;
 	jail->growth = growth;
 	jail->on_event = on_unused;
 	jail->owner = p;
-	if (aj_run_open(jail, p->filters) < 0) {
+	if (aj_jail_open(jail, p->filters) < 0) {
 		struct aj_error err = jail->result.setup;
-		aj_run_free(jail);
+		aj_jail_free(jail);
 		free(jail);
 		pause_after(p, &err);
 		return;
@@ -144,17 +144,17 @@ static void adopt_jail(struct aj_pool *p, const struct aj_jail *born, const stru
 	LIST_INSERT_HEAD(&p->starting, jail, listed);
 	p->starting_count++;
 	if (!warm)
-		aj_run_arm(jail);
-	aj_run_limit(jail, aj_now_us() + AJ_ARM_US);
+		aj_jail_arm(jail);
+	aj_jail_limit(jail, aj_now_us() + AJ_ARM_US);
 }
 
-static void on_birth(void *arg, enum aj_zygote_found found, const struct aj_jail *jail, const struct aj_error *err)
+static void on_birth(void *arg, enum aj_zygote_found found, const struct aj_process *process, const struct aj_error *err)
 {
 	struct aj_pool *p = arg;
 	if (found == AJ_ZYGOTE_NOTHING)
 		aj_pool_fill(p);
 	if (found == AJ_ZYGOTE_BORN)
-		adopt_jail(p, jail, &(struct aj_built){ .plan = &p->jail_plan }, NULL, NULL, true);
+		adopt_jail(p, process, &(struct aj_built){ .plan = &p->jail_plan }, NULL, NULL, true);
 	if (found == AJ_ZYGOTE_WARNS)
 		tell_owner(p, err);
 	bool killed = found == AJ_ZYGOTE_DEAD || (found == AJ_ZYGOTE_FAILED && err->errnum == ECHILD); /* zygote or newborn */
@@ -176,21 +176,21 @@ static void start_zygote(struct aj_pool *p)
 static void start_cold(struct aj_pool *p)
 {
 	struct aj_error err = { 0 };
-	struct aj_jail jail;
+	struct aj_process process;
 	p->filters = aj_procfs_own_filters();
 	struct aj_protect *protect;
 	struct aj_growth *growth = NULL;
 	struct aj_built built;
 	aj_built_open(&built, &p->jail_plan);
 	if (aj_protect_open(&protect, &built, SEARCH_MS, &err) < 0 ||
-	    aj_growth_open(&growth, &built, &aj_growth_shared, SEARCH_MS, &err) < 0 || aj_launch(&built, &jail, &err) < 0) {
+	    aj_growth_open(&growth, &built, &aj_growth_shared, SEARCH_MS, &err) < 0 || aj_launch(&built, &process, &err) < 0) {
 		aj_growth_close(growth);
 		aj_protect_close(protect);
 		aj_built_close(&built);
 		pause_after(p, &err);
 		return;
 	}
-	adopt_jail(p, &jail, &built, protect, growth, false);
+	adopt_jail(p, &process, &built, protect, growth, false);
 }
 
 unsigned aj_pool_available(const struct aj_pool *p)

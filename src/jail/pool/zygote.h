@@ -20,21 +20,21 @@ struct aj_zygote {
 	/* The owner's, before aj_zygote_start(). err with WARNS, FAILED and DEAD. The callback may end or start the zygote, and must not free
 	 * this struct. */
 	struct aj_loop *loop;
-	void (*on_event)(void *arg, enum aj_zygote_found found, const struct aj_jail *jail, const struct aj_error *err);
+	void (*on_event)(void *arg, enum aj_zygote_found found, const struct aj_process *process, const struct aj_error *err);
 	void *arg;
 	unsigned ready_ms; /* for all imports, from the zygote's start; 0: a minute */
 
 	bool there;
 	const struct aj_plan *plan; /* of the zygote's jails too */
 	const struct aj_policy *policy;
-	struct aj_jail jail; /* the zygote's own: init_pid is the zygote itself */
-	bool ready;          /* takes orders */
+	struct aj_process process; /* the zygote's own: init_pid is the zygote itself */
+	bool ready;                /* takes orders */
 	struct aj_frame_reader inbox;
 	char importing[80]; /* the module that it last reported: a claim, plain characters only */
 	size_t imports;     /* number of such reports */
 	bool warned;
-	struct aj_buffer outbox;               /* the part of the plan that is not sent yet */
-	struct aj_jail waiting[AJ_BIRTHS_MAX]; /* ordered, in this order */
+	struct aj_buffer outbox;                  /* the part of the plan that is not sent yet */
+	struct aj_process waiting[AJ_BIRTHS_MAX]; /* ordered, in this order */
 	size_t waiting_count;
 	uint32_t orders;     /* in total; those that wait are the last ones */
 	struct aj_error err; /* why the zygote is unusable */

@@ -26,7 +26,7 @@ int aj_zygote_send_plan(struct aj_zygote *z, struct aj_error *err)
 	struct aj_buffer *b = &z->outbox;
 	while (b->sent < b->bytes) {
 		/* not write(): SIGPIPE would kill a process that did not expect it */
-		ssize_t n = send(z->jail.control_fd, b->data + b->sent, b->bytes - b->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n = send(z->process.control_fd, b->data + b->sent, b->bytes - b->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EAGAIN)
 			return 0;
 		if (n < 0 && (errno == EPIPE || errno == ECONNRESET)) /* its end is closed; a read would say the same */
@@ -47,8 +47,8 @@ bool aj_zygote_is_writing(const struct aj_zygote *z)
 enum aj_zygote_found aj_zygote_die(struct aj_zygote *z, int errnum, const char *cause)
 {
 	struct aj_leaf_usage used = { 0 };
-	if (z->jail.holder)
-		aj_leaf_read(aj_holder_cgroups(z->jail.holder)->leaf, &used);
+	if (z->process.holder)
+		aj_leaf_read(aj_holder_cgroups(z->process.holder)->leaf, &used);
 	bool importing = !z->ready && z->importing[0];
 	const char *hit = used.oom_kills    ? ": the zygote reached its limit of memory (memory.max)"
 	                : used.pids_refused ? ": the zygote reached its limit of processes (pids.max)"
@@ -64,11 +64,11 @@ enum aj_zygote_found aj_zygote_die(struct aj_zygote *z, int errnum, const char *
 static enum aj_zygote_found on_report(struct aj_zygote *z)
 {
 	struct aj_msg msg;
-	int r = aj_msg_recv(z->jail.report_fd, &msg, MSG_DONTWAIT);
+	int r = aj_msg_recv(z->process.report_fd, &msg, MSG_DONTWAIT);
 	if (r < 0 && errno == EAGAIN)
 		return AJ_ZYGOTE_NOTHING;
 	if (r <= 0) { /* closed by exec; the zygote's end shows on its pidfd */
-		aj_close(&z->jail.report_fd);
+		aj_close(&z->process.report_fd);
 		return AJ_ZYGOTE_NOTHING;
 	}
 	if (msg.kind != AJ_MSG_FAILED)
@@ -85,7 +85,7 @@ static int take_frame(struct aj_zygote *z, uint8_t *ret_kind, char text[SAID_BYT
 	ssize_t n = 0;
 	for (size_t want; !frame;) {
 		want = aj_frame_missing(&z->inbox);
-		n = recv(z->jail.control_fd, chunk, want < sizeof chunk ? want : sizeof chunk, MSG_DONTWAIT);
+		n = recv(z->process.control_fd, chunk, want < sizeof chunk ? want : sizeof chunk, MSG_DONTWAIT);
 		if (n <= 0)
 			break;
 		if (aj_frame_feed(&z->inbox, chunk, (size_t)n, &frame) < 0) {
@@ -147,37 +147,37 @@ static enum aj_zygote_found on_frame(struct aj_zygote *z, struct aj_error *ret_e
 	return AJ_ZYGOTE_DEAD;
 }
 
-static enum aj_zygote_found on_born(struct aj_zygote *z, struct aj_jail *ret_jail, struct aj_error *ret_err)
+static enum aj_zygote_found on_born(struct aj_zygote *z, struct aj_process *ret_process, struct aj_error *ret_err)
 {
 	struct aj_birth_answer born;
-	int r = aj_message_recv(z->jail.control_fd, &born, sizeof born, NULL, MSG_DONTWAIT);
+	int r = aj_message_recv(z->process.control_fd, &born, sizeof born, NULL, MSG_DONTWAIT);
 	if (r < 0 && errno == EAGAIN)
 		return AJ_ZYGOTE_NOTHING;
 	if (r <= 0 || z->waiting_count == 0)
 		return aj_zygote_die(z, r < 0 ? errno : 0, r <= 0 ? "it ended" : "it sent an answer without an order");
-	struct aj_jail *jail = &z->waiting[0];
-	enum aj_newborn found = aj_newborn_take(&z->jail, &born, jail, ret_err);
+	struct aj_process *process = &z->waiting[0];
+	enum aj_newborn found = aj_newborn_take(&z->process, &born, process, ret_err);
 	if (found == AJ_NEWBORN_LIE) {
 		z->err = *ret_err;
 		return AJ_ZYGOTE_DEAD; /* the jails that it owes end with it */
 	}
 	if (found == AJ_NEWBORN_THERE)
-		*ret_jail = *jail;
+		*ret_process = *process;
 	memmove(z->waiting, z->waiting + 1, --z->waiting_count * sizeof *z->waiting);
 	return found == AJ_NEWBORN_THERE ? AJ_ZYGOTE_BORN : AJ_ZYGOTE_FAILED;
 }
 
-enum aj_zygote_found aj_zygote_read(struct aj_zygote *z, struct aj_jail *ret_jail, struct aj_error *ret_err)
+enum aj_zygote_found aj_zygote_read(struct aj_zygote *z, struct aj_process *ret_process, struct aj_error *ret_err)
 {
 	/* Checked before reading, so that its last messages are read then. Not by EOF: another process may hold a duplicate of the
 	 * socket. */
-	bool ended = aj_pidfd_ended(z->jail.init_pidfd);
-	enum aj_zygote_found found = z->jail.report_fd >= 0 ? on_report(z) : AJ_ZYGOTE_NOTHING;
+	bool ended = aj_pidfd_ended(z->process.init_pidfd);
+	enum aj_zygote_found found = z->process.report_fd >= 0 ? on_report(z) : AJ_ZYGOTE_NOTHING;
 	if (found != AJ_ZYGOTE_NOTHING)
 		return found;
 	if (aj_zygote_is_writing(z) && aj_zygote_send_plan(z, &z->err) < 0)
 		return AJ_ZYGOTE_DEAD;
-	found = z->ready ? on_born(z, ret_jail, ret_err) : on_frame(z, ret_err);
+	found = z->ready ? on_born(z, ret_process, ret_err) : on_frame(z, ret_err);
 	if (found == AJ_ZYGOTE_NOTHING && ended)
 		found = aj_zygote_die(z, 0, z->ready ? "it ended" : "it ended before it was ready");
 	return found;

@@ -16,11 +16,11 @@ int aj_mediator_open(struct aj_mediator *m, const struct aj_plan *plan, struct a
 	return aj_named_sockets_open(&m->named, plan, err);
 }
 
-bool aj_mediator_call(struct aj_mediator *m, const struct aj_built *built, const struct aj_jail *jail, int listener_fd,
+bool aj_mediator_call(struct aj_mediator *m, const struct aj_built *built, const struct aj_process *process, int listener_fd,
                       const struct aj_notification *call)
 {
 	struct aj_error err = { 0 };
-	struct aj_caller caller = { .init_pid = jail->init_pid, .listener_fd = listener_fd, .leaf = jail->cgroup, .named = &m->named };
+	struct aj_caller caller = { .init_pid = process->init_pid, .listener_fd = listener_fd, .leaf = process->cgroup, .named = &m->named };
 	if (call->nr != SYS_connect || !(aj_built_deny(built) & AJ_DENY_CONNECT) || m->stopped)
 		return false;
 	if (m->connector.socket < 0 && aj_connector_start(&m->connector, built->plan, &caller, call, &err) < 0)
