@@ -257,7 +257,7 @@ owner linux/nsfs.h      sandbox/below.c
 owner sys/ioctl.h       sandbox/below.c
 owner sys/prctl.h       sandbox/holder.c
 owner sys/socket.h      sandbox/channels.c sandbox/below.c jail/pool/newborn.c
-owner sys/syscall.h     base/groups.c workspace/staging/copy.c sandbox/holder.c jail/pool/newborn.c
+owner sys/syscall.h     sandbox/holder.c jail/pool/newborn.c
 owner sched.h           sandbox/holder.c
 word SYS_clone3                    sandbox/holder.c
 word aj_pidfd_signal()             sandbox/below.c
@@ -275,7 +275,7 @@ owner netdb.h           network/resolve/resolver.c
 owner ares.h            network/resolve/resolver.c
 owner sys/time.h        network/resolve/resolver.c
 owner sys/prctl.h       network/helper/helper.c network/egress/credentials.c
-owner sys/syscall.h     base/groups.c workspace/staging/copy.c network/egress/process.c
+owner sys/syscall.h     network/egress/process.c
 word fork()             network/helper/helper.c network/egress/credentials.c
 word execl()            network/egress/credentials.c
 word aj_pidfd_signal()  network/helper/helper.c
@@ -299,7 +299,7 @@ owner arpa/inet.h       policy/publish.c
 owner sched.h           network/publish/process.c
 owner sys/epoll.h       network/publish/forwarder.c
 owner sys/socket.h      network/publish/publish.c network/publish/forwarder.c
-owner sys/syscall.h     base/groups.c workspace/staging/copy.c network/publish/process.c
+owner sys/syscall.h     network/publish/process.c
 word setns()            network/publish/process.c
 word setresuid()        network/publish/process.c
 word setresgid()        network/publish/process.c

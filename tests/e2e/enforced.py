@@ -1,13 +1,15 @@
 """Is each sentence of `enforced` so? Every sentence that a result has is tried in a jail of the same options, by Python code that prints
 `so`. A sentence without a trial fails: who writes one says how to see that it is true."""
 
-import errno
+import functools
 import json
 import os
+import pty
 import re
 import socket
 import subprocess
-import sys
+import threading
+import time
 
 from client import AJ, FOLDER, check, done
 
@@ -16,10 +18,17 @@ os.mkdir(W)
 os.chmod(W, 0o777)
 os.mkfifo(os.path.join(W, "fifo"))
 os.chmod(os.path.join(W, "fifo"), 0o666)
-listening = socket.socket(socket.AF_UNIX)
-listening.bind(os.path.join(W, "socket"))
-listening.listen()
-os.chmod(os.path.join(W, "socket"), 0o666)
+LISTENING = []
+
+
+def listen(path):
+    LISTENING.append(socket.socket(socket.AF_UNIX))
+    LISTENING[-1].bind(path)
+    LISTENING[-1].listen()
+    os.chmod(path, 0o666)
+
+
+listen(os.path.join(W, "socket"))
 
 
 def policy(name, text, extends="command"):
@@ -30,6 +39,45 @@ def policy(name, text, extends="command"):
     return ["--policy-file", path]
 
 
+def folder(name):
+    """A workspace with a place that is held, and one that is watched until it is there."""
+    path = os.path.join(FOLDER, name)
+    os.makedirs(os.path.join(path, ".git/hooks"))
+    listen(os.path.join(path, "socket"))
+    for where in ("", ".git", ".git/hooks"):
+        os.chmod(os.path.join(path, where), 0o777)
+    return path
+
+
+def serve(family, address):
+    """A server of the host's that says hello."""
+    server = socket.socket(family)
+    server.bind(address)
+    server.listen()
+
+    def answers():
+        while True:
+            client = server.accept()[0]
+            client.sendall(b"hello")
+            client.close()
+    threading.Thread(target=answers, daemon=True).start()
+    return server.getsockname()
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+PORT = serve(socket.AF_INET, ("127.0.0.1", 0))[1]
+ABSTRACT = b"\0agentjail-enforced-%d" % os.getpid()
+serve(socket.AF_UNIX, ABSTRACT)
+PUBLISHED = free_port()
+ASKED = os.path.join(FOLDER, "asked")
+WORKSPACE = {mode: folder(mode) for mode in ("ro", "rw", "overlay", "copy", "bare")}
+IN_WORKSPACE = policy("in-workspace", '[filesystem]\nworkspace = "read-write"')
+ALLOWED = ["--allow-host", "a.test:80", "--allow-host", "host:%d" % PORT]
+
 RUNS = {
     "exec": ["exec", "--layer", "off"],
     "exec, layer": ["exec"],
@@ -39,8 +87,14 @@ RUNS = {
     "run, writable": ["run", "--bind", W + ":/w:rw"],
     "run, no locks": ["run", *policy("locks", '[process]\ndeny_syscalls = ["locks"]')],
     "run, traced": ["run", *policy("traced", "[process]\nptrace = true")],
+    "run, host's network": ["run", "--network", "host"],
+    "run, hosts": ["run", *ALLOWED],
+    "run, hosts and questions": ["run", *ALLOWED, "--network-ask-command", "cat >>%s; echo deny" % ASKED],
+    "run, published": ["run", "--publish", "%d:8080" % PUBLISHED],
+    "run, no places": ["run", *policy("bare", '[filesystem]\nworkspace = "read-write"\nprotect = []'), "--workspace", WORKSPACE["bare"]],
+    **{"run, workspace " + mode: ["run", *IN_WORKSPACE, "--workspace", WORKSPACE[mode], "--workspace-mode", mode] for mode in ("ro", "rw", "overlay", "copy")},
+    **{"run, terminal, " + escapes: ["run", *policy("escapes-" + escapes, '[terminal]\nescapes = "%s"' % escapes)] for escapes in ("none", "filtered", "all")},
 }
-NAMESPACES = {name: os.readlink("/proc/self/ns/" + name) for name in ("user", "pid", "mnt", "ipc", "uts", "cgroup", "net")}
 HELP = """
 import os, errno
 def fails(number, call, *words):
@@ -63,9 +117,109 @@ def raw(number, *words):
 def unix(kind=1):
     import socket
     return socket.socket(socket.AF_UNIX, kind)
-import fcntl
+import fcntl, socket
+W = "/w" if os.path.exists("/w") else "/workspace"
+def hello(family, address):
+    s = socket.socket(family)
+    s.connect(address)
+    return s.recv(5) == b"hello"
+def asks(host, kind=socket.SOCK_STREAM):
+    s = socket.socket(socket.AF_INET, kind)
+    s.settimeout(20)
+    s.connect((host, 80))
+    s.send(b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+    return s.recv(100)
 """
+
+
+# --- trials from outside: each returns whether the sentence is so ---
+
+
+def host_network(options, sentence):
+    reaches = "hello(socket.AF_UNIX, %r)" % ABSTRACT
+    abstract = reaches if "abstract" in sentence else "fails(1, lambda: %s)" % reaches
+    return inside(options, "hello(socket.AF_INET, ('127.0.0.1', %d)) and %s" % (PORT, abstract))
+
+
+def hosts(options, sentence):
+    """Refused and reported; what the list covers is egress/relay, for which there are servers of other hosts."""
+    result = jail(options, HELP + "print(asks('203.0.113.1'), asks('b.test'), fails(111, asks, '203.0.113.2', socket.SOCK_DGRAM))")
+    listed = len(ALLOWED) // 2 == int(re.search(r"items: (\d+)", sentence)[1])
+    return listed and result["stdout"].count(" 403 ") == 2 and result["stdout"].endswith("True\n") and \
+        {v["host"] for v in result["violations"]} == {"203.0.113.1", "b.test"}, result
+
+
+def questions(options, sentence):
+    """Nothing without an answer. What one allows, and on which ports, is egress/ask."""
+    result = jail(options, HELP + "print(asks('c.test'))")
+    with open(ASKED, encoding="utf-8") as f:
+        asked = [json.loads(line)["name"] for line in f.read().replace("}{", "}\n{").splitlines()]
+    return " 403 " in result["stdout"] and asked.count("c.test") == 1, (result, asked)
+
+
+def published(options, sentence):
+    running = start(options, "s = socket.create_server(('127.0.0.1', 8080)); s.accept()[0].sendall(b'hello')")
+    until, got = time.monotonic() + 60, b""
+    while not got and running.poll() is None and time.monotonic() < until:
+        try:
+            with socket.create_connection(("127.0.0.1", PUBLISHED), 20) as s:
+                got = s.recv(5)
+        except OSError:
+            time.sleep(0.05)
+    running.communicate(timeout=120)
+    return got == b"hello", got
+
+
+def workspace(options, sentence):
+    mode = options[options.index("--workspace-mode") + 1] if "--workspace-mode" in options else "bare"
+    return files_end(mode, tuple(options))
+
+
+@functools.cache
+def files_end(mode, options):
+    """Where a new file and a protected one of the jail's end up."""
+    result = jail(options, "open('/workspace/new', 'w'); open('/workspace/.envrc', 'w')")
+    there = sorted(set(os.listdir(WORKSPACE[mode])) & {"new", ".envrc"})
+    if mode == "ro":
+        return not there and "Read-only" in result["stderr"], result
+    if mode in ("rw", "bare"):
+        return there == [".envrc", "new"], (there, result["stderr"])
+    subprocess.run([AJ, "changes", "apply", result["id"]], capture_output=True, check=False, timeout=120)
+    return not there and os.path.exists(WORKSPACE[mode] + "/new") and not os.path.exists(WORKSPACE[mode] + "/.envrc"), (there, result, os.listdir(WORKSPACE[mode]))
+
+
+def places(options, sentence):
+    path = WORKSPACE["rw"] + "/.envrc"
+    if os.path.exists(path):
+        os.unlink(path)
+    result = jail(options, HELP + "print(fails(30, open, '/workspace/.git/hooks/x', 'w'), works(open, '/workspace/.npmrc', 'w'))")
+    report = result["workspace"]
+    os.unlink(WORKSPACE["rw"] + "/.npmrc")
+    return result["stdout"] == "True True\n" and ".git/hooks" in report["held"] and ".npmrc" in report["watched"] and \
+        [c["path"] for c in report["changed"]] == [".npmrc"], result
+
+
+def terminal(options, sentence):
+    """What reaches the caller's terminal of a colour, a title, and text for its clipboard."""
+    master, slave = pty.openpty()
+    code = "import os; assert os.isatty(1) and os.fstat(1).st_dev != %d; print('\\x1b[31mred\\x1b]2;title\\x07\\x1b]52;c;aGk=\\x07' + 'e' + 'nd')" % os.fstat(slave).st_dev
+    running = subprocess.Popen([AJ, *options, "--", "/usr/bin/python3", "-I", "-c", code], stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+    os.close(slave)
+    shown = b""
+    while b"end" not in shown:
+        try:
+            shown += os.read(master, 4096)
+        except OSError:
+            break
+    running.wait(120)
+    os.close(master)
+    passed = [sequence in shown for sequence in (b"\x1b[31m", b"\x1b]2;title", b"\x1b]52;c;")]
+    wanted = {"no control": [False, False, False], "control": [True, True, False], "every": [True, True, True]}
+    return b"end" in shown and passed == next(value for begin, value in wanted.items() if "; " + begin in sentence), shown
+
+
 # Wall, sentence, and the code whose value says whether it is so; NONE: what a jail cannot see from inside, by its test.
+# A function tries it from outside.
 NONE = None
 TRIALS = [
     ("namespaces", "user pid mount ipc uts cgroup", "os.uname().nodename == 'jail' and os.getpid() < 10"),
@@ -75,6 +229,18 @@ TRIALS = [
      "fails(111, lambda: __import__('socket').socket().connect(('127.0.0.1', 1))) and fails(101, lambda: __import__('socket').socket().connect(('203.0.113.1', 1)))"),
     ("filesystem", "read-only (host /usr|rootfs), private tmpfs",
      "fails((30, 13, 1), lambda: open('/usr/new', 'w')) and works(open, '/tmp/mine', 'w')"),
+    ("network", "none: the policy gives the host's network(, its abstract sockets included)?", host_network),
+    ("network", r"own namespace; a relay of the supervisor's connects by TCP to what network.allow covers \(items: \d+\); all else is refused and reported, "
+                "except for UDP and ICMP, which are refused unseen", hosts),
+    ("network", "; host:%d is that port of the host's own loopback" % PORT, "hello(socket.AF_INET, ('host', %d)) and b' 403 ' in asks('host')" % PORT),
+    ("network", "; a name that the list lacks is connected to after somebody was asked and has allowed it, and the relay is bound to no list of ports", questions),
+    ("network", r"; published for clients of the host: [0-9.]+:\d+ to port 8080 of the jail", published),
+    ("filesystem", ", read-only workspace", workspace),
+    ("filesystem", ", overlay over the workspace, whose changes are kept apart", workspace),
+    ("filesystem", ", copy of the workspace, whose changes are kept apart", workspace),
+    ("filesystem", ", writable workspace", workspace),
+    ("filesystem", "; the host's FIFOs below /workspace", "works(os.mkfifo, '/workspace/fifo') and works(os.open, '/workspace/fifo', os.O_RDONLY | os.O_NONBLOCK) and works(os.unlink, '/workspace/fifo')"),
+    ("workspace_size", "none: no limit asked for", NONE),  # e2e/measures
     ("filesystem", "; the host's FIFOs below /w", "works(os.open, '/w/fifo', os.O_RDONLY | os.O_NONBLOCK)"),
     ("capabilities", "all sets empty, no_new_privs",
      "'CapEff:\\t0000000000000000\\n' in open('/proc/self/status').read() and 'CapBnd:\\t0000000000000000\\n' in open('/proc/self/status').read() "
@@ -89,17 +255,21 @@ TRIALS = [
     ("locks", "mediated: on files of the jail's own; EINVAL elsewhere",
      "works(lock, '/tmp/locked') and works(lock, '/tmp/locked', fcntl.flock) and fails(22, lock, '/dev/null') and fails(22, lock, '/dev/null', fcntl.flock)"),
     ("locks", "mediated: on files of the jail's own and of folders bound writable; EINVAL elsewhere",
-     "works(lock, '/tmp/locked') and works(lock, '/w/locked', fcntl.flock) and fails(22, lock, '/dev/null')"),
+     "works(lock, '/tmp/locked') and works(lock, W + '/locked', fcntl.flock) and fails(22, lock, '/dev/null')"),
     ("locks", "mediated: fcntl's on files of the jail's own and of folders bound writable; EINVAL elsewhere; flock fails with ENOSYS",
-     "works(lock, '/tmp/locked') and works(lock, '/w/locked') and fails(22, lock, '/dev/null') and fails(38, lock, '/tmp/locked', fcntl.flock)"),
+     "works(lock, '/tmp/locked') and works(lock, W + '/locked') and fails(22, lock, '/dev/null') and fails(38, lock, '/tmp/locked', fcntl.flock)"),
     ("locks", "denied by the policy", "fails(1, lock, '/tmp/locked') and fails(1, lock, '/tmp/locked', fcntl.flock)"),
     ("python_layer", r"on \(a rail, not a wall\)", NONE),  # escape/python
     ("python_layer", "none: switched off", "works(__import__, 'fcntl')"),
     ("python_layer", "none: not a snippet", "works(__import__, 'ctypes')"),
     ("protect", "none: `/w` is a writable bind, in which filesystem.protect protects no place", "works(open, '/w/.envrc', 'w')"),
+    ("protect", "none: filesystem.protect is empty", workspace),
+    ("protect", "read-only mounts over `held` places of the workspace; `watched` places are only reported", places),
+    ("protect", "no change of the jail's reaches the workspace: changes are applied later, and those at protected places by name alone", workspace),
+    ("terminal", "one of its own, relayed; (no control sequence passes|control sequences that act on more than picture, title and progress are left out|every control sequence passes)", terminal),
     ("unix_sockets", "no socket file of the host is in reach", "not os.path.exists(%r)" % os.path.join(W, "socket")),
     ("unix_sockets", "no socket that connects can be created", "fails(1, unix)"),
-    ("unix_sockets", "connect is mediated: the jail's own; no datagrams", "fails(13, lambda: unix().connect('/w/socket')) and fails(13, unix, 2)"),
+    ("unix_sockets", "connect is mediated: the jail's own; no datagrams", "fails(13, lambda: unix().connect(W + '/socket')) and fails(13, unix, 2)"),
 ]
 # Walls whose sentences depend on the host's cgroups or on the caller, and the scripts that try them.
 ELSEWHERE = {"memory": "cgroup/memory", "pids": "cgroup/counts", "wall_clock": "escape/resources", "cpu_time": "escape/resources", "identity": "reach/ids"}
@@ -107,10 +277,35 @@ for script in ELSEWHERE.values():
     check("there is " + script, os.path.exists(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), script + ".sh")))
 
 
+def start(options, code):
+    """At a terminal the result is on a descriptor of its own."""
+    words = ["-c", code] if options[0] == "exec" else ["--", "/usr/bin/python3", "-I", "-c", HELP + code]
+    return subprocess.Popen([AJ, options[0], "--json", *options[1:], *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=FOLDER)
+
+
 def jail(options, code):
-    inside = ["-c", code] if options[0] == "exec" else ["--", "/usr/bin/python3", "-I", "-c", code]
-    done = subprocess.run([AJ, options[0], "--json", *options[1:], *inside], capture_output=True, text=True, cwd=FOLDER, timeout=120)
+    words = ["-c", code] if options[0] == "exec" else ["--", "/usr/bin/python3", "-I", "-c", code]
+    done = subprocess.run([AJ, options[0], "--json", *options[1:], *words], capture_output=True, text=True, cwd=FOLDER, timeout=120)
     return json.loads(done.stdout)
+
+
+def inside(options, code):
+    result = jail(options, HELP + "print('so' if (%s) else 'not so')" % code)
+    return result["stdout"] == "so\n", "%s: %r %r" % (code, result["stdout"], result["stderr"] or result["reason"])
+
+
+def at_a_terminal(options):
+    """The result of a run whose output is a terminal."""
+    master, slave = pty.openpty()
+    ours, theirs = os.pipe()
+    running = subprocess.Popen([AJ, *options, "--json-fd", str(theirs), "--", "true"], stdin=slave, stdout=slave, stderr=slave, pass_fds=[theirs], start_new_session=True)
+    os.close(slave)
+    os.close(theirs)
+    with open(ours, encoding="utf-8") as f:
+        result = json.load(f)
+    running.wait(120)
+    os.close(master)
+    return result
 
 
 def trials(wall, sentence):
@@ -128,7 +323,8 @@ def trials(wall, sentence):
 
 seen = set()
 for name, options in RUNS.items():
-    for wall, sentence in jail(options, "pass")["enforced"].items():
+    first = at_a_terminal(options) if "terminal" in name else jail(options, "pass")
+    for wall, sentence in first["enforced"].items():
         if wall in ELSEWHERE:
             continue
         codes = trials(wall, sentence)
@@ -137,7 +333,6 @@ for name, options in RUNS.items():
             seen.add((wall, code))
             if code is NONE or (name == "exec, layer" and wall != "python_layer"):
                 continue
-            result = jail(options, HELP + "print('so' if (%s) else 'not so')" % code)
-            check("%s: %s: %s" % (name, wall, sentence), result["stdout"] == "so\n", "%s: %r %r" % (code, result["stdout"], result["stderr"] or result["reason"]))
+            check("%s: %s: %s" % (name, wall, sentence), *(code(options, sentence) if callable(code) else inside(options, code)))
 check("every trial is made", {(wall, code) for wall, _, code in TRIALS} == seen, {(wall, code) for wall, _, code in TRIALS} - seen)
 done()

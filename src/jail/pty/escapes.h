@@ -1,5 +1,5 @@
 /* The filter between a jail and the terminal of a person. Text, colours, cursor movement, modes of the keyboard and mouse pass. Sequences that
- * act on more than the picture (clipboard, window, printer, answers with a text of the writer's choice) are left out, and counted. */
+ * act on more than picture, title and progress (clipboard, window, printer, answers with a text of the writer's choice) are left out, and counted. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -117,7 +117,7 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		*AJ_PUSH(arena, &plan->enforced) = rows[i];
 	static const char *const escapes[] = { "no control sequence passes",
-		                               "control sequences that act on more than the picture are left out",
+		                               "control sequences that act on more than picture, title and progress are left out",
 		                               "every control sequence passes" };
 	if (plan->terminal)
 		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "terminal", aj_printf(arena, "one of its own, relayed; %s",
