@@ -500,7 +500,7 @@ base/fd.c|#include <stdio.h>'
 	if [ -n "$missed" ]; then echo "check-layers: planted and not seen, or seen and not planted:" "$missed"; exit 1; fi
 	rm -r "${copy:?}"/* && cp -R src/. "$copy"
 	printf '%s\n' "$harmless" | while IFS='|' read -r file line; do printf '%s\n' "$line" >> "$copy/$file"; done
-	printf '%s\n' '# from here on' 'from agentjail.rail import guards' 'HINT = "agentjail --allow-import x"' >> "$copy/bootstrap/runtime/main.py"
+	printf '%s\n' '# from here on' 'from agentjail.rail import guards' 'HINT = "agentjail --allow-import x"' >> "$copy/guest/layer/runtime/main.py"
 	check "$copy" && check_python "$copy" || { echo 'check-layers: complains where nothing is wrong'; exit 1; }
 }
 
