@@ -3,6 +3,7 @@ The package is in a Python tree of its own. In most modes it never comes back fr
 itself: so a package with native code could do."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -71,6 +72,20 @@ def mounted(flags):
     os.wait()
     return said
 
+def raised():
+    """The same process raises the limit of its own namespace, in which it may, and makes a cgroup namespace below that: what that answered."""
+    there, here = os.pipe()
+    def inside():
+        wrote = can(lambda: os.write(os.open("sys/user/max_cgroup_namespaces", os.O_WRONLY, dir_fd=4), b"9"))
+        os.write(here, repr([wrote, sleeper(NEWCGROUP)]).encode())
+        os._exit(0)
+    pidfd = sleeper(NEWUSER | NEWNS, inside)
+    if pidfd < 0:
+        return pidfd
+    said = os.read(there, 4096).decode()
+    os.wait()
+    return said
+
 def order():
     data = os.read(3, 4096)
     if not data:
@@ -100,12 +115,19 @@ if MODE == "look":
     found["numbers"] = sorted(int(n) for n in inside(".") if n.isdigit())
     found["victim in /proc"] = inside(str(VICTIM))
     found["sysctl"] = can(lambda: os.open("sys/kernel/core_pattern", os.O_WRONLY, dir_fd=4))
+    found["limits"] = {}
+    for name in inside("sys/user"):
+        before = os.read(os.open("sys/user/" + name, os.O_RDONLY, dir_fd=4), 64)
+        opened = can(lambda: os.open("sys/user/" + name, os.O_WRONLY, dir_fd=4))
+        wrote = can(lambda: os.write(opened, b"1000000")) if opened >= 0 else opened
+        found["limits"][name] = [wrote, os.read(os.open("sys/user/" + name, os.O_RDONLY, dir_fd=4), 64) == before]
     found["above /proc"] = inside("..") == inside(".")
     for name in ("cgroup.procs", "cgroup.max.descendants", "memory.max"):  # -9 where there are no cgroups
         found[name] = can(lambda: os.open(name, os.O_WRONLY, dir_fd=5))
     # Where there are none, that number is another descriptor's.
     found["cgroups"] = can(lambda: os.stat("cgroup.procs", dir_fd=5) and [n for n in os.listdir(5) if "." not in n])
     found["cgroup namespace"], found["cgroup2"] = mounted(NEWCGROUP), mounted(0)
+    found["raised"] = raised()
     for name in ("ptrace", "process_vm_readv"):
         found[name] = raw.call(SYS[name], 16 if name == "ptrace" else VICTIM, VICTIM, 0, 0, 0, 0)
     for name, args in dict(socket=(2, 1, 0), bpf=(0, 0, 0), io_uring_setup=(1, 0), userfaultfd=(0,), keyctl=(0, -3, 0), perf_event_open=(0,), add_key=(0,),
@@ -207,6 +229,9 @@ check("zygote-signal: a process of the host is not there to be killed", found.ge
 check("zygote-proc: the /proc that it holds shows its own namespace and ends there",
       victim.pid not in found.get("numbers", [victim.pid]) and found.get("victim in /proc") == -2 and
       refused("sysctl") and found.get("above /proc"), found)
+limits = found.get("limits") or {}
+check("zygote-proc: it changes none of its namespaces' limits in sys/user, such as that it has no cgroup namespace",
+      "max_cgroup_namespaces" in limits and all(wrote < 0 and same for wrote, same in limits.values()), limits)
 check("zygote-cgroup: it can write no limit and move nobody through the cgroups that births have",
       all(found.get(name) in (-9, -20, -30, -2) for name in ("cgroup.procs", "cgroup.max.descendants", "memory.max")), found)
 groups = found.get("cgroups")
@@ -215,6 +240,7 @@ check("zygote-cgroup: of the cgroups it sees its own leaf, and those of its jail
 ENOSPC, EPERM, ENOSYS = 28, 1, 38
 check("zygote-cgroup: no process below it has a cgroup namespace, and so none mounts a cgroup file system",
       found.get("cgroup namespace") == -ENOSPC and found.get("cgroup2") == repr([-ENOSYS, -EPERM]), found)
+check("zygote-cgroup: nor after a process has raised the limit of a namespace of its own", re.fullmatch(r"\[1, -28\]", str(found.get("raised"))), found.get("raised"))
 never = ("pidfd", "ptrace", "process_vm_readv", "socket", "getsockopt", "bpf", "io_uring_setup", "userfaultfd", "keyctl", "perf_event_open", "add_key",
          "mq_open", "shmget", "inotify_init1", "open_by_handle_at", "init_module", "fanotify_init", "setns", "kcmp", "unshare", "clone", "bind mount",
          "sendmsg")
