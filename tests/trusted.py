@@ -10,13 +10,13 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BEGIN, END = "<!-- trusted begin: written by `python3 tests/trusted.py --write SECURITY.md` -->\n", "<!-- trusted end -->"
 
 CALLER = "the caller's own"
-# (process, its rights, hostile input, where it is read: files of src, and folders without those below them)
+# (process, its rights, hostile input, where it is read: files, folders with all below them and patterns, below src)
 ROWS = [
     ("supervisor (`exec`, `run`, `session`)", CALLER, "messages of a snippet's runner: JSON frames, claims", ["jail/channel", "base/json", "jail/result/claim.c"]),
     ("", "", "output of the jail; what its terminal shows", ["jail/result/capture.c", "jail/result/output_buffer.c", "jail/pty"]),
     ("", "", "reported system calls: numbers, addresses, process ids", ["policy/seccomp/notify.c", "sandbox/mediate"]),
     ("", "", "files of /output", ["jail/files"]),
-    ("", "", "a workspace: names, links, git's configuration and objects (zlib)", ["workspace", "workspace/git", "base/tree"]),
+    ("", "", "a workspace: names, links, git's configuration and objects (zlib)", ["workspace/*.c", "workspace/git", "base/tree"]),
     ("", "", "changes that are kept apart, when they are listed and applied", ["workspace/changes"]),
     ("init, PID 1 of a jail", "in the jail's namespaces; its capabilities are dropped before the guest starts", "none: it reads no data", []),
     ("relay, for a network by allow-list", CALLER + " ids; no capabilities, a filter of its own, no files but those of name resolution",
@@ -24,7 +24,7 @@ ROWS = [
     ("publisher, for published ports", "the jail's ids and network; no capabilities, a filter, no files", "none: it forwards bytes", ["network/publish"]),
     ("connector, for sockets of the host", "the jail's ids and namespaces; two capabilities in the jail's user namespace",
      "addresses in the memory of the jail's processes", ["sandbox/mediate/connector_process.c", "sandbox/mediate/endpoint.c", "sandbox/mediate/socket_holders.c"]),
-    ("service (`serve`)", "the service's user", "requests of clients: JSON frames", ["service", "service/protocol", "base/frame.c"]),
+    ("service (`serve`)", "the service's user", "requests of clients: JSON frames", ["service/*.c", "service/protocol", "base/frame.c"]),
     ("", "", "calls of tools, and their schemas", ["session/tools", "session/jsonschema"]),
     ("", "", "requests for metrics over HTTP", ["service/metrics/http.c"]),
     ("", "", "all that the supervisor reads, for many jails", []),
@@ -36,9 +36,9 @@ ROWS = [
 
 
 def files_of(place):
-    """A file of src, or the files of a folder."""
-    path = os.path.join(TOP, "src", place)
-    found = [file for file in ([path] if os.path.isfile(path) else glob.glob(path + "/*")) if file.endswith((".c", ".h", ".py"))]
+    found = glob.glob(os.path.join(TOP, "src", place))
+    found += [file for folder in found if os.path.isdir(folder) for file in glob.glob(os.path.join(folder, "**", "*.*"), recursive=True)]
+    found = [file for file in found if file.endswith((".c", ".h", ".py"))]
     if not found:
         sys.exit("tests/trusted.py: src has no %s: correct the table" % place)
     return found
@@ -74,8 +74,9 @@ def main():
     if not begin or not end:
         sys.exit("%s: the marks of the table are missing" % page)
     if how == "--write":
+        new = head + begin + text() + end + tail
         with open(page, "w", encoding="utf-8") as file:
-            file.write(head + begin + text() + end + tail)
+            file.write(new)
         return
     shown = old.split("\n")[2:-1]
     rows = list(table())
