@@ -81,7 +81,8 @@ static int look_at_files(struct aj_client *c, struct aj_query *q, struct aj_faul
 	if (q->op == AJ_OP_LIST_FILES)
 		found = aj_session_list_files(slot->session, path, &err);
 	else if (q->op == AJ_OP_READ_FILE)
-		found = aj_session_read_file(slot->session, path, aj_query_count(q, AJ_M_OFFSET), aj_query_count(q, AJ_M_BYTES), &err);
+		found = aj_session_read_file(slot->session, path, aj_query_count(q, AJ_M_OFFSET),
+		                             q->member[AJ_M_BYTES] ? aj_query_count(q, AJ_M_BYTES) : UINT64_MAX, &err);
 	else if (aj_session_remove_file(slot->session, path, &err) == 0)
 		found = json_object();
 	return found ? reply(c, q, found) : aj_server_fault(c->server, &err, fault);

@@ -91,6 +91,7 @@ def a_session(s):
     same((content(part), part["size"], part["end"]), (b"new", 3, True))
     same(content(c.ask("read_file", session=session, path="/output/mine", offset=1, bytes=1)), b"e")
     same(content(c.ask("read_file", session=session, path="/output/mine", offset=9)), b"")
+    same(content(c.ask("read_file", session=session, path="/output/mine", bytes=0)), b"")
     same(sorted((e["name"], e["type"]) for e in c.ask("list_files", session=session, path="/tmp")["files"]), [("input", "folder"), ("output", "folder")])
     same(sorted(e["name"] for e in c.ask("list_files", session=session, path="/output")["files"]), ["given", "mine"])
     same(c.ask("remove_file", session=session, path="/output/mine"), {})

@@ -89,7 +89,7 @@ json_t *aj_look_read(const struct aj_scratch *scratch, const char *path, uint64_
 		return NULL;
 	if (!data)
 		abort();
-	ssize_t n = read_part(fd, &st, offset, data, bytes && bytes < AJ_LOOK_BYTES ? bytes : AJ_LOOK_BYTES, path, err);
+	ssize_t n = read_part(fd, &st, offset, data, bytes < AJ_LOOK_BYTES ? bytes : AJ_LOOK_BYTES, path, err);
 	json_t *part = n < 0 ? NULL : part_json(&st, path, offset, data, (size_t)n);
 	free(data);
 	return part;

@@ -9,7 +9,7 @@
 /* Of one answer. */
 enum { AJ_LOOK_BYTES = 1 << 20, AJ_LOOK_ENTRIES = 1000 };
 
-/* A part of a regular file, from `offset` on, of `bytes` at most (0: as many as an answer takes): {"size", "media_type", "offset", "data",
+/* A part of a regular file, from `offset` on, of `bytes` at most, and of AJ_LOOK_BYTES: {"size", "media_type", "offset", "data",
  * "sha256" of the part, "end"}. NULL with err. */
 json_t *aj_look_read(const struct aj_scratch *scratch, const char *path, uint64_t offset, uint64_t bytes, struct aj_error *err);
 /* The bytes alone, as many as fit: their number, 0 at or behind the file's end. -1 with err. */
