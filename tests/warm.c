@@ -122,7 +122,7 @@ int aj_run_command(struct aj_options *o)
 	}
 	while (!(seen & (AJ_JAIL_ANSWERED | AJ_JAIL_GONE)))
 		aj_loop_turn(loop, INT64_MAX);
-	struct aj_result *result = &jail->result;
+	struct aj_result *result = &jail->outcome.result;
 	/* It was not waited for. */
 	if (!(seen & AJ_JAIL_GONE))
 		result->exit_code = 0;

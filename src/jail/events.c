@@ -18,9 +18,9 @@ enum { LOOK_US = 2000 };
 static void watch_fd(struct aj_jail *jail, enum aj_jail_fd which, int fd, uint32_t events)
 {
 	if (fd < 0)
-		aj_loop_unwatch(jail->loop, &jail->io[which]);
-	else if (aj_loop_watch(jail->loop, &jail->io[which], fd, events) < 0) {
-		jail->blind = true;
+		aj_loop_unwatch(jail->loop, &jail->watch.io[which]);
+	else if (aj_loop_watch(jail->loop, &jail->watch.io[which], fd, events) < 0) {
+		jail->watch.epoll_failed = true;
 		aj_jail_fail(jail, "the jail cannot be waited for");
 	}
 }
@@ -28,7 +28,7 @@ static void watch_fd(struct aj_jail *jail, enum aj_jail_fd which, int fd, uint32
 /* While the pump is full, the destination is watched and not the jail. */
 static void watch_output(struct aj_jail *jail, enum aj_jail_fd which, int fd)
 {
-	const struct aj_pump *pump = jail->pump ? &jail->pump[which == AJ_JAIL_ERR] : NULL;
+	const struct aj_pump *pump = jail->terminal.pump ? &jail->terminal.pump[which == AJ_JAIL_ERR] : NULL;
 	if (pump && pump->bytes)
 		watch_fd(jail, which, pump->fd, EPOLLOUT);
 	else if (aj_jail_output_held(jail, which == AJ_JAIL_ERR ? 2 : 1))
@@ -39,19 +39,22 @@ static void watch_output(struct aj_jail *jail, enum aj_jail_fd which, int fd)
 
 static int64_t grace_over_us(const struct aj_jail *jail)
 {
-	return jail->told_us && !jail->stopping ? jail->told_us + AJ_COMMAND_GRACE_S * 1000000LL : INT64_MAX;
+	return jail->deadlines.terminating_since_us && !jail->stopping
+	         ? jail->deadlines.terminating_since_us + AJ_COMMAND_GRACE_S * 1000000LL
+	         : INT64_MAX;
 }
 
 static int64_t measure_us(const struct aj_jail *jail)
 {
-	return jail->stopping || jail->facts.exited ? INT64_MAX : aj_growth_due_us(jail->growth);
+	return jail->stopping || jail->outcome.facts.exited ? INT64_MAX : aj_growth_due_us(jail->workspace.growth);
 }
 
 static int64_t next_deadline_us(const struct aj_jail *jail)
 {
-	const int64_t look_us = jail->blind ? aj_now_us() + LOOK_US : INT64_MAX;
-	const int64_t due_us[] = { jail->deadline_us, grace_over_us(jail), aj_locks_deadline_us(&jail->locks), measure_us(jail), look_us };
-	int64_t first_us = jail->soft_us;
+	const int64_t look_us = jail->watch.epoll_failed ? aj_now_us() + LOOK_US : INT64_MAX;
+	const int64_t due_us[] = { jail->deadlines.kill_us, grace_over_us(jail), aj_locks_deadline_us(&jail->calls.locks),
+		                   measure_us(jail), look_us };
+	int64_t first_us = jail->deadlines.soft_us;
 	for (size_t i = 0; i < sizeof due_us / sizeof *due_us; i++)
 		first_us = due_us[i] < first_us ? due_us[i] : first_us;
 	return first_us;
@@ -60,7 +63,7 @@ static int64_t next_deadline_us(const struct aj_jail *jail)
 void aj_jail_watch(struct aj_jail *jail)
 {
 	const struct aj_process *process = &jail->process;
-	watch_fd(jail, AJ_JAIL_RELAY, jail->relay.socket >= 0 ? jail->relay.socket : jail->relay.pidfd, EPOLLIN);
+	watch_fd(jail, AJ_JAIL_RELAY, jail->network.relay.socket >= 0 ? jail->network.relay.socket : jail->network.relay.pidfd, EPOLLIN);
 	if (jail->exited)
 		return;
 	watch_fd(jail, AJ_JAIL_REPORT, process->report_fd, EPOLLIN);
@@ -68,20 +71,20 @@ void aj_jail_watch(struct aj_jail *jail)
 	         aj_channel_writing(&jail->channel) ? EPOLLIN | EPOLLOUT : EPOLLIN);
 	watch_output(jail, AJ_JAIL_OUT, process->stdout_fd);
 	watch_output(jail, AJ_JAIL_ERR, process->stderr_fd);
-	watch_fd(jail, AJ_JAIL_LISTENER, jail->listener_fd, EPOLLIN);
-	watch_fd(jail, AJ_JAIL_CONNECTOR, jail->mediator ? jail->mediator->connector.socket : -1, EPOLLIN);
-	watch_fd(jail, AJ_JAIL_PUBLISHER, jail->publish ? jail->publish->publisher.socket : -1, EPOLLIN);
+	watch_fd(jail, AJ_JAIL_LISTENER, jail->calls.listener_fd, EPOLLIN);
+	watch_fd(jail, AJ_JAIL_CONNECTOR, jail->calls.mediator ? jail->calls.mediator->connector.socket : -1, EPOLLIN);
+	watch_fd(jail, AJ_JAIL_PUBLISHER, jail->network.publish ? jail->network.publish->publisher.socket : -1, EPOLLIN);
 	watch_fd(jail, AJ_JAIL_INIT, process->init_pidfd, EPOLLIN);
 	int64_t due_us = next_deadline_us(jail);
 	if (due_us == INT64_MAX)
-		aj_loop_unset(jail->loop, &jail->timer);
-	else if (!jail->timer.place || jail->timer.at_us != due_us)
-		aj_loop_set(jail->loop, &jail->timer, due_us);
+		aj_loop_unset(jail->loop, &jail->deadlines.timer);
+	else if (!jail->deadlines.timer.place || jail->deadlines.timer.at_us != due_us)
+		aj_loop_set(jail->loop, &jail->deadlines.timer, due_us);
 }
 
 void aj_jail_unwatch(struct aj_jail *jail, enum aj_jail_fd which)
 {
-	aj_loop_unwatch(jail->loop, &jail->io[which]);
+	aj_loop_unwatch(jail->loop, &jail->watch.io[which]);
 }
 
 void aj_jail_close(struct aj_jail *jail, enum aj_jail_fd which, int *fd)
@@ -141,17 +144,17 @@ static void handle_event(struct aj_jail *jail, enum aj_jail_fd which, uint32_t e
 static void on_io(struct aj_io *io, uint32_t events)
 {
 	struct aj_jail *jail = io->arg;
-	handle_event(jail, (enum aj_jail_fd)(io - jail->io), events);
+	handle_event(jail, (enum aj_jail_fd)(io - jail->watch.io), events);
 }
 
 static void on_deadline(struct aj_jail *jail)
 {
-	jail->deadline_us = INT64_MAX;
-	if (jail->stopping || jail->facts.exited) {
+	jail->deadlines.kill_us = INT64_MAX;
+	if (jail->stopping || jail->outcome.facts.exited) {
 		aj_process_kill(&jail->process);
 	} else if (jail->channel.answered && !jail->lasting) {
 		/* With an answer the run is over anyway; the remaining processes do not change the result. */
-		jail->facts.lingered = true;
+		jail->outcome.facts.lingered = true;
 		aj_jail_end(jail);
 	} else {
 		aj_jail_end_by(jail, AJ_CAUSE_TIMEOUT);
@@ -160,10 +163,10 @@ static void on_deadline(struct aj_jail *jail)
 
 static void measure_workspace(struct aj_jail *jail)
 {
-	const char *why = aj_growth_turn(jail->growth);
+	const char *why = aj_growth_turn(jail->workspace.growth);
 	if (!why)
 		return;
-	snprintf(jail->facts.workspace_why, sizeof jail->facts.workspace_why, "%s", why);
+	snprintf(jail->outcome.facts.workspace_why, sizeof jail->outcome.facts.workspace_why, "%s", why);
 	aj_jail_end_by(jail, AJ_CAUSE_WORKSPACE);
 }
 
@@ -171,19 +174,19 @@ static void on_timer(struct aj_timer *timer)
 {
 	struct aj_jail *jail = timer->arg;
 	int64_t now_us = aj_now_us();
-	if (aj_locks_due(&jail->locks, jail->listener_fd))
+	if (aj_locks_due(&jail->calls.locks, jail->calls.listener_fd))
 		aj_jail_end_for_lock(jail);
-	if (now_us >= jail->soft_us)
+	if (now_us >= jail->deadlines.soft_us)
 		aj_interrupt_due(jail);
-	if (now_us >= jail->deadline_us)
+	if (now_us >= jail->deadlines.kill_us)
 		on_deadline(jail);
 	if (now_us >= measure_us(jail))
 		measure_workspace(jail);
 	if (now_us >= grace_over_us(jail)) {
-		jail->told_us = 0;
+		jail->deadlines.terminating_since_us = 0;
 		aj_jail_end_by(jail, AJ_CAUSE_INTERRUPT);
 	}
-	if (jail->blind && aj_pidfd_ended(jail->process.init_pidfd))
+	if (jail->watch.epoll_failed && aj_pidfd_ended(jail->process.init_pidfd))
 		handle_event(jail, AJ_JAIL_INIT, EPOLLIN);
 	else
 		aj_jail_watch(jail);
@@ -191,9 +194,9 @@ static void on_timer(struct aj_timer *timer)
 
 void aj_jail_events_init(struct aj_jail *jail)
 {
-	jail->timer = (struct aj_timer){ .fn = on_timer, .arg = jail };
+	jail->deadlines.timer = (struct aj_timer){ .fn = on_timer, .arg = jail };
 	for (int i = 0; i < AJ_JAIL_FDS; i++)
-		jail->io[i] = (struct aj_io){
-			.fn = on_io, .arg = jail, .fd = -1, .quota = jail->lasting && i != AJ_JAIL_INIT ? &jail->quota : NULL
+		jail->watch.io[i] = (struct aj_io){
+			.fn = on_io, .arg = jail, .fd = -1, .quota = jail->lasting && i != AJ_JAIL_INIT ? &jail->watch.quota : NULL
 		};
 }

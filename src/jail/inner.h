@@ -46,11 +46,7 @@ void aj_jail_still(struct aj_jail *jail);
 /* The guest was stopped. */
 void aj_jail_on_stopped(struct aj_jail *jail, int wait_status);
 
-/* outcome.c */
-/* Before a lasting jail's next run, before its code is sent: note what the jail has used so far. */
-void aj_jail_count_before(struct aj_jail *jail);
-/* Then: a new result in place of the last one. */
-void aj_jail_renew(struct aj_jail *jail);
+/* end.c */
 /* A lasting jail has answered: complete the result while the jail is there. */
 void aj_jail_conclude(struct aj_jail *jail);
 /* Init is gone: complete the result, and free what the jail had. */

@@ -24,38 +24,38 @@ void aj_interrupt_clocks(const struct aj_plan *plan, uint64_t timeout_ms, int64_
 static void signal_runner(struct aj_jail *jail)
 {
 	struct aj_process_info info;
-	int signal = jail->facts.stop == AJ_STOP_BY_CLOCK ? SIGUSR1 : SIGINT;
+	int signal = jail->outcome.facts.stop == AJ_STOP_BY_CLOCK ? SIGUSR1 : SIGINT;
 	if (!jail->channel.started || jail->channel.answered)
 		return;
 	cleanup_fd int pidfd = jail->process.branch ? -1 : aj_procfs_open_child(jail->channel.runner, jail->process.init_pid, &info);
 	aj_pidfd_signal(pidfd >= 0 ? pidfd : jail->process.init_pidfd, signal);
-	jail->facts.told = true;
+	jail->outcome.facts.told = true;
 }
 
 void aj_interrupt_started(struct aj_jail *jail)
 {
-	if (jail->running && jail->facts.stop != AJ_STOP_NONE)
+	if (jail->running && jail->outcome.facts.stop != AJ_STOP_NONE)
 		signal_runner(jail);
 }
 
 void aj_interrupt_send(struct aj_jail *jail)
 {
-	if (!jail->running || jail->stopping || jail->facts.stop == AJ_STOP_BY_CLOCK)
+	if (!jail->running || jail->stopping || jail->outcome.facts.stop == AJ_STOP_BY_CLOCK)
 		return;
-	jail->facts.stop = AJ_STOP_BY_CALLER;
+	jail->outcome.facts.stop = AJ_STOP_BY_CALLER;
 	signal_runner(jail);
 }
 
 void aj_interrupt_due(struct aj_jail *jail)
 {
-	jail->soft_us = INT64_MAX;
+	jail->deadlines.soft_us = INT64_MAX;
 	if (jail->channel.answered) /* and is about to exit */
 		return;
-	if (jail->facts.stop == AJ_STOP_NONE)
-		jail->facts.stop = AJ_STOP_BY_CLOCK;
+	if (jail->outcome.facts.stop == AJ_STOP_NONE)
+		jail->outcome.facts.stop = AJ_STOP_BY_CLOCK;
 	signal_runner(jail);
 	/* The thread may be late by more than that time, as a program that embeds the library and was busy elsewhere. */
 	int64_t killed_us = aj_now_us() + AJ_SNIPPET_GRACE_MS * 1000LL;
-	if (jail->deadline_us < killed_us)
-		jail->deadline_us = killed_us;
+	if (jail->deadlines.kill_us < killed_us)
+		jail->deadlines.kill_us = killed_us;
 }

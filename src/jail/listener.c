@@ -7,36 +7,37 @@
  * closed, too. */
 static void stop_listening(struct aj_jail *jail)
 {
-	if (jail->mediator) {
+	if (jail->calls.mediator) {
 		aj_jail_unwatch(jail, AJ_JAIL_CONNECTOR);
-		aj_mediator_stop(jail->mediator);
+		aj_mediator_stop(jail->calls.mediator);
 	}
-	aj_jail_close(jail, AJ_JAIL_LISTENER, &jail->listener_fd);
+	aj_jail_close(jail, AJ_JAIL_LISTENER, &jail->calls.listener_fd);
 }
 
 static bool mediate_call(void *arg, const struct aj_notification *call)
 {
 	struct aj_jail *jail = arg;
 	const int pipes[AJ_LOCKABLE_PIPES] = { jail->process.stdout_fd, jail->process.stderr_fd };
-	enum aj_lock lock = aj_locks_call(&jail->locks, jail->built.plan, pipes, jail->listener_fd, call);
+	enum aj_lock lock = aj_locks_call(&jail->calls.locks, jail->built.plan, pipes, jail->calls.listener_fd, call);
 	if (lock == AJ_LOCK_CHEATED)
 		aj_jail_end_for_lock(jail);
 	if (lock != AJ_LOCK_NONE)
 		return lock == AJ_LOCK_HANDLED;
-	return jail->mediator && aj_mediator_call(jail->mediator, &jail->built, &jail->process, jail->listener_fd, call);
+	return jail->calls.mediator &&
+	       aj_mediator_call(jail->calls.mediator, &jail->built, &jail->process, jail->calls.listener_fd, call);
 }
 
 void aj_jail_on_listener(struct aj_jail *jail)
 {
 	const struct aj_handler handler = { mediate_call, jail };
 	/* Calls that Python is refused while it starts are not the code's. */
-	struct aj_violations *counted = jail->channel.armed || !jail->built.plan->snippet ? &jail->result.violations : NULL;
-	if (!aj_violations_answer(counted, &jail->built, jail->listener_fd, &handler))
+	struct aj_violations *counted = jail->channel.armed || !jail->built.plan->snippet ? &jail->outcome.result.violations : NULL;
+	if (!aj_violations_answer(counted, &jail->built, jail->calls.listener_fd, &handler))
 		stop_listening(jail);
 }
 
 void aj_jail_on_connector(struct aj_jail *jail)
 {
-	if (!aj_mediator_refused(jail->mediator, &jail->result.violations, &jail->built, jail->listener_fd))
+	if (!aj_mediator_refused(jail->calls.mediator, &jail->outcome.result.violations, &jail->built, jail->calls.listener_fd))
 		stop_listening(jail);
 }

@@ -30,7 +30,7 @@ static const char *scratch_mount(const struct aj_plan *plan, const char *target)
 static void take_listener(struct aj_jail *jail, pid_t guest, int number)
 {
 	static const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
-	aj_violations_listen(&jail->result.violations, &jail->listener_fd, guest, jail->process.init_pid, number);
+	aj_violations_listen(&jail->outcome.result.violations, &jail->calls.listener_fd, guest, jail->process.init_pid, number);
 	if (send(jail->process.report_fd, &taken, sizeof taken, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EPIPE && errno != ECONNRESET)
 		aj_jail_fail(jail, errno == EAGAIN ? "init does not read what it is answered" : "init cannot be answered");
 }
@@ -39,13 +39,13 @@ static void take_listener(struct aj_jail *jail, pid_t guest, int number)
 static void on_bound(struct aj_jail *jail, const struct aj_msg *msg)
 {
 	struct aj_error err = { 0 };
-	if (!aj_result_bound(&jail->result, jail->built.plan, msg->cause, msg->errnum) || !jail->mediator ||
+	if (!aj_result_bound(&jail->outcome.result, jail->built.plan, msg->cause, msg->errnum) || !jail->calls.mediator ||
 	    aj_built_mediated(&jail->built))
 		return;
 	jail->built.reaches_sockets = true;
-	jail->result.unheard = jail->built.plan->in_reach.unheard;
-	if (aj_built_mediated(&jail->built) && aj_mediator_open(jail->mediator, jail->built.plan, &err) < 0) {
-		jail->result.setup = err;
+	jail->outcome.result.unheard = jail->built.plan->in_reach.unheard;
+	if (aj_built_mediated(&jail->built) && aj_mediator_open(jail->calls.mediator, jail->built.plan, &err) < 0) {
+		jail->outcome.result.setup = err;
 		aj_process_kill(&jail->process);
 	}
 }
@@ -71,10 +71,11 @@ void aj_jail_on_report(struct aj_jail *jail)
 	}
 	switch (msg.kind) {
 	case AJ_MSG_FAILED:
-		aj_msg_error(&msg, &jail->result.setup);
+		aj_msg_error(&msg, &jail->outcome.result.setup);
 		return;
 	case AJ_MSG_NOTE:
-		snprintf(jail->result.note, sizeof jail->result.note, "%s: %s: %s", msg.step, msg.cause, strerror(msg.errnum));
+		snprintf(jail->outcome.result.note, sizeof jail->outcome.result.note, "%s: %s: %s", msg.step, msg.cause,
+		         strerror(msg.errnum));
 		return;
 	case AJ_MSG_SOCKETS: /* above */
 	case AJ_MSG_TERMINAL:
@@ -89,12 +90,12 @@ void aj_jail_on_report(struct aj_jail *jail)
 		on_bound(jail, &msg);
 		return;
 	case AJ_MSG_BOUND_FILE:
-		aj_result_bound(&jail->result, jail->built.plan, msg.cause, msg.errnum);
+		aj_result_bound(&jail->outcome.result, jail->built.plan, msg.cause, msg.errnum);
 		return;
 	case AJ_MSG_EXITED:
-		jail->facts.exited = true;
-		jail->facts.wait_status = msg.wait_status;
-		jail->facts.full = scratch_mount(jail->built.plan, msg.step);
+		jail->outcome.facts.exited = true;
+		jail->outcome.facts.wait_status = msg.wait_status;
+		jail->outcome.facts.full = scratch_mount(jail->built.plan, msg.step);
 		return;
 	default:
 		aj_jail_fail(jail, "init sent a message that only the supervisor may send");
@@ -115,7 +116,7 @@ unsigned aj_jail_on_control(struct aj_jail *jail)
 		aj_interrupt_started(jail);
 	/* Before anything is sent that makes the runner close its own copy. */
 	if (found & AJ_CHANNEL_LISTENER)
-		aj_violations_listen(&jail->result.violations, &jail->listener_fd, jail->channel.listener_sender,
+		aj_violations_listen(&jail->outcome.result.violations, &jail->calls.listener_fd, jail->channel.listener_sender,
 		                     jail->process.init_pid, jail->channel.listener);
 	if ((found & AJ_CHANNEL_ARMED) && jail->process.outside && aj_leaf_take(jail->process.cgroup, jail->channel.runner) < 0) {
 		aj_jail_fail(jail, "the jail's guest cannot be moved into its cgroup");
@@ -128,29 +129,29 @@ unsigned aj_jail_on_control(struct aj_jail *jail)
 		return 0;
 	}
 	/* Before the code is sent: the mounts are as they were built. */
-	if ((found & AJ_CHANNEL_ARMED) && jail->wants_files && aj_jail_take_scratch(jail, &jail->result.setup) < 0) {
+	if ((found & AJ_CHANNEL_ARMED) && jail->files.wanted && aj_jail_take_scratch(jail, &jail->outcome.result.setup) < 0) {
 		aj_process_kill(&jail->process);
 		return 0;
 	}
 	if (found & AJ_CHANNEL_ARMED) {
 		/* Refusals before the runner was armed are not the code's. */
-		jail->leaf_before.pids_refused = aj_leaf_pids_refused(jail->process.cgroup);
+		jail->outcome.leaf_before.pids_refused = aj_leaf_pids_refused(jail->process.cgroup);
 	}
 	if ((found & AJ_CHANNEL_ARMED) && jail->lasting) {
 		ret |= AJ_JAIL_ARMED;
-		aj_meter_open(jail->channel.runner, &jail->status_fd); /* ahead of the first snippet, which need not wait for it */
+		aj_meter_open(jail->channel.runner, &jail->outcome.status_fd); /* ahead of the first snippet, which need not wait for it */
 	}
 	if (found & AJ_CHANNEL_FAILED)
 		aj_process_kill(&jail->process);
-	if ((found & AJ_CHANNEL_BRANCHED) && jail->fork_group)
-		jail->group->answered(jail->fork_group, jail);
+	if ((found & AJ_CHANNEL_BRANCHED) && jail->fork.group)
+		jail->fork.functions->answered(jail->fork.group, jail);
 	int64_t leave_us = aj_now_us() + LEAVE_US;
-	if ((found & AJ_CHANNEL_ANSWERED) && !jail->lasting && leave_us < jail->deadline_us)
-		jail->deadline_us = leave_us;
+	if ((found & AJ_CHANNEL_ANSWERED) && !jail->lasting && leave_us < jail->deadlines.kill_us)
+		jail->deadlines.kill_us = leave_us;
 	if (found & (AJ_CHANNEL_BROKEN | AJ_CHANNEL_REFUSED)) {
 		/* Also when the message is read only after the guest has gone: the verdict must not depend on timing. */
-		if (jail->facts.cause == AJ_CAUSE_NONE)
-			jail->facts.cause = found & AJ_CHANNEL_REFUSED ? AJ_CAUSE_CALLS : AJ_CAUSE_PROTOCOL;
+		if (jail->outcome.facts.cause == AJ_CAUSE_NONE)
+			jail->outcome.facts.cause = found & AJ_CHANNEL_REFUSED ? AJ_CAUSE_CALLS : AJ_CAUSE_PROTOCOL;
 		aj_jail_end(jail);
 	} else if ((found & AJ_CHANNEL_ANSWERED) && jail->lasting && !jail->stopping) {
 		aj_jail_drain(jail);

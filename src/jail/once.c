@@ -55,7 +55,7 @@ static void on_signal(struct aj_io *io, uint32_t events)
 static void watch_run(struct aj_jail *jail)
 {
 	sigset_t before;
-	cleanup_fd int signal_fd = watched_signals(jail->pty, &before);
+	cleanup_fd int signal_fd = watched_signals(jail->terminal.pty, &before);
 	/* Urgent: a signal that also ended the runner is not taken for the runner's own failure. */
 	struct aj_io signals = { .fn = on_signal, .arg = jail, .fd = -1, .urgent = true };
 	if (signal_fd < 0 || aj_loop_watch(jail->loop, &signals, signal_fd, EPOLLIN) < 0)
@@ -89,13 +89,13 @@ static int launch_jail(struct aj_jail *jail, const struct aj_request *request, s
 	const struct aj_plan *plan = jail->built.plan;
 	if (!(jail->loop = aj_loop_new()))
 		return aj_fail(err, AJ_EXIT_SETUP, "watch", errno, "make an event loop");
-	if (aj_asker_open(&jail->asker, jail->loop, plan, jail->policy, request, jail->output || !plan->capture, err) < 0)
+	if (aj_asker_open(&jail->network.asker, jail->loop, plan, jail->policy, request, jail->output || !plan->capture, err) < 0)
 		return -1;
-	if (aj_given_check(plan, err) < 0 || (plan->mediated && aj_mediator_open(jail->mediator, plan, err) < 0))
+	if (aj_given_check(plan, err) < 0 || (plan->mediated && aj_mediator_open(jail->calls.mediator, plan, err) < 0))
 		return -1;
-	if (aj_view_open(&jail->view, &jail->built, request, err) < 0 ||
-	    aj_protect_open(&jail->protect, &jail->built, SEARCH_MS, err) < 0 ||
-	    aj_growth_open(&jail->growth, &jail->built, &aj_growth_alone, MEASURE_MS, err) < 0)
+	if (aj_view_open(&jail->workspace.view, &jail->built, request, err) < 0 ||
+	    aj_protect_open(&jail->workspace.protect, &jail->built, SEARCH_MS, err) < 0 ||
+	    aj_growth_open(&jail->workspace.growth, &jail->built, &aj_growth_alone, MEASURE_MS, err) < 0)
 		return -1;
 	return launch_published(jail, publish, err);
 }
@@ -108,10 +108,10 @@ static void collect_output(struct aj_jail *jail, const struct aj_request *reques
 	if (collect) {
 		aj_collect_turn(collect, INT64_MAX);
 		aj_collect_end(collect, &found);
-		jail->result.files = found.files;
-		jail->result.files_skipped = found.skipped;
+		jail->outcome.result.files = found.files;
+		jail->outcome.result.files_skipped = found.skipped;
 	}
-	aj_scratch_close(&jail->scratch);
+	aj_scratch_close(&jail->files.scratch);
 }
 
 void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
@@ -131,19 +131,19 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	jail = (struct aj_jail){ .policy = policy,
 		                 .output = on->output,
 		                 .output_arg = on->output_arg,
-		                 .connections = on->connections,
-		                 .connections_arg = on->connections_arg };
+		                 .network.connections = on->connections,
+		                 .network.connections_arg = on->connections_arg };
 	aj_built_open(&jail.built, plan);
-	jail.mediator = plan->snippet ? NULL : &mediator;
-	jail.publish = plan->publish.count ? &publish : NULL;
+	jail.calls.mediator = plan->snippet ? NULL : &mediator;
+	jail.network.publish = plan->publish.count ? &publish : NULL;
 	if (launch_jail(&jail, request, &publish, &ret->setup) < 0) {
 		aj_publish_end(&publish);
-		aj_asker_close(jail.asker);
-		if (jail.mediator)
-			aj_mediator_close(jail.mediator);
-		aj_growth_close(jail.growth);
-		aj_protect_close(jail.protect);
-		aj_view_close(jail.view);
+		aj_asker_close(jail.network.asker);
+		if (jail.calls.mediator)
+			aj_mediator_close(jail.calls.mediator);
+		aj_growth_close(jail.workspace.growth);
+		aj_protect_close(jail.workspace.protect);
+		aj_view_close(jail.workspace.view);
 		aj_built_close(&jail.built);
 		aj_loop_free(jail.loop);
 		if (request->snippet)
@@ -153,30 +153,30 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 	}
 	for (int i = 0; plan->pump && i < 2; i++)
 		aj_pump_open(&pumps[i], i + 1, plan->escapes);
-	jail.pump = plan->pump ? pumps : NULL;
+	jail.terminal.pump = plan->pump ? pumps : NULL;
 	if (plan->terminal) {
-		jail.pty = &pty;
+		jail.terminal.pty = &pty;
 		if (aj_pty_open(&pty, jail.loop, plan->terminal_fd, plan->terminal_front, plan->escapes) < 0) {
-			aj_fail(&jail.result.setup, AJ_EXIT_SETUP, "terminal", errno, "relay the jail's terminal to the caller's");
+			aj_fail(&jail.outcome.result.setup, AJ_EXIT_SETUP, "terminal", errno, "relay the jail's terminal to the caller's");
 			aj_process_kill(&jail.process);
 		}
 	}
-	aj_asker_hold(jail.asker, aj_jail_hold, &jail);
+	aj_asker_hold(jail.network.asker, aj_jail_hold, &jail);
 	aj_jail_open(&jail, request->snippet ? aj_procfs_own_filters() : 0);
 	if (request->snippet)
 		aj_jail_arm(&jail);
-	if (aj_jail_begin(&jail, request, 0, started_us, &jail.result.setup) < 0)
+	if (aj_jail_begin(&jail, request, 0, started_us, &jail.outcome.result.setup) < 0)
 		aj_process_kill(&jail.process);
 	watch_run(&jail);
-	aj_asker_close(jail.asker);
+	aj_asker_close(jail.network.asker);
 	aj_publish_end(&publish);
 	collect_output(&jail, request);
 	for (int i = 0; plan->pump && i < 2; i++)
 		aj_pump_close(&pumps[i]);
-	if (jail.pty) {
-		aj_pty_close(jail.pty, jail.facts.cause != AJ_CAUSE_NONE);
-		memcpy(jail.result.escapes, pty.filter.left_out, sizeof jail.result.escapes);
+	if (jail.terminal.pty) {
+		aj_pty_close(jail.terminal.pty, jail.outcome.facts.cause != AJ_CAUSE_NONE);
+		memcpy(jail.outcome.result.escapes, pty.filter.left_out, sizeof jail.outcome.result.escapes);
 	}
 	aj_loop_free(jail.loop);
-	*ret = jail.result;
+	*ret = jail.outcome.result;
 }

@@ -12,7 +12,8 @@ enum { DRAIN_READS = (1 << 20) / AJ_CHUNK_BYTES };
 static bool handle_pump(struct aj_jail *jail, const struct aj_pump *pump, int r)
 {
 	if (r < 0) {
-		aj_fail(&jail->result.setup, AJ_EXIT_SETUP, "output", errno, "pass on the jail's output; the program ran until then");
+		aj_fail(&jail->outcome.result.setup, AJ_EXIT_SETUP, "output", errno,
+		        "pass on the jail's output; the program ran until then");
 		aj_process_kill(&jail->process);
 	}
 	if (jail->policy->file_bytes && pump->total_bytes > jail->policy->file_bytes)
@@ -22,15 +23,15 @@ static bool handle_pump(struct aj_jail *jail, const struct aj_pump *pump, int r)
 
 bool aj_jail_output_held(const struct aj_jail *jail, int number)
 {
-	return jail->held && (jail->pump ? jail->pump[number - 1].terminal : jail->output != NULL);
+	return jail->terminal.held && (jail->terminal.pump ? jail->terminal.pump[number - 1].terminal : jail->output != NULL);
 }
 
 bool aj_jail_on_output(struct aj_jail *jail, int number)
 {
 	char chunk[AJ_CHUNK_BYTES];
 	int *fd = number == 1 ? &jail->process.stdout_fd : &jail->process.stderr_fd;
-	struct aj_output_buffer *capture = number == 1 ? &jail->result.out : &jail->result.err;
-	struct aj_pump *pump = jail->pump ? &jail->pump[number - 1] : NULL;
+	struct aj_output_buffer *capture = number == 1 ? &jail->outcome.result.out : &jail->outcome.result.err;
+	struct aj_pump *pump = jail->terminal.pump ? &jail->terminal.pump[number - 1] : NULL;
 	if (pump && !handle_pump(jail, pump, aj_pump_flush(pump)))
 		return false;
 	if (*fd < 0 || aj_jail_output_held(jail, number)) {
@@ -46,14 +47,15 @@ bool aj_jail_on_output(struct aj_jail *jail, int number)
 		aj_jail_close(jail, number == 1 ? AJ_JAIL_OUT : AJ_JAIL_ERR, fd);
 		return false;
 	}
-	if (pump && jail->facts.cause == AJ_CAUSE_FILE) /* output beyond the limit is dropped */
+	if (pump && jail->outcome.facts.cause == AJ_CAUSE_FILE) /* output beyond the limit is dropped */
 		return true;
 	if (pump)
 		return handle_pump(jail, pump, aj_pump_write(pump, chunk, (size_t)n));
 	aj_output_buffer_add(capture, chunk, (size_t)n);
 	if (jail->output)
 		jail->output(number, chunk, (size_t)n, jail->output_arg);
-	if (jail->built.plan->output_bytes && jail->result.out.total_bytes + jail->result.err.total_bytes > jail->built.plan->output_bytes)
+	if (jail->built.plan->output_bytes &&
+	    jail->outcome.result.out.total_bytes + jail->outcome.result.err.total_bytes > jail->built.plan->output_bytes)
 		aj_jail_end_by(jail, AJ_CAUSE_OUTPUT);
 	return true;
 }

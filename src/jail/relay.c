@@ -32,14 +32,14 @@ static int start_relay(struct aj_jail *jail, const struct aj_passed *passed, str
 		[AJ_EGRESS_DNS_UDP] = sockets.dns_udp, [AJ_EGRESS_DNS_TCP] = sockets.dns_tcp, [AJ_EGRESS_LISTENER] = sockets.listener
 	};
 	bool whole = passed->count == AJ_EGRESS_SOCKETS || passed->count == (size_t)2 * AJ_EGRESS_SOCKETS;
-	if (jail->built.plan->network != AJ_NET_ALLOW || jail->relay.pidfd >= 0 || !whole)
+	if (jail->built.plan->network != AJ_NET_ALLOW || jail->network.relay.pidfd >= 0 || !whole)
 		return aj_fail(err, AJ_EXIT_SETUP, "egress", 0, "init sent sockets out of order");
 	for (size_t i = 0; i < passed->count; i++)
 		kinds[i % AJ_EGRESS_SOCKETS][i / AJ_EGRESS_SOCKETS] = passed->fds[i];
 	int on = 0;
 	socklen_t bytes = sizeof on;
-	jail->network.transparent = getsockopt(sockets.listener[0], IPPROTO_IP, IP_TRANSPARENT, &on, &bytes) == 0 && on;
-	return aj_egress_start(&jail->relay, jail->policy, &sockets, err);
+	jail->network.use.transparent = getsockopt(sockets.listener[0], IPPROTO_IP, IP_TRANSPARENT, &on, &bytes) == 0 && on;
+	return aj_egress_start(&jail->network.relay, jail->policy, &sockets, err);
 }
 
 void aj_jail_on_sockets(struct aj_jail *jail, const struct aj_passed *passed)
@@ -48,7 +48,7 @@ void aj_jail_on_sockets(struct aj_jail *jail, const struct aj_passed *passed)
 	struct aj_error err = { 0 };
 	int r = start_relay(jail, passed, &err);
 	if (r < 0) {
-		jail->result.setup = err;
+		jail->outcome.result.setup = err;
 		aj_process_kill(&jail->process);
 		return;
 	}
@@ -109,19 +109,20 @@ static void on_record_timer(struct aj_timer *timer)
 /* Record the first connections and each answer at once. Between runs, they are recorded with the id of the run before. */
 static void record(struct aj_jail *jail)
 {
-	if (!jail->connections || !aj_network_unrecorded(&jail->network) || (jail->record_timer.place && !jail->network.answer_count))
+	if (!jail->network.connections || !aj_network_unrecorded(&jail->network.use) ||
+	    (jail->network.record_timer.place && !jail->network.use.answer_count))
 		return;
-	jail->connections(&jail->network, jail->connections_arg);
-	aj_network_forget_recorded(&jail->network);
-	aj_loop_unset(jail->loop, &jail->record_timer);
-	jail->record_timer = (struct aj_timer){ .fn = on_record_timer, .arg = jail };
-	aj_loop_set(jail->loop, &jail->record_timer, aj_now_us() + RECORD_EVERY_US);
+	jail->network.connections(&jail->network.use, jail->network.connections_arg);
+	aj_network_forget_recorded(&jail->network.use);
+	aj_loop_unset(jail->loop, &jail->network.record_timer);
+	jail->network.record_timer = (struct aj_timer){ .fn = on_record_timer, .arg = jail };
+	aj_loop_set(jail->loop, &jail->network.record_timer, aj_now_us() + RECORD_EVERY_US);
 }
 
 static void on_relay_late(struct aj_timer *timer)
 {
 	const struct aj_jail *jail = timer->arg;
-	aj_helper_kill(&jail->relay);
+	aj_helper_kill(&jail->network.relay);
 }
 
 /* The relay has stopped, was killed or has exited: read its unsent reports from shared memory. A service does not wait for its exit. */
@@ -129,21 +130,21 @@ static void take_unsent_reports(struct aj_jail *jail, const char *why)
 {
 	struct aj_egress_event event;
 	bool open;
-	for (size_t i = 0; aj_egress_next_unsent(&jail->relay, false, &i, &event, &open);) {
+	for (size_t i = 0; aj_egress_next_unsent(&jail->network.relay, false, &i, &event, &open);) {
 		if (event.kind == AJ_EGRESS_FAILED)
 			snprintf(event.why, sizeof event.why, "%s", why);
-		add_event(&jail->network, &event);
+		add_event(&jail->network.use, &event);
 	}
 	record(jail);
-	aj_unsent_close(&jail->relay.unsent);
-	aj_jail_close(jail, AJ_JAIL_RELAY, &jail->relay.socket);
-	aj_loop_unset(jail->loop, &jail->record_timer);
+	aj_unsent_close(&jail->network.relay.unsent);
+	aj_jail_close(jail, AJ_JAIL_RELAY, &jail->network.relay.socket);
+	aj_loop_unset(jail->loop, &jail->network.record_timer);
 	if (!jail->lasting) {
-		aj_helper_end(&jail->relay);
+		aj_helper_end(&jail->network.relay);
 		return;
 	}
-	jail->record_timer = (struct aj_timer){ .fn = on_relay_late, .arg = jail };
-	aj_loop_set(jail->loop, &jail->record_timer, aj_now_us() + RESET_US);
+	jail->network.record_timer = (struct aj_timer){ .fn = on_relay_late, .arg = jail };
+	aj_loop_set(jail->loop, &jail->network.record_timer, aj_now_us() + RESET_US);
 }
 
 static void on_end_of_relay(struct aj_jail *jail)
@@ -152,7 +153,7 @@ static void on_end_of_relay(struct aj_jail *jail)
 		                                        .why = "agentjail's relay has ended, so no connection is made any more",
 		                                        .instead = "Start a new jail, or work without the network.",
 		                                        .count = 1 };
-	aj_network_add_trouble(&jail->network.refused, &lost);
+	aj_network_add_trouble(&jail->network.use.refused, &lost);
 	take_unsent_reports(jail, "agentjail's relay has ended");
 }
 
@@ -175,15 +176,15 @@ static void on_answer(void *arg, const struct aj_ask_answer *answer)
 	struct aj_jail *jail = arg;
 	struct aj_network_trouble unsaved = { .port = answer->port, .count = 1 };
 	if (answer->by) {
-		add_answer(&jail->network, answer);
+		add_answer(&jail->network.use, answer);
 		record(jail);
 	}
 	if (answer->said.verdict != AJ_EGRESS_DENY && answer->said.why[0]) {
 		aj_ascii(unsaved.host, sizeof unsaved.host, answer->name);
 		aj_ascii(unsaved.why, sizeof unsaved.why, answer->said.why);
-		aj_network_add_trouble(&jail->network.failed, &unsaved);
+		aj_network_add_trouble(&jail->network.use.failed, &unsaved);
 	}
-	aj_egress_answer(&jail->relay, &answer->said);
+	aj_egress_answer(&jail->network.relay, &answer->said);
 }
 
 /* False: the relay has ended. */
@@ -191,22 +192,22 @@ static bool read_reports(struct aj_jail *jail, int most)
 {
 	struct aj_egress_event event;
 	int r = 1;
-	while (most-- && (r = aj_egress_read(&jail->relay, &event)) > 0)
+	while (most-- && (r = aj_egress_read(&jail->network.relay, &event)) > 0)
 		if (event.kind == AJ_EGRESS_ASKED)
-			aj_asker_ask(jail->asker, event.id, event.name, event.port, on_answer, jail);
+			aj_asker_ask(jail->network.asker, event.id, event.name, event.port, on_answer, jail);
 		else
-			add_event(&jail->network, &event);
+			add_event(&jail->network.use, &event);
 	return r != 0;
 }
 
 unsigned aj_jail_on_relay(struct aj_jail *jail)
 {
-	if (jail->relay.socket < 0) {
-		if (jail->relay.pidfd < 0 || !aj_pidfd_ended(jail->relay.pidfd))
+	if (jail->network.relay.socket < 0) {
+		if (jail->network.relay.pidfd < 0 || !aj_pidfd_ended(jail->network.relay.pidfd))
 			return 0;
 		aj_jail_unwatch(jail, AJ_JAIL_RELAY);
-		aj_loop_unset(jail->loop, &jail->record_timer);
-		aj_helper_end(&jail->relay);
+		aj_loop_unset(jail->loop, &jail->network.record_timer);
+		aj_helper_end(&jail->network.relay);
 		return AJ_JAIL_REAPED;
 	}
 	bool lives = read_reports(jail, TURN);
@@ -230,7 +231,7 @@ static void add_published(struct aj_jail *jail, const struct aj_publish_event *e
 		                            .lasted_us = event->lasted_us };
 	aj_sockaddr_text(event->family, event->client, address);
 	snprintf(one.client, sizeof one.client, event->family == AF_INET6 ? "[%s]:%u" : "%s:%u", address, event->client_port);
-	aj_network_add_published(&jail->network, &one);
+	aj_network_add_published(&jail->network.use, &one);
 }
 
 /* False: the publisher has ended. */
@@ -238,7 +239,7 @@ static bool read_published(struct aj_jail *jail, int most)
 {
 	struct aj_publish_event event;
 	int r = 1;
-	while (most-- && (r = aj_publish_read(jail->publish, &event)) > 0)
+	while (most-- && (r = aj_publish_read(jail->network.publish, &event)) > 0)
 		if (event.number < jail->built.plan->publish.count)
 			add_published(jail, &event);
 	return r != 0;
@@ -247,12 +248,12 @@ static bool read_published(struct aj_jail *jail, int most)
 static void end_publisher(struct aj_jail *jail)
 {
 	struct aj_publish_event event;
-	for (size_t i = 0; aj_publish_next_unsent(jail->publish, &i, &event);)
+	for (size_t i = 0; aj_publish_next_unsent(jail->network.publish, &i, &event);)
 		if (event.number < jail->built.plan->publish.count)
 			add_published(jail, &event);
 	record(jail);
 	aj_jail_unwatch(jail, AJ_JAIL_PUBLISHER);
-	aj_helper_end(&jail->publish->publisher);
+	aj_helper_end(&jail->network.publish->publisher);
 }
 
 void aj_jail_on_publisher(struct aj_jail *jail)
@@ -288,42 +289,42 @@ static uint64_t subtract(uint64_t from, uint64_t bytes)
 /* Add the bytes of open connections since the last result; their ends will subtract these. */
 static void count_open(struct aj_jail *jail)
 {
-	struct aj_network_use *network = &jail->network;
+	struct aj_network_use *network = &jail->network.use;
 	uint64_t bytes_out = 0, bytes_in = 0;
 	struct aj_egress_event event;
 	bool open;
-	for (size_t i = 0; aj_egress_next_unsent(&jail->relay, true, &i, &event, &open);)
+	for (size_t i = 0; aj_egress_next_unsent(&jail->network.relay, true, &i, &event, &open);)
 		if (event.kind == AJ_EGRESS_CLOSED) {
 			network->open += open;
 			bytes_out += event.bytes_out;
 			bytes_in += event.bytes_in;
 		}
-	network->bytes_out = subtract(network->bytes_out + bytes_out, jail->open_before.bytes_out);
-	network->bytes_in = subtract(network->bytes_in + bytes_in, jail->open_before.bytes_in);
-	jail->open_before.bytes_out = bytes_out;
-	jail->open_before.bytes_in = bytes_in;
+	network->bytes_out = subtract(network->bytes_out + bytes_out, jail->network.open_before.bytes_out);
+	network->bytes_in = subtract(network->bytes_in + bytes_in, jail->network.open_before.bytes_in);
+	jail->network.open_before.bytes_out = bytes_out;
+	jail->network.open_before.bytes_in = bytes_in;
 }
 
 void aj_jail_report_network(struct aj_jail *jail)
 {
 	count_open(jail);
-	aj_network_free(&jail->result.network);
-	jail->result.network = jail->network;
-	jail->result.network.relayed = jail->built.plan->network == AJ_NET_ALLOW;
-	jail->result.network.publishes = jail->built.plan->publish.count;
-	jail->network = (struct aj_network_use){ 0 };
+	aj_network_free(&jail->outcome.result.network);
+	jail->outcome.result.network = jail->network.use;
+	jail->outcome.result.network.relayed = jail->built.plan->network == AJ_NET_ALLOW;
+	jail->outcome.result.network.publishes = jail->built.plan->publish.count;
+	jail->network.use = (struct aj_network_use){ 0 };
 }
 
 void aj_jail_end_network(struct aj_jail *jail)
 {
-	if (jail->publish && jail->publish->publisher.pidfd >= 0) {
-		aj_publish_stop(jail->publish);
-		read_last(jail, &jail->publish->publisher, read_published);
+	if (jail->network.publish && jail->network.publish->publisher.pidfd >= 0) {
+		aj_publish_stop(jail->network.publish);
+		read_last(jail, &jail->network.publish->publisher, read_published);
 		end_publisher(jail);
 	}
-	if (jail->relay.socket >= 0) {
-		aj_egress_stop(&jail->relay);
-		read_last(jail, &jail->relay, read_reports);
+	if (jail->network.relay.socket >= 0) {
+		aj_egress_stop(&jail->network.relay);
+		read_last(jail, &jail->network.relay, read_reports);
 		take_unsent_reports(jail, "the jail has ended");
 	}
 	aj_jail_report_network(jail);

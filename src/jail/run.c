@@ -15,22 +15,18 @@ enum { STOP_US = 100000 };
 
 int aj_jail_open(struct aj_jail *jail, int filters)
 {
-	jail->listener_fd = jail->status_fd = -1;
-	jail->relay = AJ_NO_HELPER;
-	jail->soft_us = jail->deadline_us = INT64_MAX;
-	jail->facts.cpu_limit_ms = jail->policy->cpu_ms;
-	jail->facts.pids_limit = jail->policy->pids;
-	jail->facts.file_limit_bytes = jail->policy->file_bytes;
-	jail->facts.workspace_limit_bytes = jail->built.plan->workspace_bytes;
-	jail->result.out.cap_bytes = jail->result.err.cap_bytes = jail->built.plan->capture_bytes;
+	jail->calls.listener_fd = -1;
+	jail->network.relay = AJ_NO_HELPER;
+	jail->deadlines.soft_us = jail->deadlines.kill_us = INT64_MAX;
+	aj_outcome_init(&jail->outcome, jail->built.plan, jail->policy);
 	aj_jail_events_init(jail);
 	filters += filters >= 0 ? jail->process.baseline : 0;
 	if (aj_channel_open(&jail->channel, &jail->process.control_fd, jail->process.init_pid, filters,
-	                    jail->built.plan->result_bytes, &jail->result) &
+	                    jail->built.plan->result_bytes, &jail->outcome.result) &
 	    AJ_CHANNEL_FAILED)
 		aj_process_kill(&jail->process);
 	aj_jail_watch(jail);
-	return jail->result.setup.exit_code ? -1 : 0;
+	return jail->outcome.result.setup.exit_code ? -1 : 0;
 }
 
 static void send_now(struct aj_jail *jail)
@@ -59,32 +55,37 @@ void aj_jail_layer(struct aj_jail *jail, const struct aj_policy *policy)
 	aj_jail_flush(jail);
 }
 
+static bool listens(const struct aj_jail *jail)
+{
+	return jail->fork.group ? jail->fork.functions->listens(jail->fork.group) : jail->calls.listener_fd >= 0;
+}
+
 int aj_jail_begin(struct aj_jail *jail, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err)
 {
 	struct aj_request asked = *request;
 	int64_t soft_us, wall_us;
 	aj_interrupt_clocks(jail->built.plan, timeout_ms, &soft_us, &wall_us);
 	asked.soft_ms = soft_us == INT64_MAX ? 0 : (uint64_t)soft_us / 1000;
-	jail->wants_files = asked.output;
+	jail->files.wanted = asked.output;
 	if (jail->lasting && asked.output && aj_jail_take_scratch(jail, err) < 0)
 		return -1;
-	clock_gettime(CLOCK_REALTIME_COARSE, &jail->since);
+	clock_gettime(CLOCK_REALTIME_COARSE, &jail->files.since);
 	if (asked.snippet && aj_channel_request(&jail->channel, jail->lasting, jail->built.plan, jail->policy, &asked, err) < 0)
 		return -1;
 	/* The code goes first: the jail reads it while the result is renewed. */
 	if (jail->lasting) {
-		aj_jail_count_before(jail);
+		aj_outcome_count_before(&jail->outcome, jail->built.plan, &jail->process, jail->channel.runner);
 		send_now(jail);
-		aj_jail_renew(jail);
+		aj_outcome_renew(&jail->outcome, jail->built.plan, listens(jail));
 	}
 	if (asked.snippet && asked.code)
-		aj_sha256(asked.code, asked.code_bytes, jail->result.code_sha256);
+		aj_sha256(asked.code, asked.code_bytes, jail->outcome.result.code_sha256);
 	jail->running = true;
-	jail->started_us = started_us;
+	jail->outcome.started_us = started_us;
 	int64_t limit_us = soft_us < wall_us ? soft_us : wall_us;
-	jail->facts.limit_ms = limit_us == INT64_MAX ? 0 : (uint64_t)limit_us / 1000;
-	jail->soft_us = soft_us == INT64_MAX ? INT64_MAX : started_us + soft_us;
-	jail->deadline_us = wall_us == INT64_MAX ? INT64_MAX : started_us + wall_us;
+	jail->outcome.facts.limit_ms = limit_us == INT64_MAX ? 0 : (uint64_t)limit_us / 1000;
+	jail->deadlines.soft_us = soft_us == INT64_MAX ? INT64_MAX : started_us + soft_us;
+	jail->deadlines.kill_us = wall_us == INT64_MAX ? INT64_MAX : started_us + wall_us;
 	aj_jail_flush(jail);
 	return 0;
 }
@@ -94,9 +95,9 @@ int aj_jail_take_scratch(struct aj_jail *jail, struct aj_error *err)
 	struct aj_process_info info;
 	pid_t runner = jail->channel.runner;
 	if (jail->process.branch)
-		return aj_scratch_take(&jail->scratch, jail->built.plan, runner, jail->process.init_pidfd, err);
-	cleanup_fd int pidfd = jail->scratch.tmp ? -1 : aj_procfs_open_child(runner, jail->channel.init, &info);
-	return aj_scratch_take(&jail->scratch, jail->built.plan, runner, pidfd, err);
+		return aj_scratch_take(&jail->files.scratch, jail->built.plan, runner, jail->process.init_pidfd, err);
+	cleanup_fd int pidfd = jail->files.scratch.tmp ? -1 : aj_procfs_open_child(runner, jail->channel.init, &info);
+	return aj_scratch_take(&jail->files.scratch, jail->built.plan, runner, pidfd, err);
 }
 
 struct aj_collect *aj_jail_collect(struct aj_jail *jail, const struct aj_request *request)
@@ -107,8 +108,8 @@ struct aj_collect *aj_jail_collect(struct aj_jail *jail, const struct aj_request
 		                            .to = request->output_to,
 		                            .protect = jail->policy->protect.items,
 		                            .protect_count = jail->policy->protect.count,
-		                            .since = jail->lasting ? jail->since : (struct timespec){ 0 } };
-	return jail->wants_files && jail->scratch.tmp ? aj_collect_begin(&jail->scratch, &how) : NULL;
+		                            .since = jail->lasting ? jail->files.since : (struct timespec){ 0 } };
+	return jail->files.wanted && jail->files.scratch.tmp ? aj_collect_begin(&jail->files.scratch, &how) : NULL;
 }
 
 void aj_jail_tool(struct aj_jail *jail, const char *text, size_t bytes)
@@ -121,7 +122,7 @@ void aj_jail_tool(struct aj_jail *jail, const char *text, size_t bytes)
 
 void aj_jail_limit(struct aj_jail *jail, int64_t deadline_us)
 {
-	jail->deadline_us = deadline_us;
+	jail->deadlines.kill_us = deadline_us;
 	aj_jail_watch(jail);
 }
 
@@ -131,7 +132,7 @@ void aj_jail_end(struct aj_jail *jail)
 	if (jail->stopping || jail->gone)
 		return;
 	jail->stopping = true;
-	jail->soft_us = INT64_MAX;
+	jail->deadlines.soft_us = INT64_MAX;
 	aj_process_stop(&jail->process);
 	aj_jail_limit(jail, aj_now_us() + STOP_US);
 }
@@ -139,15 +140,15 @@ void aj_jail_end(struct aj_jail *jail)
 void aj_jail_give_up(struct aj_jail *jail)
 {
 	/* The last reference to its /tmp goes with its last process then, so a thread of the kernel frees that, and not this one. */
-	aj_scratch_close(&jail->scratch);
+	aj_scratch_close(&jail->files.scratch);
 	aj_jail_end(jail);
 }
 
 void aj_jail_end_by(struct aj_jail *jail, enum aj_cause cause)
 {
-	if (jail->facts.cause == AJ_CAUSE_NONE && !jail->facts.exited) {
-		jail->facts.cause = cause;
-		jail->facts.unarmed = jail->built.plan->snippet && !jail->channel.armed;
+	if (jail->outcome.facts.cause == AJ_CAUSE_NONE && !jail->outcome.facts.exited) {
+		jail->outcome.facts.cause = cause;
+		jail->outcome.facts.unarmed = jail->built.plan->snippet && !jail->channel.armed;
 		aj_jail_end(jail);
 	}
 }
@@ -161,22 +162,23 @@ void aj_jail_signal(struct aj_jail *jail, int signal)
 {
 	bool ends = signal == SIGTERM || signal == SIGINT || signal == SIGQUIT;
 	int64_t now_us = aj_now_us();
-	if (jail->built.plan->snippet || (ends && jail->told_us && now_us - jail->told_us > AJ_SAME_SIGNAL_MS * 1000LL)) {
-		jail->facts.interrupt_signal = signal;
+	if (jail->built.plan->snippet || (ends && jail->deadlines.terminating_since_us &&
+	                                  now_us - jail->deadlines.terminating_since_us > AJ_SAME_SIGNAL_MS * 1000LL)) {
+		jail->outcome.facts.interrupt_signal = signal;
 		aj_jail_end_by(jail, AJ_CAUSE_INTERRUPT);
 		return;
 	}
 	aj_pidfd_signal(jail->process.init_pidfd, signal);
-	if (ends && !jail->told_us) {
-		jail->told_us = now_us;
-		jail->facts.interrupt_signal = signal;
+	if (ends && !jail->deadlines.terminating_since_us) {
+		jail->deadlines.terminating_since_us = now_us;
+		jail->outcome.facts.interrupt_signal = signal;
 	}
 	aj_jail_watch(jail);
 }
 
 void aj_jail_fail(struct aj_jail *jail, const char *cause)
 {
-	aj_fail(&jail->result.setup, AJ_EXIT_SETUP, "watch", 0, "%s", cause);
+	aj_fail(&jail->outcome.result.setup, AJ_EXIT_SETUP, "watch", 0, "%s", cause);
 	aj_process_kill(&jail->process);
 }
 
@@ -192,11 +194,11 @@ void aj_jail_free(struct aj_jail *jail)
 {
 	aj_jail_kill(jail);
 	aj_jail_unwatch(jail, AJ_JAIL_RELAY);
-	aj_loop_unset(jail->loop, &jail->record_timer);
-	aj_helper_kill(&jail->relay);
-	aj_helper_end(&jail->relay);
-	aj_loop_forget(jail->loop, &jail->quota);
-	aj_scratch_close(&jail->scratch);
-	aj_result_free(&jail->result);
-	aj_network_free(&jail->network);
+	aj_loop_unset(jail->loop, &jail->network.record_timer);
+	aj_helper_kill(&jail->network.relay);
+	aj_helper_end(&jail->network.relay);
+	aj_loop_forget(jail->loop, &jail->watch.quota);
+	aj_scratch_close(&jail->files.scratch);
+	aj_result_free(&jail->outcome.result);
+	aj_network_free(&jail->network.use);
 }

@@ -6,8 +6,8 @@
 #include "base/loop/loop.h"
 #include "jail/channel/channel.h"
 #include "jail/files/collect.h"
+#include "jail/outcome.h"
 #include "jail/pump.h"
-#include "jail/result/verdict.h"
 #include "network/ask/ask.h"
 #include "network/egress/egress.h"
 #include "network/publish/publish.h"
@@ -46,7 +46,7 @@ struct aj_fork_group;
 struct aj_pty;
 struct aj_jail;
 
-/* The functions of its fork group that a run calls; jail/fork/group.c sets them. */
+/* The functions of its fork group that a jail calls; jail/fork/group.c sets them. */
 struct aj_jail_group {
 	/* The original has answered an order to fork. */
 	void (*answered)(struct aj_fork_group *group, const struct aj_jail *original);
@@ -56,73 +56,104 @@ struct aj_jail_group {
 	bool (*listens)(const struct aj_fork_group *group);
 };
 
+/* The supervisor's side of a jail's network. relay.c */
+struct aj_jail_network {
+	struct aj_helper relay;         /* of a network by allow-list */
+	struct aj_publish *publish;     /* the owner's: ports of the host that lead into the jail; NULL: none */
+	struct aj_asker *asker;         /* the owner's: about names that its list lacks; NULL: no person or program is asked */
+	aj_connections_fn *connections; /* the owner's: gets connections that ended since the last call; may be NULL */
+	void *connections_arg;
+	struct aj_network_use use; /* reports that are in no result yet */
+	struct {
+		uint64_t bytes_out, bytes_in;
+	} open_before;                /* by connections open at the last result, which counts it */
+	struct aj_timer record_timer; /* collects ended connections until it fires */
+};
+
+/* The calls that the jail's filter reports. listener.c */
+struct aj_jail_calls {
+	int listener_fd;              /* the filter's listener; -1: none */
+	struct aj_mediator *mediator; /* the owner's, for a command; open where the plan mediates calls. NULL: none */
+	struct aj_locks locks;        /* where the plan mediates locks */
+};
+
+/* The terminal and the outputs to which the jail's are relayed. terminal.c, output.c */
+struct aj_jail_terminal {
+	struct aj_pty *pty;   /* the owner's, where the plan has a terminal; NULL: none */
+	struct aj_pump *pump; /* the owner's, for standard output and error, where the plan has pumps; NULL: none */
+	bool suspending;      /* every process was stopped, because a signal came that stops us */
+	bool held;            /* a question is at the terminal, which nothing of the jail may reach meanwhile */
+};
+
+/* The workspace around the run: owned, and closed when the jail is gone. Each may be NULL. */
+struct aj_jail_workspace {
+	struct aj_growth *growth;   /* where the plan limits its growth */
+	struct aj_view *view;       /* where changes are kept apart */
+	struct aj_protect *protect; /* where it is writable */
+};
+
+/* Files that cross between the host and the jail. */
+struct aj_jail_files {
+	struct aj_scratch scratch; /* taken where files are exchanged, and open until the jail is freed */
+	bool wanted;               /* of the run under way: files of /output will be asked for */
+	struct timespec since;     /* when that run began */
+};
+
+/* The jail's place in a fork group, see jail/fork/group.h; without one all is 0. */
+struct aj_jail_fork {
+	struct aj_fork_group *group;
+	const struct aj_jail_group *functions;
+	LIST_ENTRY(aj_jail) grouped;
+	pid_t inner_pid; /* pid inside the jail */
+	unsigned depth;  /* number of branches between this one and the jail's first guest */
+};
+
+/* When something is due. INT64_MAX: never. events.c */
+struct aj_jail_deadlines {
+	int64_t soft_us;              /* the snippet is interrupted; INT64_MAX once it was, too */
+	int64_t kill_us;              /* the jail is killed */
+	int64_t terminating_since_us; /* when a command was first told to end by a signal; 0: it was not */
+	struct aj_timer timer;        /* the next one */
+};
+
+/* What is watched in the loop. events.c */
+struct aj_jail_watch {
+	struct aj_io io[AJ_JAIL_FDS];
+	struct aj_quota quota; /* of a lasting jail: for all output and messages; its end is handled at once */
+	bool epoll_failed;     /* a descriptor could not be watched; the jail was killed */
+};
+
 struct aj_jail {
-	/* The owner's, before aj_jail_open(). */
+	/* The owner's, before aj_jail_open(); and what a struct below says is the owner's. */
 	struct aj_loop *loop;
 	struct aj_built built; /* of a jail that mounts nothing itself: the plan alone */
 	const struct aj_policy *policy;
 	bool lasting; /* several snippets, in a loop that others use too: the jail is charged for what it uses of the thread */
 	bool warm;    /* born from a zygote */
-	/* Called with AJ_JAIL_* bits as an event's last act, so it may free a run whose jail is gone. May be NULL. */
+	/* Called with AJ_JAIL_* bits as an event's last act, so it may free a jail that is gone. May be NULL. */
 	void (*on_event)(struct aj_jail *jail, unsigned found);
 	void *owner;
 	LIST_ENTRY(aj_jail) listed; /* in a list of the owner's */
 	aj_output_fn *output;       /* as it comes; may be NULL */
 	void *output_arg;
-	aj_connections_fn *connections; /* gets connections that ended since the last call; may be NULL */
-	void *connections_arg;
-	struct aj_pty *pty;         /* where the plan has a terminal; NULL: none */
-	struct aj_pump *pump;       /* for standard output and error, where the plan has pumps; NULL: none */
-	struct aj_growth *growth;   /* owned: closed when the jail is gone. NULL without a limit of the workspace */
-	struct aj_view *view;       /* owned: closed when the jail is gone. NULL where no changes are kept apart */
-	struct aj_protect *protect; /* owned: closed when the jail is gone. NULL without a writable workspace */
-
-	struct aj_mediator *mediator;  /* for a command; open where the plan mediates calls. NULL: none */
-	struct aj_locks locks;         /* where the plan mediates locks */
-	struct aj_helper relay;        /* of a network by allow-list */
-	struct aj_publish *publish;    /* the owner's: ports of the host that lead into the jail; NULL: none */
-	struct aj_asker *asker;        /* the owner's: about names that its list lacks; NULL: no person or program is asked */
-	struct aj_network_use network; /* its reports that are in no result yet */
-	struct {
-		uint64_t bytes_out, bytes_in;
-	} open_before;                /* by connections open at the last result, which counts it */
-	struct aj_timer record_timer; /* collects ended connections until it fires */
-
-	/* Set while the run is in a fork group, see jail/fork/group.h; else NULL. */
-	struct aj_fork_group *fork_group;
-	const struct aj_jail_group *group;
-	LIST_ENTRY(aj_jail) grouped;
-	pid_t inner_pid; /* pid inside the jail */
-	unsigned depth;  /* number of branches between this one and the jail's first guest */
-
-	struct aj_scratch scratch; /* taken where files are exchanged, and open until the run is freed */
-	bool wants_files;          /* of the run under way: files of /output will be asked for */
-	struct timespec since;     /* when it began */
 
 	struct aj_process process;
 	struct aj_channel channel;
-	struct aj_result result; /* of the run under way, or of the last one */
-	struct aj_facts facts;
-	int listener_fd;     /* the filter's listener; -1: none */
-	int status_fd;       /* /proc/PID/status of a lasting jail's runner; -1: not opened yet */
-	bool running;        /* a run is under way */
-	bool stopping;       /* the jail is being ended */
-	bool suspending;     /* every process was stopped, because a signal came that stops us */
-	bool held;           /* a question is at the terminal, which nothing of the jail may reach meanwhile */
-	bool blind;          /* a descriptor could not be watched; the jail was killed */
-	bool exited;         /* init has ended, and the end is being handled: nothing is watched any more */
-	bool gone;           /* that is done */
-	int64_t started_us;  /* start of the run */
-	int64_t soft_us;     /* when the snippet is interrupted; INT64_MAX: never, or it was */
-	int64_t deadline_us; /* when the jail is killed; INT64_MAX: never */
-	int64_t told_us;     /* when a command was first told to end by a signal; 0: it was not */
-	/* Usage and refusals before this run. */
-	struct aj_leaf_usage leaf_before;
-	uint64_t cpu_before_us;
+	struct aj_outcome outcome;
 
-	struct aj_io io[AJ_JAIL_FDS];
-	struct aj_timer timer; /* the next deadline */
-	struct aj_quota quota; /* of a lasting jail: for all output and messages; its end is handled at once */
+	struct aj_jail_network network;
+	struct aj_jail_calls calls;
+	struct aj_jail_terminal terminal;
+	struct aj_jail_workspace workspace;
+	struct aj_jail_files files;
+	struct aj_jail_fork fork;
+
+	bool running;  /* a run is under way */
+	bool stopping; /* the jail is being ended */
+	bool exited;   /* init has ended, and the end is being handled: nothing is watched any more */
+	bool gone;     /* that is done */
+	struct aj_jail_deadlines deadlines;
+	struct aj_jail_watch watch;
 };
 
 /* Watch a launched jail (`jail->process` is set). The struct must not move in memory from now on. `filters`: see aj_channel_open(). -1: the

@@ -24,13 +24,13 @@ static void on_still(void *arg)
 void aj_jail_on_terminal(struct aj_jail *jail, struct aj_passed *passed)
 {
 	static const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
-	if (!jail->pty || passed->count != 1 || aj_pty_start(jail->pty, aj_steal(&passed->fds[0])) < 0) {
+	if (!jail->terminal.pty || passed->count != 1 || aj_pty_start(jail->terminal.pty, aj_steal(&passed->fds[0])) < 0) {
 		aj_jail_fail(jail, "the jail's terminal cannot be relayed");
 		return;
 	}
-	jail->pty->on_hang_up = on_hang_up;
-	jail->pty->on_still = on_still;
-	jail->pty->arg = jail;
+	jail->terminal.pty->on_hang_up = on_hang_up;
+	jail->terminal.pty->on_still = on_still;
+	jail->terminal.pty->arg = jail;
 	if (aj_msg_send(jail->process.report_fd, &taken) < 0 && errno != EPIPE && errno != ECONNRESET)
 		aj_jail_fail(jail, "init cannot be answered");
 }
@@ -45,28 +45,28 @@ static void add_pause(int64_t *deadline_us, int64_t pause_us)
 void aj_jail_on_stopped(struct aj_jail *jail, int wait_status)
 {
 	int signal = WIFSTOPPED(wait_status) ? WSTOPSIG(wait_status) : 0;
-	if (!jail->pty || jail->stopping)
+	if (!jail->terminal.pty || jail->stopping)
 		return;
 	if (signal == SIGTTIN || signal == SIGTTOU) {
-		aj_pty_want(jail->pty);
+		aj_pty_want(jail->terminal.pty);
 		return;
 	}
 	/* Each stop costs a person one key at least. */
-	if (jail->suspending || jail->pty->typed) {
-		int64_t pause_us = aj_pty_suspend(jail->pty, !jail->suspending);
-		add_pause(&jail->deadline_us, pause_us);
-		add_pause(&jail->told_us, pause_us);
+	if (jail->terminal.suspending || jail->terminal.pty->typed) {
+		int64_t pause_us = aj_pty_suspend(jail->terminal.pty, !jail->terminal.suspending);
+		add_pause(&jail->deadlines.kill_us, pause_us);
+		add_pause(&jail->deadlines.terminating_since_us, pause_us);
 	}
-	jail->suspending = false;
+	jail->terminal.suspending = false;
 	aj_pidfd_signal(jail->process.init_pidfd, SIGCONT);
 }
 
 void aj_jail_terminal_signal(struct aj_jail *jail, int signal)
 {
 	if (signal != SIGTSTP) {
-		aj_pty_refresh(jail->pty);
-	} else if (jail->pty->master >= 0) { /* before there is a guest, no process could stop with us */
-		jail->suspending = true;
+		aj_pty_refresh(jail->terminal.pty);
+	} else if (jail->terminal.pty->master >= 0) { /* before there is a guest, no process could stop with us */
+		jail->terminal.suspending = true;
 		aj_pidfd_signal(jail->process.init_pidfd, SIGTSTP);
 	}
 }
@@ -74,20 +74,20 @@ void aj_jail_terminal_signal(struct aj_jail *jail, int signal)
 void aj_jail_hold(void *arg, bool held)
 {
 	struct aj_jail *jail = arg;
-	jail->held = held;
-	for (int i = 0; jail->pump && i < 2; i++)
-		aj_pump_hold(&jail->pump[i], held);
-	if (jail->pty)
-		aj_pty_hold(jail->pty, held);
+	jail->terminal.held = held;
+	for (int i = 0; jail->terminal.pump && i < 2; i++)
+		aj_pump_hold(&jail->terminal.pump[i], held);
+	if (jail->terminal.pty)
+		aj_pty_hold(jail->terminal.pty, held);
 	aj_jail_watch(jail);
 	aj_jail_still(jail);
 }
 
 void aj_jail_still(struct aj_jail *jail)
 {
-	bool still = jail->held && (!jail->pty || aj_pty_is_still(jail->pty));
-	for (int i = 0; jail->pump && i < 2; i++)
-		still = still && aj_pump_is_still(&jail->pump[i]);
+	bool still = jail->terminal.held && (!jail->terminal.pty || aj_pty_is_still(jail->terminal.pty));
+	for (int i = 0; jail->terminal.pump && i < 2; i++)
+		still = still && aj_pump_is_still(&jail->terminal.pump[i]);
 	if (still)
-		aj_asker_still(jail->asker);
+		aj_asker_still(jail->network.asker);
 }

@@ -129,7 +129,7 @@ static const struct aj_scratch *scratch_of(struct aj_session *s, struct aj_error
 		aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "the session is being branched");
 	else if (aj_jail_take_scratch(s->jail, err) == 0) {
 		aj_session_used(s);
-		return &s->jail->scratch;
+		return &s->jail->files.scratch;
 	}
 	return NULL;
 }

@@ -44,7 +44,7 @@ void aj_session_gone(struct aj_session *s)
 {
 	char why[560];
 	struct aj_jail *jail = s->jail;
-	snprintf(why, sizeof why, "%s", s->ending_why ? s->ending_why : jail->result.reason);
+	snprintf(why, sizeof why, "%s", s->ending_why ? s->ending_why : jail->outcome.result.reason);
 	aj_loop_unset(aj_session_loop(s), &s->idle);
 	/* The session's checkpoints expire with it, so a session that can be rolled back keeps its lifetime timer. */
 	if (!s->pool->branching)
@@ -124,8 +124,8 @@ void aj_session_take(struct aj_session *s, struct aj_jail *jail)
 		jail->output = on_output;
 		jail->output_arg = s;
 	}
-	jail->connections = aj_trail_connections;
-	jail->connections_arg = &s->trail;
+	jail->network.connections = aj_trail_connections;
+	jail->network.connections_arg = &s->trail;
 	aj_session_used(s);
 }
 
@@ -285,7 +285,7 @@ void aj_session_drop(struct aj_session *s)
 	if (!jail)
 		return;
 	jail->output = NULL;
-	jail->connections = NULL;
+	jail->network.connections = NULL;
 	jail->channel.on_call = NULL;
 	s->jail = NULL;
 	aj_pool_return(s->pool->pool, jail);

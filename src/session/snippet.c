@@ -16,8 +16,8 @@ static const struct aj_policy *policy_of(const struct aj_session *s)
 json_t *aj_session_constants(struct aj_session *s)
 {
 	struct aj_jail *jail = s->jail;
-	jail->result.layer = s->own ? aj_plan_layer(&s->own->policy) : NULL;
-	return json_pack("{s:o, s:o}", "enforced", aj_enforced_json(&jail->result, jail->built.plan), "policy",
+	jail->outcome.result.layer = s->own ? aj_plan_layer(&s->own->policy) : NULL;
+	return json_pack("{s:o, s:o}", "enforced", aj_enforced_json(&jail->outcome.result, jail->built.plan), "policy",
 	                 aj_policy_json(policy_of(s), NULL));
 }
 
@@ -42,12 +42,13 @@ static void name_awaited_tool(const struct aj_session *s, struct aj_result *resu
 bool aj_session_report(struct aj_session *s, bool alive)
 {
 	struct aj_collect *collect = aj_jail_collect(s->jail, &s->request);
-	name_awaited_tool(s, &s->jail->result);
+	name_awaited_tool(s, &s->jail->outcome.result);
 	aj_calls_drop(&s->calls);
-	record_end(s, &s->jail->result);
+	record_end(s, &s->jail->outcome.result);
 	s->members = (struct aj_members){ 0 };
-	aj_result_members(&s->members, &s->jail->result, s->jail->built.plan, policy_of(s), &s->request, s->own ? NULL : &s->pool->common);
-	s->brief = s->jail->result;
+	aj_result_members(&s->members, &s->jail->outcome.result, s->jail->built.plan, policy_of(s), &s->request,
+	                  s->own ? NULL : &s->pool->common);
+	s->brief = s->jail->outcome.result;
 	s->brief.claim = s->brief.workspace = s->brief.files = s->brief.files_skipped = NULL;
 	s->brief.out = s->brief.err = (struct aj_output_buffer){ 0 };
 	s->alive = alive;
@@ -189,14 +190,14 @@ int aj_session_tool_error(struct aj_session *s, uint64_t call, const char *type,
 void aj_session_record_cut(struct aj_session *s)
 {
 	struct aj_result cut = { .status = AJ_STATUS_SIGNAL, .reason = "the session was closed while the snippet ran", .exit_code = -1 };
-	memcpy(cut.code_sha256, s->jail->result.code_sha256, sizeof cut.code_sha256);
-	cut.network = s->jail->result.network; /* borrowed */
+	memcpy(cut.code_sha256, s->jail->outcome.result.code_sha256, sizeof cut.code_sha256);
+	cut.network = s->jail->outcome.result.network; /* borrowed */
 	record_end(s, &cut);
 }
 
 void aj_session_record_rest(struct aj_session *s)
 {
 	struct aj_error err = { 0 };
-	if (aj_trail_record_network(&s->trail, &s->jail->result.network, &err) < 0)
+	if (aj_trail_record_network(&s->trail, &s->jail->outcome.result.network, &err) < 0)
 		aj_manager_log(s->pool->manager, "audit", &err);
 }

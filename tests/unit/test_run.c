@@ -89,8 +89,8 @@ Test(jail, a_runner_that_the_kernel_does_not_confirm_fails_the_setup)
 	armed();
 	step();
 	end();
-	cr_expect_eq(jail.result.status, AJ_STATUS_SETUP_ERROR);
-	cr_expect_str_eq(jail.result.setup.step, "attest");
+	cr_expect_eq(jail.outcome.result.status, AJ_STATUS_SETUP_ERROR);
+	cr_expect_str_eq(jail.outcome.result.setup.step, "attest");
 }
 
 Test(jail, a_runner_killed_by_an_interrupt_is_not_asked_for_its_walls)
@@ -99,8 +99,8 @@ Test(jail, a_runner_killed_by_an_interrupt_is_not_asked_for_its_walls)
 	armed();
 	step();
 	end();
-	cr_expect_eq(jail.result.status, AJ_STATUS_SIGNAL, "%s", jail.result.reason);
-	cr_expect_eq(jail.result.signal, SIGINT);
+	cr_expect_eq(jail.outcome.result.status, AJ_STATUS_SIGNAL, "%s", jail.outcome.result.reason);
+	cr_expect_eq(jail.outcome.result.signal, SIGINT);
 }
 
 static void on_signal(struct aj_io *io, uint32_t events)
@@ -121,7 +121,7 @@ Test(jail, an_interrupt_counts_before_a_message_that_came_with_it)
 	cr_assert_eq(write(signal[1], "!", 1), 1);
 	step();
 	end();
-	cr_expect_eq(jail.result.status, AJ_STATUS_SIGNAL, "%s", jail.result.reason);
+	cr_expect_eq(jail.outcome.result.status, AJ_STATUS_SIGNAL, "%s", jail.outcome.result.reason);
 }
 
 /* The supervisor was stopped for a while: its deadline is over, but the jail had ended before. */
@@ -133,7 +133,7 @@ Test(jail, an_end_counts_before_a_deadline_that_passed_with_it)
 	aj_jail_limit(&jail, 0);
 	step();
 	cr_expect_eq(seen, AJ_JAIL_GONE);
-	cr_expect_eq(jail.result.status, AJ_STATUS_SETUP_ERROR, "%s", jail.result.reason);
+	cr_expect_eq(jail.outcome.result.status, AJ_STATUS_SETUP_ERROR, "%s", jail.outcome.result.reason);
 }
 
 Test(jail, a_runner_killed_at_the_deadline_is_not_asked_for_its_walls)
@@ -143,7 +143,7 @@ Test(jail, a_runner_killed_at_the_deadline_is_not_asked_for_its_walls)
 	armed();
 	step();
 	end();
-	cr_expect_eq(jail.result.status, AJ_STATUS_TIMEOUT, "%s", jail.result.reason);
+	cr_expect_eq(jail.outcome.result.status, AJ_STATUS_TIMEOUT, "%s", jail.outcome.result.reason);
 }
 
 /* The answer as a session's runner sends it. */
@@ -168,10 +168,11 @@ Test(jail, a_jail_that_lasts_goes_on_after_its_answer)
 	for (int i = 0; i < 3; i++)
 		step();
 	cr_expect_eq(seen, AJ_JAIL_ANSWERED);
-	cr_expect_eq(jail.result.status, AJ_STATUS_OK);
-	cr_expect_eq(jail.result.out.total_bytes, 3);
+	cr_expect_eq(jail.outcome.result.status, AJ_STATUS_OK);
+	cr_expect_eq(jail.outcome.result.out.total_bytes, 3);
 	end();
-	cr_expect_eq(jail.result.status, AJ_STATUS_SIGNAL, "why it ended is not what the last run said: %s", jail.result.reason);
+	cr_expect_eq(jail.outcome.result.status, AJ_STATUS_SIGNAL, "why it ended is not what the last run said: %s",
+	             jail.outcome.result.reason);
 }
 
 /* The answer is there, and output that breaks the limit still lies in the pipe. */
@@ -183,8 +184,8 @@ Test(jail, an_answer_does_not_outlive_the_limit_of_output)
 	cr_expect(jail.stopping);
 	end();
 	cr_expect_eq(seen, AJ_JAIL_GONE, "it was not answered");
-	cr_expect_eq(jail.result.status, AJ_STATUS_LIMIT, "%s", jail.result.reason);
-	cr_expect(!jail.facts.alive);
+	cr_expect_eq(jail.outcome.result.status, AJ_STATUS_LIMIT, "%s", jail.outcome.result.reason);
+	cr_expect(!jail.outcome.facts.alive);
 }
 
 /* A runner below an init, which says what it is told. */
@@ -206,8 +207,8 @@ Test(jail, a_snippet_is_told_directly_and_not_before_it_has_started)
 	jail.process.init_pid = getpid();
 	jail.channel.runner = runner;
 	jail.lasting = jail.channel.armed = jail.channel.busy = true;
-	jail.facts.limit_ms = 20;
-	jail.soft_us = 0;
+	jail.outcome.facts.limit_ms = 20;
+	jail.deadlines.soft_us = 0;
 	step();
 	struct pollfd none = { .fd = said[0], .events = POLLIN };
 	cr_expect_eq(poll(&none, 1, 50), 0, "nobody in there would heed it yet");
@@ -221,7 +222,7 @@ Test(jail, a_snippet_is_told_directly_and_not_before_it_has_started)
 	aj_jail_limit(&jail, 0);
 	step();
 	end();
-	cr_expect(strstr(jail.result.reason, "limit of 20 ms"), "%s", jail.result.reason);
+	cr_expect(strstr(jail.outcome.result.reason, "limit of 20 ms"), "%s", jail.outcome.result.reason);
 }
 
 Test(clocks, table)
@@ -297,8 +298,8 @@ Test(jail, a_jail_that_cannot_be_watched_ends_all_the_same)
 	aj_jail_watch(&jail);
 	while (!(seen & AJ_JAIL_GONE))
 		cr_assert_eq(aj_loop_turn(jail.loop, INT64_MAX), 0);
-	cr_expect_eq(jail.result.status, AJ_STATUS_SETUP_ERROR);
-	cr_expect_str_eq(jail.result.setup.step, "watch");
+	cr_expect_eq(jail.outcome.result.status, AJ_STATUS_SETUP_ERROR);
+	cr_expect_str_eq(jail.outcome.result.setup.step, "watch");
 }
 
 /* While output cannot be passed on, the destination is watched in the place of the jail's pipe. */
@@ -313,7 +314,7 @@ Test(jail, a_full_destination_stops_the_reading)
 		;
 	pumps[0] = pumps[1] = (struct aj_pump){ .fd = -1 };
 	pumps[0].fd = to[1];
-	jail.pump = pumps;
+	jail.terminal.pump = pumps;
 	jail.process.stdout_fd = out[0];
 	cr_assert_eq(write(out[1], "x", 1), 1);
 	step();

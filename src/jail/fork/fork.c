@@ -73,11 +73,11 @@ int aj_fork_begin(struct aj_fork_group *f, struct aj_jail *source, struct aj_err
 	const char *why = aj_procfs_why_not_copyable(source->channel.runner);
 	if (b->state != AJ_BRANCH_NONE)
 		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_LIMIT, "busy", 0, "another branch of this jail is under way");
-	if (source->fork_group != f)
+	if (source->fork.group != f)
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0, "the original ended");
 	if (f->listener_fd < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0, "the jail was refused so many calls that the supervisor listens no longer");
-	if (source->depth >= AJ_BRANCH_DEPTH_MAX) {
+	if (source->fork.depth >= AJ_BRANCH_DEPTH_MAX) {
 		aj_fail(err, AJ_EXIT_LIMIT, "depth", 0,
 		        "the branches would be nested %d deep, and the kernel nests user namespaces no deeper", AJ_BRANCH_DEPTH_MAX);
 		return aj_advise(err, "fork from an earlier checkpoint, or open a new session"), -1;
@@ -99,7 +99,7 @@ int aj_fork_begin(struct aj_fork_group *f, struct aj_jail *source, struct aj_err
 	aj_close(&b->ends.report);
 	b->state = AJ_BRANCH_ASKED;
 	b->source = source;
-	b->depth = source->depth + 1;
+	b->depth = source->fork.depth + 1;
 	f->deadline_us = aj_now_us() + BRANCH_US;
 	aj_jail_flush(source);
 	return 0;

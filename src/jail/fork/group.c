@@ -28,7 +28,7 @@ void aj_fork_group_close(struct aj_fork_group *g, enum aj_fork_group_fd which, i
 static void end_all(const struct aj_fork_group *g)
 {
 	struct aj_jail *jail;
-	LIST_FOREACH(jail, &g->runs, grouped)
+	LIST_FOREACH(jail, &g->runs, fork.grouped)
 		aj_jail_end_for_lock(jail);
 }
 
@@ -45,8 +45,8 @@ static bool answer_call(struct aj_fork_group *g, const struct aj_notification *c
 	if (lock == AJ_LOCK_HANDLED)
 		return true;
 	g->reported++;
-	return aj_violations_refuse(jail ? &jail->result.violations : NULL, &(struct aj_built){ .plan = g->plan }, g->listener_fd,
-	                            call) >= 0;
+	return aj_violations_refuse(jail ? &jail->outcome.result.violations : NULL, &(struct aj_built){ .plan = g->plan },
+	                            g->listener_fd, call) >= 0;
 }
 
 static void on_listener(struct aj_fork_group *g)
@@ -191,8 +191,8 @@ static void take_shared(struct aj_fork_group *g, struct aj_jail *first, const st
 	g->process.report_fd = first->process.report_fd;
 	g->process.holder = first->process.holder;
 	memcpy(g->process.cgroup, first->process.cgroup, sizeof g->process.cgroup);
-	g->listener_fd = first->listener_fd;
-	first->listener_fd = first->process.report_fd = -1;
+	g->listener_fd = first->calls.listener_fd;
+	first->calls.listener_fd = first->process.report_fd = -1;
 	first->process.init_pid = info->process;
 	first->process.init_pidfd = pidfd;
 	first->process.holder = NULL;
@@ -230,11 +230,11 @@ struct aj_fork_group *aj_fork_group_get(struct aj_fork_groups *list, const struc
                                         int filters, struct aj_error *err)
 {
 	struct aj_process_info info;
-	if (jail->fork_group)
-		return jail->fork_group;
+	if (jail->fork.group)
+		return jail->fork.group;
 	if (!jail->built.plan->branching)
 		return aj_fail(err, AJ_EXIT_USAGE, "branch", 0, "the session was not opened for branching"), NULL;
-	if (jail->listener_fd < 0)
+	if (jail->calls.listener_fd < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0,
 		               "the supervisor cannot listen to the jail's filter: the kernel lacks that, or another filter above agentjail has a listener"),
 		       NULL;

@@ -13,7 +13,7 @@ enum { REPORT_MS = 100 };
 struct aj_jail *aj_fork_group_find(const struct aj_fork_group *g, pid_t process)
 {
 	struct aj_jail *jail;
-	LIST_FOREACH(jail, &g->runs, grouped)
+	LIST_FOREACH(jail, &g->runs, fork.grouped)
 		if (process > 0 && jail->process.init_pid == process)
 			return jail;
 	return NULL;
@@ -30,10 +30,10 @@ bool aj_fork_group_report(struct aj_fork_group *g)
 		aj_fork_group_close(g, AJ_FORK_GROUP_REPORT, &g->process.report_fd);
 		return false;
 	}
-	LIST_FOREACH(jail, &g->runs, grouped)
-		if (jail->inner_pid == msg.pid && !jail->facts.exited) {
-			jail->facts.exited = true;
-			jail->facts.wait_status = msg.wait_status;
+	LIST_FOREACH(jail, &g->runs, fork.grouped)
+		if (jail->fork.inner_pid == msg.pid && !jail->outcome.facts.exited) {
+			jail->outcome.facts.exited = true;
+			jail->outcome.facts.wait_status = msg.wait_status;
 			return true;
 		}
 	if (g->now.state != AJ_BRANCH_NONE && g->now.info.inner == msg.pid)
@@ -52,14 +52,14 @@ static void on_answered(struct aj_fork_group *g, const struct aj_jail *source)
 
 static void on_run_exit(struct aj_fork_group *g, struct aj_jail *jail)
 {
-	while (!jail->facts.exited && g->process.report_fd >= 0) {
+	while (!jail->outcome.facts.exited && g->process.report_fd >= 0) {
 		struct pollfd p = { .fd = g->process.report_fd, .events = POLLIN };
 		if (poll(&p, 1, REPORT_MS) <= 0 || !aj_fork_group_report(g))
 			break;
 	}
-	LIST_REMOVE(jail, grouped);
+	LIST_REMOVE(jail, fork.grouped);
 	g->count--;
-	jail->fork_group = NULL;
+	jail->fork.group = NULL;
 	if (g->now.source == jail) {
 		g->now.source = NULL;
 		if (g->now.state != AJ_BRANCH_NONE && g->now.state < AJ_BRANCH_BORN)
@@ -77,10 +77,10 @@ static const struct aj_jail_group OPS = { .answered = on_answered, .on_exit = on
 
 void aj_fork_group_add(struct aj_fork_group *g, struct aj_jail *jail, pid_t inner)
 {
-	jail->inner_pid = inner;
-	jail->fork_group = g;
-	jail->group = &OPS;
-	LIST_INSERT_HEAD(&g->runs, jail, grouped);
+	jail->fork.inner_pid = inner;
+	jail->fork.group = g;
+	jail->fork.functions = &OPS;
+	LIST_INSERT_HEAD(&g->runs, jail, fork.grouped);
 	g->count++;
 }
 
@@ -89,8 +89,8 @@ void aj_fork_group_join(struct aj_fork_group *g, struct aj_jail *branch)
 	struct aj_fork *b = &g->now;
 	branch->channel.expected = b->info.process;
 	branch->channel.filters = g->filters;
-	branch->result.violations.seen = true;
-	branch->depth = b->depth;
+	branch->outcome.result.violations.seen = true;
+	branch->fork.depth = b->depth;
 	aj_fork_group_add(g, branch, b->info.inner);
 	b->state = AJ_BRANCH_NONE;
 	g->deadline_us = INT64_MAX;

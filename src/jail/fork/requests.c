@@ -28,8 +28,8 @@ static void on_arming(struct aj_jail *branch, unsigned found)
 	g->arming = NULL;
 	aj_fork_group_changed(g);
 	if (found & AJ_JAIL_GONE) {
-		struct aj_error err = branch->result.setup;
-		aj_fail(&err, AJ_EXIT_SETUP, "branch", 0, "it ended before it was used: %s", branch->result.reason);
+		struct aj_error err = branch->outcome.result.setup;
+		aj_fail(&err, AJ_EXIT_SETUP, "branch", 0, "it ended before it was used: %s", branch->outcome.result.reason);
 		g->owner.failed(g->owner.arg, branch);
 		notify(waiter, NULL, &err);
 	} else if (!waiter) {
@@ -55,7 +55,7 @@ static void adopt_branch(struct aj_fork_group *g)
 	branch->on_event = on_arming;
 	branch->owner = g;
 	if (aj_jail_open(branch, g->own_filters) < 0) {
-		struct aj_error err = branch->result.setup;
+		struct aj_error err = branch->outcome.result.setup;
 		aj_fail(&err, AJ_EXIT_SETUP, "branch", 0, "it cannot be watched");
 		aj_jail_free(branch);
 		free(branch);

@@ -41,7 +41,7 @@ static void free_ended(struct aj_jail *jail)
 static void on_ended(struct aj_jail *jail, unsigned found)
 {
 	(void)found;
-	if (jail->gone && jail->relay.pidfd < 0)
+	if (jail->gone && jail->network.relay.pidfd < 0)
 		free_ended(jail);
 }
 

@@ -72,9 +72,9 @@ static bool is_parked(const struct aj_pool *p, const struct aj_jail *jail)
 
 static void on_unused_gone(struct aj_pool *p, struct aj_jail *jail)
 {
-	struct aj_error err = jail->result.setup;
+	struct aj_error err = jail->outcome.result.setup;
 	bool parked = is_parked(p, jail);
-	aj_fail(&err, AJ_EXIT_SETUP, "birth", 0, "a jail ended before it was used: %s", jail->result.reason);
+	aj_fail(&err, AJ_EXIT_SETUP, "birth", 0, "a jail ended before it was used: %s", jail->outcome.result.reason);
 	LIST_REMOVE(jail, listed);
 	*(parked ? &p->counts.parked : &p->starting_count) -= 1;
 	aj_jail_free(jail);
@@ -130,12 +130,12 @@ static void adopt_jail(struct aj_pool *p, const struct aj_process *born, const s
 	jail->lasting = true;
 	jail->warm = warm;
 	jail->process = *born;
-	jail->protect = protect;
-	jail->growth = growth;
+	jail->workspace.protect = protect;
+	jail->workspace.growth = growth;
 	jail->on_event = on_unused;
 	jail->owner = p;
 	if (aj_jail_open(jail, p->filters) < 0) {
-		struct aj_error err = jail->result.setup;
+		struct aj_error err = jail->outcome.result.setup;
 		aj_jail_free(jail);
 		free(jail);
 		pause_after(p, &err);
