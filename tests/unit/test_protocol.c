@@ -30,7 +30,7 @@ static const char *const good[] = {
 	" {\"op\" : \"ping\", \"id\": \"x\"}\n",
 	"{\"op\":\"ping\",\"id\":-9223372036854775808}",
 	"{\"op\":\"exec\",\"id\":1,\"code\":\"\"}",
-	"{\"op\":\"exec\",\"id\":1,\"code\":\"1\",\"policy\":\"p\",\"tenant\":\"\",\"workspace\":\"/w\",\"tools\":[],\"filename\":\"f\","
+	"{\"op\":\"exec\",\"id\":1,\"code\":\"1\",\"policy\":\"p\",\"tenant\":\"t\",\"workspace\":\"/w\",\"tools\":[],\"filename\":\"f\","
 	"\"inputs\":{},\"timeout_ms\":1,\"stream\":true,\"run_id\":\"r\"}",
 	"{\"op\":\"open\",\"id\":1,\"tenant\":\"\xc3\xa9\"}",
 	"{\"op\":\"run\",\"id\":1,\"session\":\"s1\",\"code\":\"1\",\"timeout_ms\":604800000}",
@@ -122,6 +122,7 @@ static const struct {
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"workspace\":\"w\"}", "absolute", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"policy\":\"\"}", "`policy` is empty", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"policy\":\"" X128 "x\"}", "`policy` is too long", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"tenant\":\"\"}", "`tenant` is empty", AJ_CODE_BAD_REQUEST, true }, /* it is in no share of tenants */
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"tenant\":\"\\u007f\"}", "control", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"timeout_ms\":0}", "too small", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"timeout_ms\":604800001}", "too large", AJ_CODE_BAD_REQUEST, true },

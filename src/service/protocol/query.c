@@ -148,7 +148,7 @@ static const char *misfit(enum aj_member m, const json_t *value)
 			return "is too long";
 		if (members[m].kind == TEXT)
 			return NULL;
-		if (!json_string_length(value) && m != AJ_M_TENANT)
+		if (!json_string_length(value))
 			return "is empty";
 		if (aj_has_control(json_string_value(value)))
 			return "holds a control character";
