@@ -43,10 +43,11 @@ enum aj_reason {
 struct aj_error {
 	int exit_code; /* one of enum aj_exit; 0 while nothing failed */
 	enum aj_reason reason;
-	int errnum;      /* errno of the failing call, 0 when there is none */
-	char step[24];   /* name of the jail step or of the part that failed */
-	char cause[400]; /* one sentence without a full stop */
-	char fix[600];   /* remedy; empty when the cause is enough */
+	int errnum;       /* errno of the failing call, 0 when there is none */
+	unsigned wait_ms; /* nothing is tried again earlier than that; 0: not known */
+	char step[24];    /* name of the jail step or of the part that failed */
+	char cause[400];  /* one sentence without a full stop */
+	char fix[600];    /* remedy; empty when the cause is enough */
 };
 
 /* Fill `err` unless it already holds an error (first cause wins). Always returns -1. The reason is AJ_REASON_INPUT for AJ_EXIT_USAGE, else

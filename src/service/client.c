@@ -271,7 +271,7 @@ struct aj_client *aj_client_new(struct aj_server *s, int fd)
 		                 .since_us = aj_now_us(),
 		                 .in.cap_bytes = s->config->request_bytes,
 		                 .scan.max_values = FRAME_VALUES };
-	TAILQ_INIT(&c->waiting);
+	TAILQ_INIT(&c->party.waiting);
 	LIST_INSERT_HEAD(&s->clients, c, of_server);
 	s->client_count++;
 	return c;

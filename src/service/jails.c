@@ -10,7 +10,7 @@
 /* Memory of all requests that wait for a jail: requests can be large and many. */
 enum { HELD_BYTES = 256 << 20 };
 
-static void take_slot(struct aj_slot *slot, struct aj_client_request *req, const char *policy)
+static void take_slot(struct aj_slot *slot, struct aj_client_request *req, struct aj_party *party, const char *policy)
 {
 	struct aj_client *c = req->client;
 	slot->client = c;
@@ -19,6 +19,9 @@ static void take_slot(struct aj_slot *slot, struct aj_client_request *req, const
 	req->slot = slot;
 	LIST_INSERT_HEAD(&c->slots, slot, of_client);
 	c->server->in_use++;
+	slot->party = party;
+	party->references++;
+	party->jails++;
 	req->counts = false; /* the slot counts from here on */
 }
 
@@ -66,7 +69,7 @@ static int open_for_request(struct aj_client_request *req, const char *policy, s
 	}
 	slot->lasting = req->query.op == AJ_OP_OPEN;
 	slot->brief = slot->lasting && json_is_true(req->query.member[AJ_M_BRIEF]);
-	take_slot(slot, req, policy);
+	take_slot(slot, req, req->party, policy);
 	return 0;
 }
 
@@ -79,29 +82,35 @@ static const char *find_policy(const struct aj_server *s, const char *name)
 	return NULL;
 }
 
-/* Report what the jails are used for, so that the caller sees whether waiting helps. Always returns -1. */
-static int no_jail(const struct aj_server *s, struct aj_fault *fault, uint64_t waited_ms)
+/* Report what the jails are used for, all or the tenant's where it has its share, so that the caller sees whether waiting helps. Always
+ * returns -1. */
+static int no_jail(const struct aj_server *s, const struct aj_party *party, struct aj_fault *fault, uint64_t waited_ms)
 {
+	bool all = s->in_use >= s->config->jails_max;
 	unsigned long idle = 0, tools = 0, runs = 0;
 	char waited[64] = "";
 	const struct aj_client *c;
 	const struct aj_slot *slot;
 	LIST_FOREACH(c, &s->clients, of_server)
 		LIST_FOREACH(slot, &c->slots, of_client)
-			*(slot->open && !slot->request ? &idle : aj_session_awaits_tool(slot->session) ? &tools : &runs) += 1;
+			if (all || slot->party == party)
+				*(slot->open && !slot->request            ? &idle
+				  : aj_session_awaits_tool(slot->session) ? &tools
+				                                          : &runs) += 1;
 	if (waited_ms)
 		snprintf(waited, sizeof waited, "the request waited for %lu ms, and ", (unsigned long)waited_ms);
-	return aj_server_busy(s, fault, AJ_ROOM_JAILS,
-	                      "%s%lu jails are in use, which is the limit: %lu by idle sessions, %lu by runs that wait for a tool, %lu by "
+	return aj_server_busy(s, fault, all ? AJ_ROOM_JAILS : AJ_ROOM_TENANT_JAILS,
+	                      "%s%lu jails are in use%s, which is the limit%s: %lu by idle sessions, %lu by runs that wait for a tool, %lu by "
 	                      "other runs",
-	                      waited, (unsigned long)s->config->jails_max, idle, tools, runs);
+	                      waited, (unsigned long)(all ? s->in_use : party->jails), all ? "" : " by this tenant",
+	                      all ? "" : " of a tenant", idle, tools, runs);
 }
 
 static void on_overdue(struct aj_timer *timer)
 {
 	struct aj_client_request *req = timer->arg;
 	struct aj_fault fault;
-	no_jail(req->client->server, &fault, (uint64_t)(aj_now_us() - req->since_us) / 1000);
+	no_jail(req->client->server, req->party, &fault, (uint64_t)(aj_now_us() - req->since_us) / 1000);
 	aj_client_request_fail(req, &fault);
 }
 
@@ -122,60 +131,66 @@ static void wait_for_jail(struct aj_client_request *req)
 		aj_loop_set(req->client->server->loop, &req->overdue, aj_in_ms(ms));
 }
 
-/* Sessions of a tenant, open or requested. */
-static uint64_t count_of_tenant(const struct aj_server *s, const char *tenant)
-{
-	uint64_t count = 0;
-	const struct aj_client *c;
-	const struct aj_client_request *req;
-	const struct aj_slot *slot;
-	LIST_FOREACH(c, &s->clients, of_server) {
-		LIST_FOREACH(slot, &c->slots, of_client)
-			count += slot->lasting && strcmp(aj_session_tenant(slot->session), tenant) == 0;
-		TAILQ_FOREACH(req, &c->waiting, turn) {
-			const char *its = aj_query_text(&req->query, AJ_M_TENANT);
-			count += req->counts && its && strcmp(its, tenant) == 0;
-		}
-	}
-	return count;
-}
-
 /* Check for room for one more session. A named tenant may open only a part of all sessions. */
-static int check_sessions(const struct aj_server *s, const char *tenant, struct aj_fault *fault)
+static int check_sessions(const struct aj_server *s, const struct aj_party *party, struct aj_fault *fault)
 {
 	const struct aj_server_config *config = s->config;
 	uint64_t share = config->tenant_sessions ? config->tenant_sessions : (config->sessions_max + 1) / 2;
 	if (s->sessions >= config->sessions_max)
 		return aj_server_busy(s, fault, AJ_ROOM_SESSIONS, "%lu sessions are open, which is the limit",
 		                      (unsigned long)config->sessions_max);
-	if (tenant && *tenant && count_of_tenant(s, tenant) >= share)
+	if (party->tenant && party->sessions >= share)
 		return aj_server_busy(s, fault, AJ_ROOM_TENANT, "tenant `%s` has %lu open sessions, which is the limit of a tenant",
-		                      tenant, (unsigned long)share);
+		                      party->tenant, (unsigned long)share);
 	return 0;
+}
+
+/* Check for room in the queue. A connection, or a named tenant, may fill half of it. */
+static int check_queue(const struct aj_client *c, const struct aj_party *party, struct aj_fault *fault)
+{
+	const struct aj_server *s = c->server;
+	unsigned long all = s->config->queue_max, half = (all + 1) / 2;
+	if (s->waiting >= all)
+		return aj_server_busy(s, fault, AJ_ROOM_QUEUE, "%lu requests already wait for a jail", all);
+	if (c->waiting_count >= half)
+		return aj_server_busy(s, fault, AJ_ROOM_QUEUE, "%lu requests of this connection already wait for a jail", half);
+	if (party->waiting_count >= half)
+		return aj_server_busy(s, fault, AJ_ROOM_QUEUE, "%lu requests of tenant `%s` already wait for a jail", half, party->tenant);
+	return 0;
+}
+
+/* May the request have a jail at once, or wait for one? Sets *ret_room. */
+static int check_room(const struct aj_client *c, const struct aj_query *query, const struct aj_party *party, bool *ret_room,
+                      struct aj_fault *fault)
+{
+	const struct aj_server *s = c->server;
+	if (query->op == AJ_OP_OPEN && check_sessions(s, party, fault) < 0)
+		return -1;
+	if (s->held_bytes && s->held_bytes + query->weight > HELD_BYTES)
+		return aj_server_busy(s, fault, AJ_ROOM_BYTES, "%zu MiB of requests already wait for a jail", s->held_bytes >> 20);
+	*ret_room = s->in_use < s->config->jails_max && party->jails < aj_party_share(s, party) && !aj_client_request_next(s);
+	if (*ret_room)
+		return 0;
+	return patience_ms(s, query) ? check_queue(c, party, fault) : no_jail(s, party, fault, 0);
 }
 
 int aj_slot_open(struct aj_client *c, struct aj_query *query, const char *policy_name, struct aj_fault *fault)
 {
 	struct aj_server *s = c->server;
-	const struct aj_server_config *config = s->config;
 	const char *policy = find_policy(s, policy_name);
+	bool room;
 	if (!policy)
 		return aj_fault(fault, AJ_CODE_NO_SUCH_POLICY, "no policy is called `%s` here", policy_name);
-	if (query->op == AJ_OP_OPEN && check_sessions(s, aj_query_text(query, AJ_M_TENANT), fault) < 0)
+	struct aj_party *party = aj_party_get(c, aj_query_text(query, AJ_M_TENANT));
+	if (check_room(c, query, party, &room, fault) < 0) {
+		aj_party_release(party);
 		return -1;
-	if (s->held_bytes && s->held_bytes + query->weight > HELD_BYTES)
-		return aj_server_busy(s, fault, AJ_ROOM_BYTES, "%zu MiB of requests already wait for a jail", s->held_bytes >> 20);
-	bool room = s->in_use < config->jails_max && !s->waiting;
-	if (!room && !patience_ms(s, query))
-		return no_jail(s, fault, 0);
-	if (!room && s->waiting >= config->queue_max)
-		return aj_server_busy(s, fault, AJ_ROOM_QUEUE, "%lu requests already wait for a jail", (unsigned long)config->queue_max);
-	if (!room && c->waiting_count >= (config->queue_max + 1) / 2)
-		return aj_server_busy(s, fault, AJ_ROOM_QUEUE, "%lu requests of this connection already wait for a jail",
-		                      (unsigned long)(config->queue_max + 1) / 2);
+	}
 	struct aj_client_request *req = aj_client_request_new(c, query);
+	req->party = party;
 	req->counts = req->query.op == AJ_OP_OPEN;
 	s->sessions += req->counts;
+	party->sessions += req->counts;
 	if (!room) {
 		wait_for_jail(req);
 		return 0;
@@ -189,8 +204,9 @@ int aj_slot_open(struct aj_client *c, struct aj_query *query, const char *policy
 void aj_slots_fill(struct aj_server *s)
 {
 	struct aj_fault fault;
-	while (!s->stopping && s->waiting && s->in_use < s->config->jails_max) {
-		struct aj_client_request *req = aj_client_request_next(s);
+	struct aj_client_request *req;
+	while (!s->stopping && s->in_use < s->config->jails_max && (req = aj_client_request_next(s))) {
+		aj_client_request_dequeue(req);
 		if (open_for_request(req, find_policy(s, aj_query_text(&req->query, AJ_M_POLICY)), &fault) < 0)
 			aj_client_request_fail(req, &fault);
 	}
@@ -202,10 +218,10 @@ int aj_slot_fork(struct aj_slot *from, struct aj_query *query, struct aj_fault *
 	struct aj_server *s = c->server;
 	struct aj_error err = { 0 };
 	/* A fork never waits in the queue: the session that it copies would change meanwhile. */
-	if (check_sessions(s, aj_session_tenant(from->session), fault) < 0)
+	if (check_sessions(s, from->party, fault) < 0)
 		return -1;
-	if (s->in_use >= s->config->jails_max)
-		return no_jail(s, fault, 0);
+	if (s->in_use >= s->config->jails_max || from->party->jails >= aj_party_share(s, from->party))
+		return no_jail(s, from->party, fault, 0);
 	struct aj_slot *slot = calloc(1, sizeof *slot);
 	if (!slot)
 		abort();
@@ -216,6 +232,7 @@ int aj_slot_fork(struct aj_slot *from, struct aj_query *query, struct aj_fault *
 	slot->lasting = true;
 	slot->brief = from->brief;
 	s->sessions++;
-	take_slot(slot, aj_client_request_new(c, query), from->policy);
+	from->party->sessions++;
+	take_slot(slot, aj_client_request_new(c, query), from->party, from->policy);
 	return 0;
 }

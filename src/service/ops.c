@@ -276,8 +276,11 @@ void aj_ops_stop(struct aj_client *c, bool now)
 {
 	struct aj_fault fault;
 	aj_fault(&fault, AJ_CODE_SHUTTING_DOWN, "the service stops");
-	while (!TAILQ_EMPTY(&c->waiting))
-		aj_client_request_fail(TAILQ_FIRST(&c->waiting), &fault);
+	for (struct aj_client_request *req = LIST_FIRST(&c->requests), *next; req; req = next) {
+		next = LIST_NEXT(req, of_client);
+		if (req->waiting)
+			aj_client_request_fail(req, &fault);
+	}
 	for (struct aj_slot *slot = LIST_FIRST(&c->slots), *next; slot; slot = next) {
 		struct aj_client_request *req = slot->request;
 		next = LIST_NEXT(slot, of_client);

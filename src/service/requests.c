@@ -1,7 +1,8 @@
-/* Requests that are under way, found by their id, and the queue of those that wait for a jail, in which clients take turns.
+/* Requests that are under way, found by their id, and the queue of those that wait for a jail, in which tenants and clients take turns.
  * It starts no request; jails.c takes waiting ones out. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fd.h"
 #include "jail/result/result.h"
@@ -47,52 +48,87 @@ void aj_client_request_drop_query(struct aj_client_request *req)
 	aj_query_free(&req->query);
 }
 
-/* Clients with waiting requests take turns. */
+struct aj_party *aj_party_get(struct aj_client *c, const char *tenant)
+{
+	struct aj_party *party = &c->party;
+	if (tenant && *tenant) {
+		LIST_FOREACH(party, &c->server->tenants, listed)
+			if (strcmp(party->tenant, tenant) == 0)
+				break;
+		if (!party) {
+			party = calloc(1, sizeof *party);
+			if (!party || !(party->tenant = strdup(tenant)))
+				abort();
+			TAILQ_INIT(&party->waiting);
+			LIST_INSERT_HEAD(&c->server->tenants, party, listed);
+		}
+	}
+	party->references++;
+	return party;
+}
+
+void aj_party_release(struct aj_party *party)
+{
+	if (--party->references || !party->tenant)
+		return;
+	LIST_REMOVE(party, listed);
+	free((char *)party->tenant);
+	free(party);
+}
+
+uint64_t aj_party_share(const struct aj_server *s, const struct aj_party *party)
+{
+	uint64_t all = s->config->jails_max, share = all - all / 4;
+	return !party->tenant ? all : s->config->tenant_sessions > share ? s->config->tenant_sessions : share;
+}
+
 void aj_client_request_enqueue(struct aj_client_request *req)
 {
-	struct aj_client *c = req->client;
-	if (c->waiting_count++ == 0)
-		TAILQ_INSERT_TAIL(&c->server->queue, c, turn);
-	TAILQ_INSERT_TAIL(&c->waiting, req, turn);
-	c->server->waiting++;
+	struct aj_server *s = req->client->server;
+	if (req->party->waiting_count++ == 0)
+		TAILQ_INSERT_TAIL(&s->queue, req->party, turn);
+	TAILQ_INSERT_TAIL(&req->party->waiting, req, turn);
+	req->client->waiting_count++;
+	s->waiting++;
 	req->waiting = true;
 }
 
-static void dequeue(struct aj_client_request *req)
+void aj_client_request_dequeue(struct aj_client_request *req)
 {
-	struct aj_client *c = req->client;
-	if (!req->waiting)
-		return;
-	TAILQ_REMOVE(&c->waiting, req, turn);
-	if (--c->waiting_count == 0)
-		TAILQ_REMOVE(&c->server->queue, c, turn);
-	c->server->waiting--;
+	struct aj_party *party = req->party;
+	struct aj_server *s = req->client->server;
+	TAILQ_REMOVE(&party->waiting, req, turn);
+	TAILQ_REMOVE(&s->queue, party, turn);
+	if (--party->waiting_count)
+		TAILQ_INSERT_TAIL(&s->queue, party, turn);
+	req->client->waiting_count--;
+	s->waiting--;
 	req->waiting = false;
-	aj_loop_unset(c->server->loop, &req->overdue);
+	aj_loop_unset(s->loop, &req->overdue);
 }
 
-struct aj_client_request *aj_client_request_next(struct aj_server *s)
+struct aj_client_request *aj_client_request_next(const struct aj_server *s)
 {
-	struct aj_client *c = TAILQ_FIRST(&s->queue);
-	struct aj_client_request *req = c ? TAILQ_FIRST(&c->waiting) : NULL;
-	if (!req)
-		return NULL;
-	dequeue(req);
-	if (c->waiting_count) { /* the client goes to the end of the queue */
-		TAILQ_REMOVE(&s->queue, c, turn);
-		TAILQ_INSERT_TAIL(&s->queue, c, turn);
-	}
-	return req;
+	const struct aj_party *party;
+	TAILQ_FOREACH(party, &s->queue, turn)
+		if (party->jails < aj_party_share(s, party))
+			return TAILQ_FIRST(&party->waiting);
+	return NULL;
 }
 
 void aj_client_request_free(struct aj_client_request *req)
 {
-	dequeue(req);
+	if (req->waiting)
+		aj_client_request_dequeue(req);
 	if (req->slot)
 		req->slot->request = NULL;
 	LIST_REMOVE(req, of_client);
 	req->client->server->requests--;
 	req->client->server->sessions -= req->counts;
+	if (req->party) {
+		req->party->sessions -= req->counts;
+		aj_party_release(req->party);
+	}
 	aj_client_request_drop_query(req);
 	json_decref(req->id);
 	free(req);

@@ -90,6 +90,9 @@ void aj_slot_close(struct aj_slot *slot)
 		slot->request->slot = NULL;
 	LIST_REMOVE(slot, of_client);
 	s->sessions -= slot->lasting;
+	slot->party->sessions -= slot->lasting;
+	slot->party->jails--;
+	aj_party_release(slot->party);
 	s->sessions_ended.count += slot->open;
 	s->sessions_ended.sum_us += slot->open ? (uint64_t)(aj_now_us() - slot->since_us) : 0;
 	s->in_use--;

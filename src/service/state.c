@@ -28,6 +28,7 @@ static const char *const fixes[] = {
 	[AJ_ROOM_TENANT] = "close sessions of this tenant, or raise --tenant-sessions",
 	[AJ_ROOM_JAILS] = "close unused sessions, send fewer requests at a time, or raise --jails-max; a tool that runs code needs a "
 			  "second jail beside its caller's",
+	[AJ_ROOM_TENANT_JAILS] = "close unused sessions of this tenant, send fewer requests at a time, or raise --jails-max",
 	[AJ_ROOM_QUEUE] = "send fewer requests at a time, or raise --queue-max",
 	[AJ_ROOM_BYTES] = "send smaller requests, or fewer at a time",
 	[AJ_ROOM_RUN] = "wait for the running snippet, interrupt it, or use another session",
@@ -76,6 +77,8 @@ int aj_server_fault(const struct aj_server *s, const struct aj_error *err, struc
 	if (fault->code != AJ_CODE_BUSY)
 		return -1;
 	fault->retry_ms = retry_ms(s, AJ_ROOM_JAILS);
+	if (fault->retry_ms < err->wait_ms)
+		fault->retry_ms = err->wait_ms;
 	if (!*fault->fix) /* the session itself is in use */
 		snprintf(fault->fix, sizeof fault->fix, "%s", fixes[AJ_ROOM_RUN]);
 	return -1;

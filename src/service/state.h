@@ -18,15 +18,27 @@
 
 enum { AJ_READ_BYTES = 64 << 10, AJ_LABEL_BYTES = 24 };
 
+/* What shares jails and the queue fairly: a named tenant, or one connection's requests without a tenant. */
+struct aj_party {
+	const char *tenant; /* owned; NULL: a connection */
+	LIST_ENTRY(aj_party) listed;
+	TAILQ_ENTRY(aj_party) turn; /* while requests of its wait */
+	TAILQ_HEAD(, aj_client_request) waiting;
+	uint64_t waiting_count, jails;
+	uint64_t sessions;   /* open or requested */
+	uint64_t references; /* of requests and slots */
+};
+
 /* A request that is not answered yet. */
 struct aj_client_request {
 	LIST_ENTRY(aj_client_request) of_client;
 	TAILQ_ENTRY(aj_client_request) turn; /* while it waits */
 	struct aj_client *client;
-	struct aj_slot *slot;  /* NULL: the request waits for a jail */
-	json_t *id;            /* owned */
-	struct aj_query query; /* freed when the jail has the parts that it needs */
-	int64_t since_us;      /* when the request arrived; of a run: when it began */
+	struct aj_party *party; /* NULL: it asks for no jail */
+	struct aj_slot *slot;   /* NULL: the request waits for a jail */
+	json_t *id;             /* owned */
+	struct aj_query query;  /* freed when the jail has the parts that it needs */
+	int64_t since_us;       /* when the request arrived; of a run: when it began */
 	bool waiting, stream;
 	bool counts;               /* in server->sessions, until its slot does */
 	struct aj_timer overdue;   /* armed while the request waits for a jail */
@@ -38,6 +50,7 @@ struct aj_slot {
 	LIST_ENTRY(aj_slot) of_client;
 	char name[32]; /* of an open session */
 	struct aj_client *client;
+	struct aj_party *party;
 	struct aj_session *session;
 	struct aj_client_request *request; /* the request that it runs or that waits for it to open */
 	bool lasting, open;
@@ -50,7 +63,6 @@ struct aj_slot {
 struct aj_client {
 	struct aj_server *server;
 	LIST_ENTRY(aj_client) of_server;
-	TAILQ_ENTRY(aj_client) turn; /* while requests of its wait */
 	struct aj_io io;
 	struct aj_quota quota;
 	struct aj_timer drop;  /* set: the client is being freed, and is sent nothing more */
@@ -68,8 +80,8 @@ struct aj_client {
 	struct aj_buffer out;
 	LIST_HEAD(, aj_slot) slots;
 	LIST_HEAD(, aj_client_request) requests;
-	TAILQ_HEAD(, aj_client_request) waiting; /* of these */
-	size_t waiting_count;
+	size_t waiting_count; /* of these */
+	struct aj_party party;
 };
 
 struct aj_server {
@@ -92,7 +104,8 @@ struct aj_server {
 	void (*on_closed)(struct aj_client *client); /* the client is being freed */
 	const struct aj_session_events *on_slot;     /* of the sessions of slots; a slot is the argument */
 	LIST_HEAD(, aj_client) clients;
-	TAILQ_HEAD(, aj_client) queue; /* clients with waiting requests, in turn */
+	LIST_HEAD(, aj_party) tenants;
+	TAILQ_HEAD(, aj_party) queue; /* those with waiting requests, in turn */
 	uint64_t client_count, in_use, waiting, requests;
 	uint64_t sessions; /* open or requested */
 	struct {
@@ -108,7 +121,16 @@ struct aj_server {
 
 /* --- state.c --- */
 /* The exhausted limit of a busy answer. */
-enum aj_room { AJ_ROOM_CLIENTS, AJ_ROOM_SESSIONS, AJ_ROOM_TENANT, AJ_ROOM_JAILS, AJ_ROOM_QUEUE, AJ_ROOM_BYTES, AJ_ROOM_RUN };
+enum aj_room {
+	AJ_ROOM_CLIENTS,
+	AJ_ROOM_SESSIONS,
+	AJ_ROOM_TENANT,
+	AJ_ROOM_JAILS,
+	AJ_ROOM_TENANT_JAILS,
+	AJ_ROOM_QUEUE,
+	AJ_ROOM_BYTES,
+	AJ_ROOM_RUN,
+};
 /* Set AJ_CODE_BUSY with its fix and an estimated retry time. Always returns -1. */
 int aj_server_busy(const struct aj_server *server, struct aj_fault *fault, enum aj_room room, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
@@ -171,10 +193,17 @@ void aj_client_request_drop_query(struct aj_client_request *request);
 /* Answer the request with a result or an error, and free it. */
 void aj_client_request_answer(struct aj_client_request *request, const json_t *result);
 void aj_client_request_fail(struct aj_client_request *request, const struct aj_fault *fault);
+/* The party of the client's requests with this tenant ("" or NULL: none), with one more reference. */
+struct aj_party *aj_party_get(struct aj_client *client, const char *tenant);
+void aj_party_release(struct aj_party *party);
+/* Jails that the party may have at a time. */
+uint64_t aj_party_share(const struct aj_server *server, const struct aj_party *party);
 /* Add the request to the queue for jails. */
 void aj_client_request_enqueue(struct aj_client_request *request);
-/* Take the next request out of the queue; NULL: the queue is empty. */
-struct aj_client_request *aj_client_request_next(struct aj_server *server);
+/* The next request in the queue whose party may have one more jail; NULL: none. */
+struct aj_client_request *aj_client_request_next(const struct aj_server *server);
+/* Take it out of the queue. Its party goes to the end. */
+void aj_client_request_dequeue(struct aj_client_request *request);
 /* An id as errors quote it; in `room`, or the id's own text. */
 const char *aj_client_request_label(const json_t *id, char room[AJ_LABEL_BYTES]);
 

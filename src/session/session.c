@@ -333,11 +333,6 @@ bool aj_session_awaits_tool(const struct aj_session *s)
 	return aj_calls_awaited(&s->calls) != NULL;
 }
 
-const char *aj_session_tenant(const struct aj_session *s)
-{
-	return s->pool->tenant;
-}
-
 bool aj_session_warm(const struct aj_session *s)
 {
 	return s->jail && s->jail->warm;

@@ -1,5 +1,5 @@
 """How the service begins, how much it takes, and how it ends; each test has a service of its own. serve.sh runs it and counts."""
-import hashlib, itertools, json, os, resource, signal, socket, struct, subprocess, sys, time
+import hashlib, itertools, json, os, resource, select, signal, socket, struct, subprocess, sys, time
 
 from client import AJ, Client, EXAMPLES, FOLDER, LONG, ROOT, Server, ServiceError, Skipped, exchange, fails, main, same, test, until
 from procfs import alive, below, guests, status
@@ -312,6 +312,43 @@ def a_tenant_leaves_sessions_to_others():
             c.ask("open", tenant="a")
 
 
+@test
+def a_tenant_leaves_jails_to_others():
+    """Of 4 jails a tenant's runs get 3, and of the queue its requests get half, over whichever connections they come."""
+    with Server("--jails-max", "4", "--queue-max", "4", "--parked", "0") as s:
+        a, more, b = s.client(), s.client(), s.client()
+        work = {"op": "exec", "code": "number()", "tools": [NUMBER], "tenant": "a"}
+        for i in range(4):
+            a.send(id=i, **work)
+        calls = [a.receive() for _ in range(3)]
+        same({call["event"] for call in calls}, {"tool_call"})
+        same(b.ask("exec", code="1", tenant="b", queue_ms=0)["value"], 1)
+        e = fails("busy", more.ask, "exec", code="1", tenant="a", queue_ms=0)
+        assert "3 jails are in use by this tenant, which is the limit of a tenant: 0 by idle sessions, 3 by runs that wait for a tool" in str(e), e
+        more.send(id=4, **work)
+        e = fails("busy", more.ask, "exec", code="1", tenant="a")
+        assert "2 requests of tenant `a` already wait" in str(e), e
+        a.send(op="tool_result", request=calls[0]["id"], call=calls[0]["call"], value=1)
+        same(sorted(a.receive().get("event", "result") for _ in range(2)), ["result", "tool_call"], "the first that waited")
+
+
+@test
+def tenants_take_turns():
+    with Server("--jails-max", "1", "--parked", "0") as s:
+        a, more, b = s.client(), s.client(), s.client()
+        work = {"op": "exec", "code": "number()", "tools": [NUMBER]}
+        a.send(id=1, tenant="a", **work)
+        last, call = a, a.receive()
+        for i, (client, tenant) in enumerate([(a, "a"), (more, "a"), (b, "b")], 2):
+            client.send(id=i, tenant=tenant, **work)
+            client.ask("ping")
+        for client in a, b, more:
+            last.send(op="tool_result", request=call["id"], call=call["call"], value=1)
+            same(last.receive()["result"]["status"], "ok")
+            same(select.select([c.socket for c in (a, more, b)], [], [], LONG)[0], [client.socket])
+            last, call = client, client.receive()
+
+
 def open_until_busy(s, most):
     c = s.client()
     for _ in range(most):
@@ -332,6 +369,7 @@ def descriptors_may_run_out():
             same(e.code, "busy")
             assert "may have %d open files" % most in e.fix and "ulimit -n" in e.fix, (str(e), e.fix)
             assert "not true" not in s.said(), s.said()
+            assert e.retry_ms >= 100, "nothing is tried before the pause has passed: %s" % e.retry_ms
 
 
 @test

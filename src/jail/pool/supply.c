@@ -42,10 +42,11 @@ static void pause_after(struct aj_pool *p, const struct aj_error *cause)
 		advised.reason = AJ_REASON_BUSY;
 		aj_advise(&advised, "end unused jails or sessions, or keep fewer at a time");
 	}
-	report_trouble(p, err);
 	p->pause_us = p->pause_us ? p->pause_us * 2 : FIRST_PAUSE_US;
 	if (p->pause_us > LONGEST_PAUSE_US)
 		p->pause_us = LONGEST_PAUSE_US;
+	advised.wait_ms = (unsigned)(p->pause_us / 1000);
+	report_trouble(p, err);
 	aj_loop_set(p->loop, &p->pause, aj_now_us() + p->pause_us);
 	aj_pool_fail_waiters(p, err);
 }
