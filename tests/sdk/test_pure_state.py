@@ -108,6 +108,17 @@ class TestCore(unittest.TestCase):
         self.assertIsInstance(one.error, errors.Busy)
         self.assertEqual((one.error.retry_ms, self.woken.count), (7, 2))
 
+    def test_advice_names_what_the_reader_can_set(self):
+        advice = "end idle ones sooner (--idle), or raise --sessions-max or --clients-max"
+        for private, fix in (
+            (False, advice),
+            (True, "end idle ones sooner (Service(idle=…)), or raise Service(sessions_max=…) or --clients-max"),
+        ):
+            self.core._private = private
+            pending, _ = self.begin()
+            self.say(id=pending.id, error={"code": "busy", "message": "full", "fix": advice})
+            self.assertEqual(pending.error.fix, fix)
+
     def test_a_late_answer_is_dropped(self):
         pending, _ = self.begin()
         ends = json.loads(self.core.forget(pending)[4:])
@@ -165,7 +176,11 @@ class TestCore(unittest.TestCase):
 
     def test_a_request_that_is_too_long(self):
         with self.assertRaises(errors.TooLarge):
-            self.begin(code="x" * 2000)
+            self.begin(code="1", stdin="x" * 2000)
+        for op, alive in (("run", "alive"), ("exec", None)):
+            pending, sent = self.core.begin(_core.Request(op, {"code": "\n" * 600}), self.woken)
+            self.assertEqual((sent, pending.answer["status"], pending.answer.get("session")), (b"", "rejected", alive))
+            self.assertIn("the snippet has 600 bytes", pending.answer["reason"])
         with self.assertRaises(errors.ValueNotSent):
             self.begin(code=float("nan"))
 

@@ -149,7 +149,7 @@ class BaseLink:
 
     def __init__(self, sock: socket.socket, why_gone: WhyGone) -> None:
         self._socket, self._why_gone = sock, why_gone
-        self._core = Core()
+        self._core = Core(private=not sock.getpeername())  # the end of a socket pair has no address
         self._workers = Workers()
         self.orphans: queue.SimpleQueue[str] = queue.SimpleQueue()  # sessions that were given up without a close
         self.gone: BaseException | None = None

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import contextvars
 import itertools
+import os
+import re
 import threading
 import time
 from collections import deque
@@ -14,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import errors
+from ._process import OPTIONS
 from ._unread import UNREAD_MAX, head
 from ._wire import BrokenStream, Frames, Message, frame, message_of
 
@@ -34,6 +37,13 @@ NEEDS_PYTHON = frozenset(("run", "set", "get", "vars", "fork", "checkpoint"))
 
 def same(answer: Any) -> Any:
     return answer
+
+
+def rejected(op: str, run_id: str | None, message: str, fix: str, **more: Any) -> Message:
+    """The result for code that cannot be sent."""
+    error = {"type": "SourceError", "step": "source", "message": message, "fix": fix, **more}
+    result = {"id": run_id or os.urandom(8).hex(), "status": "rejected", "reason": message, "error": error}
+    return {**result, "session": "alive"} if op == "run" else result
 
 
 @dataclass(slots=True)
@@ -98,7 +108,8 @@ class ToolCall:
 class Core:
     """One connection's state. Not safe for threads: the caller holds a lock, or runs in one event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, private: bool = False) -> None:
+        self._private = private  # the service was started by this program, whose author sets its options as keywords of Service
         self._frames = Frames()
         self.space = self._frames.space  # where the next bytes of the service go
         self._ids = itertools.count(1)
@@ -121,19 +132,30 @@ class Core:
             raise errors.ReentrantCall(f"a tool cannot ask for `{request.op}` in the session whose run waits for the tool")
         number = next(self._ids)
         if request.refused is not None:
-            pending = Pending(number, request, wake)
-            pending.answer, pending.over = request.refused, True
-            wake()
-            return pending, b""
+            return self._answered(number, request, request.refused, wake)
         message = {"id": number, "op": request.op, **request.members}
         if request.op in NEEDS_JAIL and waiting_runs.get():
             message["queue_ms"] = TOOL_BUSY_MS
-        data = self._bytes(message)
+        try:
+            data = self._bytes(message)
+        except errors.TooLarge:
+            code = request.members.get("code")
+            if not isinstance(code, str) or len(frame({"code": code})) - 4 <= self.request_bytes:
+                raise  # what else the request has is the caller's, not the code's author's
+            why = f"source: the snippet has {len(code.encode())} bytes; a request may have {self.request_bytes}"
+            refused = rejected(request.op, request.members.get("run_id"), why, "write a shorter snippet: pass data as inputs or files")
+            return self._answered(number, request, refused, wake)
         pending = self._pending[number] = Pending(number, request, wake)
         if request.tools:
             pending.context = contextvars.copy_context()
             pending.session = id(self), name or ""  # of another connection a session may have the same name
         return pending, data
+
+    def _answered(self, number: int, request: Request[T], answer: Message, wake: Callable[[], Any]) -> tuple[Pending[T], bytes]:
+        pending = Pending(number, request, wake)
+        pending.answer, pending.over = answer, True
+        wake()
+        return pending, b""
 
     def forget(self, pending: Pending[Any]) -> bytes:
         """The caller has given the request up. Returns the bytes that end the request in the service, or none; its answer is dropped."""
@@ -205,7 +227,7 @@ class Core:
                 pending.wake()
 
     def _take_error(self, message: Message) -> None:
-        id, error = message.get("id"), errors.from_error(message["error"])
+        id, error = message.get("id"), errors.from_error(in_keywords(message["error"]) if self._private else message["error"])
         if id is not None:
             self._end(id, None, error)
         elif "call" in message:  # the tool's value does not fit its declaration: so the tool has failed
@@ -223,9 +245,17 @@ class Core:
         if len(data) - 4 > self.request_bytes:
             raise errors.TooLarge(
                 f"a request of {len(data) - 4} bytes is longer than the {self.request_bytes} that the service takes",
-                "send less at a time, or start the service with a larger --request-max (64M at most)",
+                "send less at a time, or start the service with a larger "
+                f"{'Service(request_max=…)' if self._private else '--request-max'} (64M at most)",
             )
         return data
+
+
+def in_keywords(error: Message) -> Message:
+    """The error with the keywords of Service in its advice, in place of the command's options."""
+    keywords = {option: key for key, option in OPTIONS.items()}
+    fix = re.sub(r"--[a-z]+(-[a-z]+)*", lambda m: f"Service({keywords[m[0]]}=…)" if m[0] in keywords else m[0], str(error.get("fix", "")))
+    return {**error, "fix": fix}
 
 
 def _unsendable(message: Message) -> str:

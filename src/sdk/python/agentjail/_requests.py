@@ -14,7 +14,7 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union
 
-from ._core import Request
+from ._core import Request, rejected
 from ._process import OPTIONS, names_of
 from ._unread import Unread
 from .errors import NoSuchSession, SessionEnded, SetupError
@@ -242,7 +242,7 @@ def execute(code: str, jail: dict[str, Any], run: dict[str, Any], tools: Mapping
         message["tools"] = [t.declaration for t in tools.values()]
     if on_output:
         message["stream"] = True
-    return Request("exec", message, result_of, tools, on_output, True, refused_source(code, run.get("run_id")))
+    return Request("exec", message, result_of, tools, on_output, True, refused_source("exec", code, run.get("run_id")))
 
 
 def open_session(jail: dict[str, Any], tools: Mapping[str, Tool], branching: bool, files: Files | None) -> Request[tuple[str, str]]:
@@ -260,13 +260,10 @@ def run(session: str, code: str, options: dict[str, Any], tools: Mapping[str, To
     message = {"session": session, "code": code, **options}
     if on_output:
         message["stream"] = True
-    refused = refused_source(code, options.get("run_id"))
-    if refused is not None:
-        refused["session"] = "alive"
-    return Request("run", message, result_of, tools, on_output, True, refused)
+    return Request("run", message, result_of, tools, on_output, True, refused_source("run", code, options.get("run_id")))
 
 
-def refused_source(code: str, run_id: str | None) -> dict[str, Any] | None:
+def refused_source(op: str, code: str, run_id: str | None) -> dict[str, Any] | None:
     """The `rejected` result for code that cannot be sent in a request; None: it can."""
     if not isinstance(code, str):
         return None  # wrong type: reported elsewhere
@@ -282,8 +279,7 @@ def refused_source(code: str, run_id: str | None) -> dict[str, Any] | None:
     line = code.count("\n", 0, at) + 1
     message = f"source: the code is not UTF-8 text: the character U+{ord(code[at]):04X} in line {line}"
     fix = "write the character as an escape in a string: '\\0' or '\\ud800'"
-    error = {"type": "SourceError", "step": "source", "message": message, "fix": fix, "line": line}
-    return {"id": run_id or os.urandom(8).hex(), "status": "rejected", "reason": message, "error": error}
+    return rejected(op, run_id, message, fix, line=line)
 
 
 def together(variables: Mapping[str, Any] | None, more: dict[str, Any]) -> Mapping[str, Any]:
