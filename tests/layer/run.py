@@ -6,6 +6,8 @@ import os
 import shutil
 import sys
 
+if os.environ.pop("PYTHONUNBUFFERED", ""):  # a jail's streams have buffers, and tests look into them
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import harness  # noqa: E402
