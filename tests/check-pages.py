@@ -76,6 +76,8 @@ def mistakes(top):
         parts = name.split("/")
         if parts[0] != "docs" or name == "docs/README.md":
             continue
+        if not re.match("# .+\n\nThis page ", pages[name]):
+            yield "%s: does not begin with a title and `This page is for …`" % name
         if len(parts) != 3 or parts[1] not in SHELVES:
             yield "%s: pages are in docs/%s" % (name, ", docs/".join(SHELVES))
         if name not in linked.get("docs/README.md", ()):
@@ -106,9 +108,9 @@ def mistakes(top):
 PLANTED = {
     "README.md": "# A\n[x](docs/none.md) [y](docs/README.md#none) [z](#a) `[q](none.md)`\n\n    [r](none.md)\n" + "\n" * README_AT_MOST,
     "docs/README.md": "# B\n## B\n[b](#b-1) [c](start/one.md#c--d-e) [d](#b-2)\n## Glossary\n| word | meaning |\n|---|---|\n| b | x |\n| a | x |\n",
-    "docs/start/one.md": "# `C` & d_e\n".replace("d_e", "D e"),
-    "docs/start/two.md": "# D\n",
-    "docs/old.md": "# E\n",
+    "docs/start/one.md": "# `C` & D e\n\nThis page is for x.\n",
+    "docs/start/two.md": "# D\n\nFor x.\n",
+    "docs/old.md": "# E\n\nThis page is for x.\n",
     "docs/more/a.txt": "",
     "extra/a.txt": "",
     "src/a.c": "/* docs/start/none.md and docs/start/one.md, https://x.test/docs/none.md */\n",
@@ -119,6 +121,7 @@ WANTED = {
     "docs/old.md: pages are in docs/start, docs/guides, docs/reference, docs/internals",
     "docs/old.md: the index docs/README.md does not link to the page", "docs/more/a.txt: not one of the folders of docs",
     "extra: not one of the files and folders at the top of the tree", "src/a.c: names docs/start/none.md, which is not there",
+    "docs/start/two.md: does not begin with a title and `This page is for …`",
     "docs/README.md: the glossary has 2 words in order, at most 25", "README.md: more than 125 lines",
 }
 
