@@ -17,10 +17,13 @@ WORDS_AT_MOST, README_AT_MOST, WORKSPACES_AT_MOST = 25, 125, 120
 
 
 def tracked(top):
-    if os.path.exists(os.path.join(top, ".git")):
-        listed = subprocess.run(["git", "-c", "core.quotepath=off", "-c", "safe.directory=*", "ls-files", "-co", "--exclude-standard"], cwd=top,
-                                check=True, capture_output=True, text=True).stdout
-        return [name for name in listed.split("\n") if name and os.path.lexists(os.path.join(top, name))]
+    def git(*options):
+        done = subprocess.run(["git", "-c", "core.quotepath=off", "-c", "safe.directory=*", "ls-files", *options], cwd=top, check=True,
+                              capture_output=True, text=True)
+        return [name for name in done.stdout.split("\n") if name and os.path.lexists(os.path.join(top, name))]
+
+    if os.path.exists(os.path.join(top, ".git")):  # and new files, but for what a person keeps beside the tree's own folders
+        return git() + [name for name in git("--others", "--exclude-standard") if name.split("/")[0] in ROOT]
     found = []
     for folder, folders, files in os.walk(top):
         folders[:] = [name for name in folders if name not in ("build", "build-san", "__pycache__")]
