@@ -65,7 +65,7 @@ layer lib                 base base/json policy policy/host policy/plan sandbox/
 layer service/sockets     base base/loop
 layer service/metrics     base base/loop jail/result service/sockets
 # Requests, faults and output as data: this folder knows no session and no socket.
-layer service/protocol    base base/json
+layer service/protocol    base base/json policy/plan
 layer service             base base/loop base/json policy/load jail/result session service/sockets service/metrics service/protocol
 # The process before the shards of a service: it reads nothing that a client sends.
 layer service/front       base base/loop policy/host sandbox/cgroup network/helper service/sockets service/metrics service

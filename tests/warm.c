@@ -79,7 +79,7 @@ int aj_run_command(struct aj_options *o)
 	struct aj_host host;
 	struct aj_plan plan;
 	struct aj_trail trail;
-	if (!o->request.snippet || o->dry_run || o->request.binds.count || o->request.env.count || o->output)
+	if (!o->request.is_snippet || o->dry_run || o->request.binds.count || o->request.env.count || o->output)
 		run_cold();
 	if (!o->request.id)
 		o->request.id = "00000000000000aa";
@@ -115,7 +115,7 @@ int aj_run_command(struct aj_options *o)
 		jail->output_arg = &show;
 	}
 	if (aj_trail_start(&trail, &o->site, &o->loaded.policy, &o->request, &plan, &err) < 0 ||
-	    aj_jail_begin(jail, &o->request, 0, aj_now_us(), &err) < 0) {
+	    aj_jail_begin(jail, &o->request, aj_now_us(), &err) < 0) {
 		aj_pool_return(pool, jail);
 		aj_pool_free(pool);
 		return aj_print_error(&err);

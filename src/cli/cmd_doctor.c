@@ -146,15 +146,11 @@ static bool try_jail(struct doctor *d, const char *check, bool snippet, enum aj_
 	struct aj_policy policy;
 	struct aj_plan plan;
 	struct aj_result result;
-	struct aj_request request = { .snippet = snippet,
+	struct aj_request request = { .is_snippet = snippet,
 		                      .id = "doctor",
-		                      .code = "6 * 7",
-		                      .code_bytes = 5,
-		                      .filename = "<doctor>",
-		                      .argv = true_argv,
-		                      .capture = true,
-		                      .no_input = true,
-		                      .terminal_fd = -1 };
+		                      .snippet = { .code = "6 * 7", .code_bytes = 5, .filename = "<doctor>" },
+		                      .command = { .argv = true_argv, .no_input = true, .terminal_fd = -1 },
+		                      .capture = true };
 	aj_policy_preset(&policy, &d->arena, snippet ? "snippet" : "command");
 	policy.network = network;
 	if (network == AJ_NET_ALLOW)
@@ -227,7 +223,7 @@ static void check_default_policy(struct doctor *d, bool snippet)
 	struct aj_ask ask = { .name = snippet ? d->site.default_exec : d->site.default_run, .home = aj_home_of_caller(&d->arena) };
 	const char *check = aj_printf(&d->arena, "policy of %s", snippet ? "exec" : "run");
 	static char *true_argv[] = { "true", NULL };
-	struct aj_request request = { .snippet = snippet, .code = "", .argv = true_argv, .workspace = "/" };
+	struct aj_request request = { .is_snippet = snippet, .snippet.code = "", .command.argv = true_argv, .workspace = "/" };
 	struct aj_loaded loaded;
 	struct aj_error err = { 0 };
 	struct aj_plan plan;

@@ -62,16 +62,16 @@ static const char *shown_path(const char *path)
 
 static int read_source(struct aj_options *o, const char *path, struct aj_error *err)
 {
-	o->request.filename = shown_path(path);
-	return read_text(o, path, "source", o->loaded.policy.source_bytes, &o->request.code, &o->request.code_bytes, err);
+	o->request.snippet.filename = shown_path(path);
+	return read_text(o, path, "source", o->loaded.policy.source_bytes, &o->request.snippet.code, &o->request.snippet.code_bytes, err);
 }
 
 static int check_source(const struct aj_options *o, struct aj_error *err)
 {
-	if (o->request.code_bytes > o->loaded.policy.source_bytes)
+	if (o->request.snippet.code_bytes > o->loaded.policy.source_bytes)
 		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "`%s` is larger than a snippet may be (%lu bytes)",
-		               o->request.filename, o->loaded.policy.source_bytes);
-	if (check_text(o->request.filename, "source", o->request.code, o->request.code_bytes, err) < 0) {
+		               o->request.snippet.filename, o->loaded.policy.source_bytes);
+	if (check_text(o->request.snippet.filename, "source", o->request.snippet.code, o->request.snippet.code_bytes, err) < 0) {
 		aj_advise(err, "Python source is UTF-8 without NUL bytes; is this a compiled or compressed file?");
 		return -1;
 	}
@@ -84,12 +84,12 @@ static int read_stdin(struct aj_options *o, struct aj_error *err)
 	size_t bytes = 0;
 	if (!o->stdin_file)
 		return 0;
-	if (read_text(o, o->stdin_file, "stdin", AJ_STDIN_BYTES, &o->request.stdin_text, &bytes, err) < 0)
+	if (read_text(o, o->stdin_file, "stdin", AJ_STDIN_BYTES, &o->request.snippet.stdin_text, &bytes, err) < 0)
 		return -1;
 	if (bytes > AJ_STDIN_BYTES)
 		return aj_fail(err, AJ_EXIT_USAGE, "stdin", 0, "`%s` is larger than a snippet's standard input may be (%d MiB)",
 		               shown_path(o->stdin_file), AJ_STDIN_BYTES >> 20);
-	return check_text(shown_path(o->stdin_file), "stdin", o->request.stdin_text, bytes, err);
+	return check_text(shown_path(o->stdin_file), "stdin", o->request.snippet.stdin_text, bytes, err);
 }
 
 /* Join the --input options to one JSON object; each value is parsed here, so that an error can name its option. */
@@ -121,7 +121,7 @@ static int gather_inputs(struct aj_options *o, struct aj_error *err)
 	char *text = json_dumps(all, JSON_COMPACT);
 	json_decref(all);
 	if (text)
-		o->request.inputs_json = aj_strdup(o->arena, text);
+		o->request.snippet.inputs_json = aj_strdup(o->arena, text);
 	free(text);
 	return err->exit_code ? -1 : 0;
 }
@@ -133,9 +133,9 @@ static int take_operands(struct aj_options *o, int first, int argc, char **argv,
 	if (o->code && first < argc)
 		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "-c and `%s` both give a snippet", argv[first]);
 	if (o->code) {
-		o->request.code = o->code;
-		o->request.code_bytes = strlen(o->code);
-		o->request.filename = "<snippet>";
+		o->request.snippet.code = o->code;
+		o->request.snippet.code_bytes = strlen(o->code);
+		o->request.snippet.filename = "<snippet>";
 		return 0;
 	}
 	if (first == argc && isatty(0)) {
@@ -168,7 +168,7 @@ int aj_cmd_exec(int argc, char **argv)
 		      stdout);
 		return 0;
 	}
-	o.request.snippet = true;
+	o.request.is_snippet = true;
 	int code, first = aj_options_parse(&o, AJ_FOR_EXEC, argc, argv, &err);
 	if (first < 0 || aj_options_load(&o, AJ_FOR_EXEC, &err) < 0 || aj_options_check_workspace(&o, AJ_FOR_EXEC, &err) < 0 ||
 	    take_operands(&o, first, argc, argv, &err) < 0)

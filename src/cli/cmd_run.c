@@ -52,7 +52,7 @@ int aj_cmd_run(int argc, char **argv)
 	if (!loaded || aj_options_check_workspace(&o, AJ_FOR_RUN, &err) < 0) {
 		code = aj_refuse_setup(&o, &err);
 	} else {
-		o.request.argv = argv + first;
+		o.request.command.argv = argv + first;
 		code = aj_run_command(&o);
 	}
 	aj_arena_free(&arena);

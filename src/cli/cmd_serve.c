@@ -96,7 +96,7 @@ int aj_cmd_serve(int argc, char **argv)
 {
 	struct aj_arena arena = { 0 };
 	struct aj_error err = { 0 };
-	struct aj_options o = { .arena = &arena, .request.snippet = true };
+	struct aj_options o = { .arena = &arena, .request.is_snippet = true };
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		printf("Usage: agentjail serve [options]\n\n"
 		       "Keeps jails ready, and runs snippets and sessions for the clients of a Unix\n"

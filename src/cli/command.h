@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-struct aj_command {
+struct aj_subcommand {
 	const char *name;
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit code */
 	int options;                       /* AJ_FOR_*: its rows in the table of options; 0: none */
@@ -29,4 +29,4 @@ int aj_cmd_changes(int argc, char **argv);
 void aj_changes_ask(const char *id, const char *folder, const char *repository);
 int aj_cmd_policy(int argc, char **argv);
 
-extern const struct aj_command aj_commands[]; /* ends with a NULL name */
+extern const struct aj_subcommand aj_commands[]; /* ends with a NULL name */

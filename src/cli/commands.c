@@ -3,7 +3,7 @@
 #include "cli/command.h"
 #include "cli/options/options.h"
 
-const struct aj_command aj_commands[] = {
+const struct aj_subcommand aj_commands[] = {
 	{ "exec", aj_cmd_exec, AJ_FOR_EXEC, "exec [options] [FILE | -c CODE | -]",
 	  "run one Python snippet in a jail and print its result", "Run code" },
 	{ "run", aj_cmd_run, AJ_FOR_RUN, "run [options] -- COMMAND [ARGUMENT...]", "run a program of this host in a jail", NULL },

@@ -71,7 +71,7 @@ static int complete_request(struct aj_options *o, struct aj_error *err)
 	const struct aj_policy *policy = &o->loaded.policy;
 	struct aj_request *request = &o->request;
 	/* An id that the caller gives names the changes of this run alone. */
-	request->changes_newest |= request->argv && !request->id && !request->changes && !o->changes_new;
+	request->changes_newest |= request->command.argv && !request->id && !request->changes && !o->changes_new;
 	if (!request->id)
 		request->id = aj_trail_new_id(o->arena);
 	if (strcmp(policy->rootfs, "host") != 0 && aj_find_rootfs(&request->rootfs, policy->rootfs, o->site.rootfs, o->arena, err) < 0)
@@ -112,7 +112,7 @@ static int open_outputs(struct task *t, struct aj_error *err)
 		aj_fail(err, AJ_EXIT_SETUP, "output", errno, "keep `%s` open", o->output);
 	if (err->exit_code)
 		return -1;
-	o->request.output_to = o->output ? t->output_to : 0;
+	o->request.snippet.output_to = o->output ? t->output_to : 0;
 	t->home = aj_kept_open(t->plan, &o->request, err); /* held until the end */
 	if (err->exit_code || (o->report && !(o->report_to = aj_report_open(o->report, err))))
 		return -1;
@@ -172,7 +172,7 @@ static void advise(struct task *t)
 	if (setup->exit_code)
 		aj_host_advise(setup);
 	if (!t->plan->snippet)
-		aj_host_program_advise(setup, t->o->request.argv[0], t->o->arena);
+		aj_host_program_advise(setup, t->o->request.command.argv[0], t->o->arena);
 	if (t->plan->home_source && setup->reason == AJ_REASON_MOUNT)
 		aj_advise(setup, "an earlier run may have put something else there, in the kept home `%s`: `agentjail homes remove` removes that home",
 		          t->plan->home_source);
@@ -207,7 +207,7 @@ static void print_result(struct task *t)
 		fprintf(stderr, "agentjail: %s: %s\n", aj_status_name(result->status), result->reason);
 	const char *script = o->json || t->plan->snippet || result->status != AJ_STATUS_ERROR
 	                       ? NULL
-	                       : aj_host_script_not_shown(t->plan, o->request.argv, o->arena);
+	                       : aj_host_script_not_shown(t->plan, o->request.command.argv, o->arena);
 	if (script)
 		fprintf(stderr, "agentjail: hint: %s\n", aj_line(o->arena, script));
 }
@@ -236,7 +236,8 @@ static int report(struct task *t, int code)
 static const char *changes_to_ask_for(const struct aj_options *o, const struct aj_plan *plan, const struct aj_result *result)
 {
 	struct stat st;
-	bool terminals = (o->request.terminal & 5) == 5 && (o->request.terminal & 2 || (fstat(1, &st) == 0 && S_ISREG(st.st_mode)));
+	bool terminals = (o->request.command.terminal & 5) == 5 &&
+	                 (o->request.command.terminal & 2 || (fstat(1, &st) == 0 && S_ISREG(st.st_mode)));
 	if (o->json || o->mcp || o->changes_keep || plan->snippet || !terminals || result->told || plan->escapes == AJ_ESCAPES_ALL)
 		return NULL;
 	return json_string_value(json_object_get(result->changes, "id"));

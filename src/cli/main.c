@@ -20,7 +20,7 @@ static void usage(FILE *out)
 	fputs("Usage: agentjail COMMAND [options]\n\n"
 	      "Runs code and commands of AI agents in a jail, where they cannot harm the host.\n",
 	      out);
-	for (const struct aj_command *c = aj_commands; c->name; c++) {
+	for (const struct aj_subcommand *c = aj_commands; c->name; c++) {
 		if (c->heading)
 			aj_help_heading(out, c->heading);
 		aj_help_row(out, c->name, c->help);
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 	if (aj_caller_limits(&err) < 0)
 		return aj_print_error(&err);
 	if (argc > 1)
-		for (const struct aj_command *c = aj_commands; c->name; c++)
+		for (const struct aj_subcommand *c = aj_commands; c->name; c++)
 			if (strcmp(argv[1], c->name) == 0)
 				return flush_and_exit_code(c->run(argc - 1, argv + 1));
 	if (argc > 1 && strcmp(argv[1], "--version") == 0) {

@@ -24,7 +24,7 @@ static void warn_left_out(const struct aj_options *o)
 
 static void warn_offline(const struct aj_options *o, const struct aj_plan *plan)
 {
-	const char *offline = plan->snippet ? NULL : aj_host_runner_offline(&o->loaded.policy, o->request.argv, o->arena);
+	const char *offline = plan->snippet ? NULL : aj_host_runner_offline(&o->loaded.policy, o->request.command.argv, o->arena);
 	if (offline)
 		fprintf(stderr, "agentjail: %s\n", aj_line(o->arena, offline));
 }

@@ -50,10 +50,10 @@ void aj_surroundings_take(struct aj_options *o)
 void aj_surroundings_start(struct aj_options *o)
 {
 	struct aj_request *request = &o->request;
-	if (request->snippet || request->chdir || !request->workspace || o->loaded.policy.workspace_at != AJ_AT_SAME)
+	if (request->is_snippet || request->command.chdir || !request->workspace || o->loaded.policy.workspace_at != AJ_AT_SAME)
 		return;
 	char *cwd = getcwd(NULL, 0);
 	if (cwd && aj_path_within(cwd, request->workspace))
-		request->chdir = aj_strdup(o->arena, cwd);
+		request->command.chdir = aj_strdup(o->arena, cwd);
 	free(cwd);
 }

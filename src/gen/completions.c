@@ -28,7 +28,7 @@ static bool next_word(const char *command, size_t *i, struct word *ret)
 		bool first = *i == 0 || strcmp(place->command, place[-1].command) != 0;
 		if (*command ? place->sub && strcmp(place->command, command) == 0 : first) {
 			*ret = (struct word){ *command ? place->sub : place->command, place->help };
-			for (const struct aj_command *c = aj_commands; !*command && c->name; c++)
+			for (const struct aj_subcommand *c = aj_commands; !*command && c->name; c++)
 				if (strcmp(c->name, place->command) == 0)
 					ret->help = c->help;
 			(*i)++;
@@ -69,7 +69,7 @@ static void print_bash(void)
 {
 	printf("_agentjail_words() # PLACE\n{\n\tcase $1 in\n");
 	bash_words("");
-	for (const struct aj_command *c = aj_commands; c->name; c++)
+	for (const struct aj_subcommand *c = aj_commands; c->name; c++)
 		bash_words(c->name);
 	printf("\tesac\n}\n\n_agentjail_options() # PLACE\n{\n\tcase $1 in\n");
 	for (const struct aj_place *p = aj_places; p < aj_places + aj_place_count; p++) {
@@ -121,7 +121,7 @@ static void print_zsh(void)
 {
 	printf("_agentjail_words() # PLACE: fills names\n{\n\tcase $1 in\n");
 	zsh_words("");
-	for (const struct aj_command *c = aj_commands; c->name; c++)
+	for (const struct aj_subcommand *c = aj_commands; c->name; c++)
 		zsh_words(c->name);
 	printf("\t(*) return 1 ;;\n\tesac\n}\n\n_agentjail_arguments() # PLACE\n{\n\tcase $1 in\n");
 	for (const struct aj_place *p = aj_places; p < aj_places + aj_place_count; p++) {
@@ -168,7 +168,7 @@ static void print_fish(void)
 	fish_words("");
 	printf("complete -c agentjail -n __agentjail_after -l help -d 'the commands'\n"
 	       "complete -c agentjail -n __agentjail_after -l version -d 'the version'\n");
-	for (const struct aj_command *c = aj_commands; c->name; c++)
+	for (const struct aj_subcommand *c = aj_commands; c->name; c++)
 		fish_words(c->name);
 	for (const struct aj_place *p = aj_places; p < aj_places + aj_place_count; p++) {
 		for (const struct aj_option_row *row = p->rows; row < p->rows + p->count; row++) {

@@ -19,7 +19,7 @@ static void put_text(const char *text)
 
 void aj_man_synopsis(void)
 {
-	for (const struct aj_command *c = aj_commands; c->name; c++) {
+	for (const struct aj_subcommand *c = aj_commands; c->name; c++) {
 		printf(".B agentjail ");
 		put_text(c->name);
 		printf("\n");

@@ -99,7 +99,7 @@ static void read_synopsis(struct aj_place *place, const char *synopsis, bool wit
 	}
 }
 
-static void gather_policy(const struct aj_command *command)
+static void gather_policy(const struct aj_subcommand *command)
 {
 	for (const struct aj_policy_command *sub = aj_policy_commands; sub->name; sub++) {
 		struct aj_place *place = add_place(command->name, sub->name, sub->help);
@@ -130,7 +130,7 @@ static void note_value(const struct aj_option_row *row)
 
 void aj_places_gather(void)
 {
-	for (const struct aj_command *command = aj_commands; command->name; command++) {
+	for (const struct aj_subcommand *command = aj_commands; command->name; command++) {
 		char *subs = aj_strdup(&arena, command->synopsis + strlen(command->name) + 1);
 		subs[strcspn(subs, " ")] = '\0';
 		if (command->run == aj_cmd_policy) {

@@ -146,8 +146,8 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 		aj_view_close(jail.workspace.view);
 		aj_built_close(&jail.built);
 		aj_loop_free(jail.loop);
-		if (request->snippet)
-			aj_sha256(request->code, request->code_bytes, ret->code_sha256);
+		if (request->is_snippet)
+			aj_sha256(request->snippet.code, request->snippet.code_bytes, ret->code_sha256);
 		aj_verdict(&(struct aj_facts){ 0 }, plan, ret);
 		return;
 	}
@@ -162,10 +162,10 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 		}
 	}
 	aj_asker_hold(jail.network.asker, aj_jail_hold, &jail);
-	aj_jail_open(&jail, request->snippet ? aj_procfs_own_filters() : 0);
-	if (request->snippet)
+	aj_jail_open(&jail, request->is_snippet ? aj_procfs_own_filters() : 0);
+	if (request->is_snippet)
 		aj_jail_arm(&jail);
-	if (aj_jail_begin(&jail, request, 0, started_us, &jail.outcome.result.setup) < 0)
+	if (aj_jail_begin(&jail, request, started_us, &jail.outcome.result.setup) < 0)
 		aj_process_kill(&jail.process);
 	watch_run(&jail);
 	aj_asker_close(jail.network.asker);

@@ -60,17 +60,17 @@ static bool listens(const struct aj_jail *jail)
 	return jail->fork.group ? jail->fork.functions->listens(jail->fork.group) : jail->calls.listener_fd >= 0;
 }
 
-int aj_jail_begin(struct aj_jail *jail, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err)
+int aj_jail_begin(struct aj_jail *jail, const struct aj_request *request, int64_t started_us, struct aj_error *err)
 {
 	struct aj_request asked = *request;
 	int64_t soft_us, wall_us;
-	aj_interrupt_clocks(jail->built.plan, timeout_ms, &soft_us, &wall_us);
-	asked.soft_ms = soft_us == INT64_MAX ? 0 : (uint64_t)soft_us / 1000;
-	jail->files.wanted = asked.output;
-	if (jail->lasting && asked.output && aj_jail_take_scratch(jail, err) < 0)
+	aj_interrupt_clocks(jail->built.plan, asked.snippet.timeout_ms, &soft_us, &wall_us);
+	asked.snippet.timeout_ms = soft_us == INT64_MAX ? 0 : (uint64_t)soft_us / 1000;
+	jail->files.wanted = asked.snippet.output_files;
+	if (jail->lasting && asked.snippet.output_files && aj_jail_take_scratch(jail, err) < 0)
 		return -1;
 	clock_gettime(CLOCK_REALTIME_COARSE, &jail->files.since);
-	if (asked.snippet && aj_channel_request(&jail->channel, jail->lasting, jail->built.plan, jail->policy, &asked, err) < 0)
+	if (asked.is_snippet && aj_channel_request(&jail->channel, jail->lasting, jail->built.plan, jail->policy, &asked, err) < 0)
 		return -1;
 	/* The code goes first: the jail reads it while the result is renewed. */
 	if (jail->lasting) {
@@ -78,8 +78,8 @@ int aj_jail_begin(struct aj_jail *jail, const struct aj_request *request, uint64
 		send_now(jail);
 		aj_outcome_renew(&jail->outcome, jail->built.plan, listens(jail));
 	}
-	if (asked.snippet && asked.code)
-		aj_sha256(asked.code, asked.code_bytes, jail->outcome.result.code_sha256);
+	if (asked.is_snippet && asked.snippet.code)
+		aj_sha256(asked.snippet.code, asked.snippet.code_bytes, jail->outcome.result.code_sha256);
 	jail->running = true;
 	jail->outcome.started_us = started_us;
 	int64_t limit_us = soft_us < wall_us ? soft_us : wall_us;
@@ -104,8 +104,8 @@ struct aj_collect *aj_jail_collect(struct aj_jail *jail, const struct aj_request
 {
 	const struct aj_collect_how how = { .bytes_max = jail->policy->output_bytes_max,
 		                            .files_max = jail->policy->output_files_max,
-		                            .data = request->output_data,
-		                            .to = request->output_to,
+		                            .data = request->snippet.output_files == AJ_OUTPUT_DATA,
+		                            .to = request->snippet.output_to,
 		                            .protect = jail->policy->protect.items,
 		                            .protect_count = jail->policy->protect.count,
 		                            .since = jail->lasting ? jail->files.since : (struct timespec){ 0 } };

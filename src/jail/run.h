@@ -165,10 +165,10 @@ void aj_jail_arm(struct aj_jail *jail);
 /* Before the first run of an armed, lasting jail: its snippets get the Python layer of this policy, not of jail->policy. The results are the
  * caller's to compose. */
 void aj_jail_layer(struct aj_jail *jail, const struct aj_policy *policy);
-/* Begin a run: not before a lasting jail is armed, once for any other. `timeout_ms` (0: the policy's): the
- * snippet is interrupted then, and the jail killed where it does not stop; see jail/interrupt.h. -1 with err: nothing has begun. Frees
- * the last run's result. */
-int aj_jail_begin(struct aj_jail *jail, const struct aj_request *request, uint64_t timeout_ms, int64_t started_us, struct aj_error *err);
+/* Begin a run: not before a lasting jail is armed, once for any other. At its `timeout_ms` (0: the policy's) a
+ * snippet is interrupted, and the jail killed where it does not stop; see jail/interrupt.h. -1 with err: nothing has begun. Frees the
+ * last run's result. */
+int aj_jail_begin(struct aj_jail *jail, const struct aj_request *request, int64_t started_us, struct aj_error *err);
 /* Send a tool's answer, JSON. */
 void aj_jail_tool(struct aj_jail *jail, const char *text, size_t bytes);
 /* Send what the channel holds; the loop sends what does not fit. */

@@ -42,24 +42,6 @@ static int check_text(const char *name, const char *text, size_t bytes, struct a
 	               (unsigned char)text[good], good);
 }
 
-static void keep_text(agentjail_session *s, const char **text, size_t bytes)
-{
-	if (*text)
-		*text = aj_strndup(&s->arena, *text, bytes);
-}
-
-/* The texts are the caller's, and the jail is not ready yet. */
-static void keep_snippet(agentjail_session *s)
-{
-	struct aj_snippet *t = &s->snippet;
-	keep_text(s, &t->id, t->id ? strlen(t->id) : 0);
-	keep_text(s, &t->code, t->code_bytes);
-	keep_text(s, &t->get, t->get ? strlen(t->get) : 0);
-	keep_text(s, &t->filename, t->filename ? strlen(t->filename) : 0);
-	keep_text(s, &t->inputs_json, t->inputs_json ? strlen(t->inputs_json) : 0);
-	keep_text(s, &t->stdin_text, t->stdin_text ? strlen(t->stdin_text) : 0);
-}
-
 enum kind {
 	SNIPPET,
 	ALONE,     /* the jail's only snippet */
@@ -96,35 +78,35 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 		return -1;
 	json_decref(s->files);
 	s->files = files;
-	s->snippet = (struct aj_snippet){ .id = t.id,
-		                          .code = kind < VARIABLES ? t.code : NULL,
-		                          .get = kind == GET ? t.code : NULL,
+	s->snippet = (struct aj_snippet){ .get = kind == GET ? t.code : NULL,
 		                          .vars = kind == VARS,
 		                          .code_bytes = bytes,
-		                          .filename = t.filename,
 		                          .inputs_json = t.variables,
-		                          .stdin_text = t.stdin_text,
 		                          .files = files,
-		                          .output = t.output_files != 0,
-		                          .output_data = t.output_files == AGENTJAIL_OUTPUT_DATA,
-		                          .seeded = t.seed != NULL,
-		                          .seed = t.seed ? *t.seed : 0,
-		                          .timeout_ms = t.timeout_ms,
 		                          .last = kind == ALONE,
 		                          .keep_value = s->handle->keep_values,
-		                          .handles = t.handles != 0,
-		                          .brief = t.brief != 0,
-		                          .for_model = t.for_model != 0,
-		                          .value_of_statement = t.value_of_statement != 0,
 		                          .lines = t.output != NULL };
+#define TAKE_TEXT(member) s->snippet.member = t.member;
+#define TAKE_NAME(member) s->snippet.member = t.member;
+#define TAKE_SWITCH(member) s->snippet.member = t.member != 0;
+#define TAKE_EITHER(member) s->snippet.member = t.member != 0;
+#define TAKE_CHOICE(member) s->snippet.member = (unsigned)t.member;
+#define TAKE_COUNT(member) s->snippet.member = (struct aj_number){ .given = t.member != NULL, .value = t.member ? *t.member : 0 };
+#define TAKE_TIME(member) s->snippet.member = t.member;
+#define TAKE_OBJECT(member) /* above */
+#define TAKE_FILES(member)
+#define TAKE(constant, member, name, kind, ...) TAKE_##kind(member)
+	AJ_SNIPPET_OPTIONS(TAKE)
+	if (kind >= VARIABLES)
+		s->snippet.code = NULL;
 	s->output = t.output;
 	s->output_arg = t.output_arg;
 	s->asked = true;
 	__atomic_store_n(&s->interrupt, 0, __ATOMIC_SEQ_CST);
 	if (aj_lib_is_open(s))
 		aj_lib_run_begin(s);
-	else
-		keep_snippet(s);
+	else /* the texts are the caller's, and the jail is not ready yet */
+		aj_snippet_keep_texts(&s->snippet, &s->arena);
 	if (s->asked || !s->error.exit_code)
 		return 0;
 	*err = s->error; /* nothing has begun */

@@ -26,27 +26,13 @@ int aj_slot_run(struct aj_slot *slot, struct aj_client_request *req, struct aj_f
 {
 	struct aj_error err = { 0 };
 	const struct aj_query *q = &req->query;
-	struct aj_snippet snippet = { .id = aj_query_text(q, AJ_M_RUN_ID),
-		                      .code = aj_query_text(q, AJ_M_CODE),
-		                      .code_bytes = json_string_length(q->member[AJ_M_CODE]),
-		                      .get = aj_query_text(q, AJ_M_NAME),
-		                      .vars = q->op == AJ_OP_VARS,
-		                      .handles = json_is_true(q->member[AJ_M_HANDLES]),
-		                      .files = q->member[AJ_M_FILES],
-		                      .output = q->member[AJ_M_OUTPUT] != NULL,
-		                      .output_data = q->member[AJ_M_OUTPUT] && strcmp(aj_query_text(q, AJ_M_OUTPUT), "data") == 0,
-		                      .filename = aj_query_text(q, AJ_M_FILENAME),
-		                      .inputs_json = q->passed_on,
-		                      .inputs_checked = true,
-		                      .stdin_text = aj_query_text(q, AJ_M_STDIN),
-		                      .seeded = q->member[AJ_M_SEED] != NULL,
-		                      .seed = (uint32_t)aj_query_count(q, AJ_M_SEED),
-		                      .timeout_ms = aj_query_count(q, AJ_M_TIMEOUT_MS),
-		                      .last = !slot->lasting,
-		                      .brief = slot->brief || json_is_true(q->member[AJ_M_BRIEF]),
-		                      .for_model = json_is_true(q->member[AJ_M_FOR_MODEL]),
-		                      .value_of_statement = aj_query_wants_statement(q->member[AJ_M_VALUE_OF]),
-		                      .lines = req->stream };
+	struct aj_snippet snippet;
+	aj_query_snippet(q, &snippet);
+	snippet.get = aj_query_text(q, AJ_M_NAME);
+	snippet.vars = q->op == AJ_OP_VARS;
+	snippet.last = !slot->lasting;
+	snippet.brief |= slot->brief;
+	snippet.lines = req->stream;
 	if (aj_session_run(slot->session, &snippet, &err) < 0)
 		return aj_server_fault(slot->client->server, &err, fault);
 	take_request(slot, req);

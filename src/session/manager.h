@@ -5,6 +5,7 @@
 
 #include "base/loop/loop.h"
 #include "policy/load/for_request.h"
+#include "policy/plan/snippet.h"
 
 struct aj_manager;
 struct aj_buffer;
@@ -94,37 +95,13 @@ struct aj_session_events {
 	void (*rolled_back)(struct aj_session *session, void *arg, uint64_t id, const struct aj_error *err);
 };
 
-struct aj_snippet {
-	const char *id;   /* goes into the result; NULL: generated */
-	const char *code; /* UTF-8; NULL: only set variables, or: */
-	size_t code_bytes;
-	const char *get;         /* read this variable */
-	bool vars;               /* list the variables */
-	bool handles;            /* what cannot cross as a value gets a name in the session */
-	const char *filename;    /* NULL: <snippet> */
-	const char *inputs_json; /* object, values may bear type tags; NULL: none */
-	bool inputs_checked;     /* base/json/scan has accepted them, and their names are names of variables */
-	const char *stdin_text;  /* UTF-8, which sys.stdin has in this run; NULL: that is empty */
-	const json_t *files; /* array of {"name", "data" or "text"}, for /input or another of the folders, written first; NULL: none */
-	bool output;         /* the result names the files of /output that the run has changed */
-	bool output_data; /* the same, with their bytes */
-	bool seeded;      /* `seed` is for the random generators */
-	uint32_t seed;
-	uint64_t timeout_ms;     /* when the snippet is interrupted; 0: the policy's */
-	bool last;               /* the session's only snippet: at its timeout the jail is killed, not the snippet interrupted */
-	bool keep_value;         /* the variable _ gets the snippet's value, as in Python's own shell */
-	bool brief;              /* see jail/result/members.c */
-	bool for_model;          /* the result has a text for a model to read */
-	bool value_of_statement; /* an assignment, or the last one in a block, has a value as a last expression has */
-	bool lines;              /* output comes line by line, for live display, at the price of a system call each */
-};
-
 /* NULL with err when the parameters are invalid. `opened` follows later. */
 struct aj_session *aj_session_open(struct aj_manager *manager, const struct aj_session_params *place,
                                    const struct aj_session_events *events, void *arg, struct aj_error *err);
 /* Declare tools (docs/reference/tools.md), or replace those of the same name; the next run knows them. -1 with err: nothing changed. */
 int aj_session_tools(struct aj_session *session, const json_t *list, struct aj_error *err);
-/* Begin a run; one at a time, and not before `opened`. -1 with err: nothing has begun. */
+/* Begin a run; one at a time, and not before `opened`. The snippet's `last`: at its timeout the jail is killed, not the snippet
+ * interrupted. -1 with err: nothing has begun. */
 int aj_session_run(struct aj_session *session, const struct aj_snippet *snippet, struct aj_error *err);
 /* An id for the result of a snippet that was not started. */
 const char *aj_session_new_id(struct aj_arena *arena);

@@ -94,7 +94,7 @@ int aj_session_tools(struct aj_session *s, const json_t *list, struct aj_error *
 static void record_refusal(struct aj_session *s, const struct aj_error *err)
 {
 	struct aj_result refused = { .setup = *err };
-	aj_sha256(s->request.code ? s->request.code : "", s->request.code_bytes, refused.code_sha256);
+	aj_sha256(s->request.snippet.code ? s->request.snippet.code : "", s->request.snippet.code_bytes, refused.code_sha256);
 	aj_verdict(&(struct aj_facts){ 0 }, s->jail->built.plan, &refused);
 	record_end(s, &refused);
 }
@@ -117,47 +117,31 @@ int aj_session_run(struct aj_session *s, const struct aj_snippet *snippet, struc
 		aj_advise(err, "write a shorter snippet: pass data as inputs or files");
 		return -1;
 	}
-	s->request = (struct aj_request){ .snippet = true,
+	s->request = (struct aj_request){ .is_snippet = true,
 		                          .lasting = !snippet->last,
 		                          .id = snippet->id ? aj_strdup(&s->arena, snippet->id) : aj_trail_new_id(&s->arena),
-		                          .code = snippet->code,
-		                          .code_bytes = snippet->code ? snippet->code_bytes : 0,
-		                          .filename = snippet->filename ? snippet->filename : "<snippet>",
-		                          .inputs_json = snippet->inputs_json,
-		                          .inputs_checked = snippet->inputs_checked,
-		                          .stdin_text = snippet->stdin_text,
-		                          .lines = snippet->lines,
-		                          .output = snippet->output || snippet->output_data,
-		                          .output_data = snippet->output_data,
-		                          .seeded = snippet->seeded,
-		                          .seed = snippet->seed,
-		                          .get = snippet->get,
-		                          .vars = snippet->vars,
-		                          .handles = snippet->handles,
-		                          .keep_value = snippet->keep_value,
-		                          .brief = snippet->brief,
-		                          .for_model = snippet->for_model,
-		                          .value_of_statement = snippet->value_of_statement,
-		                          .terminal_fd = -1,
+		                          .snippet = *snippet,
+		                          .command.terminal_fd = -1,
 		                          .workspace = s->pool->workspace,
 		                          .rootfs = s->pool->version->rootfs };
+	struct aj_snippet *asked = &s->request.snippet;
+	asked->code_bytes = asked->code ? asked->code_bytes : 0;
+	asked->filename = asked->filename ? asked->filename : "<snippet>";
 	char *put = NULL;
-	if ((snippet->files || snippet->output) && !jail->built.plan->files)
+	if ((snippet->files || snippet->output_files) && !jail->built.plan->files)
 		return aj_fail(err, AJ_EXIT_USAGE, "files", 0,
 		               "the policy binds something at /tmp, /input or /output, so no files can be exchanged there");
 	if (snippet->files && aj_session_put_json(snippet->files, &s->arena, &put, err) < 0)
 		return -1;
-	s->request.put_json = put;
+	asked->put_json = put;
 	char *tools = s->tools_changed ? aj_calls_tools(&s->calls) : NULL;
-	s->request.tools_json = tools;
+	asked->tools_json = tools;
 	int r = aj_trail_start(&s->trail, &s->pool->version->site, policy_of(s), &s->request, jail->built.plan, err);
-	if (r == 0 && (r = aj_jail_begin(s->jail, &s->request, snippet->timeout_ms, aj_now_us(), err)) < 0)
+	if (r == 0 && (r = aj_jail_begin(s->jail, &s->request, aj_now_us(), err)) < 0)
 		record_refusal(s, err);
 	free(tools);
 	free(put);
-	/* These are the caller's, and the run outlives them. */
-	s->request.code = s->request.get = s->request.inputs_json = s->request.stdin_text = s->request.tools_json = s->request.put_json = NULL;
-	s->request.filename = NULL;
+	aj_snippet_drop_texts(asked);
 	if (r < 0)
 		return -1;
 	s->tools_changed = false;

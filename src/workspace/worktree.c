@@ -85,7 +85,7 @@ static const char *main_repository(const char *path, struct aj_arena *arena)
 
 const char *aj_worktree_unseen(const struct aj_request *request, const struct aj_policy *policy, struct aj_arena *arena)
 {
-	if (!request->workspace || request->snippet || policy->worktree)
+	if (!request->workspace || request->is_snippet || policy->worktree)
 		return NULL;
 	cleanup_fd int workspace = aj_beneath_open(AT_FDCWD, request->workspace, O_PATH | O_DIRECTORY);
 	const char *line = workspace < 0 ? NULL : line_of(workspace, ".git", arena);
@@ -99,7 +99,7 @@ int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded,
 {
 	struct stat st;
 	const struct aj_policy *policy = &loaded->policy;
-	if (!request->workspace || request->snippet || !policy->worktree || policy->workspace < AJ_WORKSPACE_OVERLAY)
+	if (!request->workspace || request->is_snippet || !policy->worktree || policy->workspace < AJ_WORKSPACE_OVERLAY)
 		return 0;
 	cleanup_fd int workspace = aj_beneath_open(AT_FDCWD, request->workspace, O_PATH | O_DIRECTORY);
 	if (workspace < 0)

@@ -17,7 +17,7 @@ static void prepare(const char *preset)
 	struct aj_host host = { .uid = 1001, .gid = 1002, .landlock_abi = 3, .cgroup_why = "there is none" };
 	memcpy(host.top_links, (const char *[]){ "usr/bin", "usr/sbin", "usr/lib", "", NULL, NULL }, sizeof host.top_links);
 	cr_assert(aj_policy_preset(&policy, &arena, preset));
-	struct aj_request request = { .snippet = !policy.exec, .inspect = true, .rootfs = "/rootfs", .terminal_fd = -1 };
+	struct aj_request request = { .is_snippet = !policy.exec, .inspect = true, .rootfs = "/rootfs", .command.terminal_fd = -1 };
 	cr_assert_eq(aj_plan_build(&plan, &arena, &policy, &request, &host, &err), 0, "%s", err.cause);
 }
 

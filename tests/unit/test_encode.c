@@ -107,7 +107,9 @@ static int compose(const char *code, const char *inputs, struct aj_error *err)
 	struct aj_policy policy;
 	struct aj_plan plan = { .snippet = true };
 	struct aj_request request = {
-		.snippet = true, .id = "x", .code = code, .code_bytes = strlen(code), .filename = "f.py", .inputs_json = inputs
+		.is_snippet = true,
+		.id = "x",
+		.snippet = { .code = code, .code_bytes = strlen(code), .filename = "f.py", .inputs_json = inputs },
 	};
 	aj_policy_preset(&policy, &arena, "snippet");
 	*AJ_PUSH(&arena, &plan.late_env) = "A=1";
@@ -137,17 +139,17 @@ Test(wire, variables)
 {
 	struct aj_policy policy;
 	struct aj_plan plan = { .snippet = true };
-	struct aj_request request = { .snippet = true,
+	struct aj_request request = { .is_snippet = true,
 		                      .lasting = true,
 		                      .id = "x",
-		                      .filename = "f.py",
-		                      .get = "a\"b",
-		                      .vars = true,
-		                      .handles = true,
-		                      .value_of_statement = true,
-		                      .soft_ms = 5000,
-		                      .stdin_text = "1\n\"\xc3\xa9",
-		                      .seeded = true };
+		                      .snippet = { .filename = "f.py",
+		                                   .get = "a\"b",
+		                                   .vars = true,
+		                                   .handles = true,
+		                                   .value_of_statement = true,
+		                                   .timeout_ms = 5000,
+		                                   .stdin_text = "1\n\"\xc3\xa9",
+		                                   .seed.given = true } };
 	struct aj_error err = { 0 };
 	aj_policy_preset(&policy, &arena, "snippet");
 	cr_assert_eq(aj_encode_request(&buffer, "12345678", &plan, &policy, &request, &err), 0, "%s", err.cause);
@@ -168,7 +170,9 @@ Test(wire, standard_input)
 	cr_assert(text);
 	memset(text, 'a', AJ_STDIN_BYTES + 1);
 	text[AJ_STDIN_BYTES] = '\0';
-	struct aj_request request = { .snippet = true, .lasting = true, .id = "x", .filename = "f.py", .code = "", .stdin_text = text };
+	struct aj_request request = {
+		.is_snippet = true, .lasting = true, .id = "x", .snippet = { .filename = "f.py", .code = "", .stdin_text = text }
+	};
 	struct aj_error err = { 0 };
 	aj_policy_preset(&policy, &arena, "snippet");
 	cr_expect_eq(aj_encode_request(&buffer, "12345678", &plan, &policy, &request, &err), 0, "%s", err.cause);
@@ -177,7 +181,7 @@ Test(wire, standard_input)
 	cr_expect_eq(aj_encode_request(&buffer, "12345678", &plan, &policy, &request, &err), -1);
 	cr_expect(strstr(err.cause, "the standard input is larger than 16 MiB"), "%s", err.cause);
 	err = (struct aj_error){ 0 };
-	request.stdin_text = "a\xff";
+	request.snippet.stdin_text = "a\xff";
 	cr_expect_eq(aj_encode_request(&buffer, "12345678", &plan, &policy, &request, &err), -1);
 	cr_expect(strstr(err.cause, "the standard input is not valid UTF-8"), "%s", err.cause);
 	free(text);
@@ -188,7 +192,9 @@ Test(wire, nonce)
 {
 	struct aj_policy policy;
 	struct aj_plan plan = { .snippet = true };
-	struct aj_request request = { .snippet = true, .lasting = true, .id = "x", .code = "1", .code_bytes = 1, .filename = "f.py" };
+	struct aj_request request = {
+		.is_snippet = true, .lasting = true, .id = "x", .snippet = { .code = "1", .code_bytes = 1, .filename = "f.py" }
+	};
 	struct aj_error err = { 0 };
 	aj_policy_preset(&policy, &arena, "snippet");
 	cr_assert_eq(aj_encode_request(&buffer, "12345678", &plan, &policy, &request, &err), 0, "%s", err.cause);

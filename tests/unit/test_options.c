@@ -20,7 +20,7 @@ static int parse(int command, const char *a, const char *b, const char *c)
 	char *argv[] = { command == EXEC ? "exec" : "run", (char *)a, (char *)b, (char *)c, NULL };
 	int argc = 1 + !!a + (a && b) + (a && b && c);
 	aj_arena_free(&arena);
-	o = (struct aj_options){ .arena = &arena, .request.snippet = command == EXEC };
+	o = (struct aj_options){ .arena = &arena, .request.is_snippet = command == EXEC };
 	err = (struct aj_error){ 0 };
 	int first = aj_options_parse(&o, command, argc, argv, &err);
 	unsetenv("AGENTJAIL_ROOTFS"); /* it would count as an option */
@@ -398,7 +398,7 @@ static int parse_serve(const char *name, const char *value)
 {
 	char *argv[] = { "serve", (char *)name, (char *)value, NULL };
 	aj_arena_free(&arena);
-	o = (struct aj_options){ .arena = &arena, .request.snippet = true };
+	o = (struct aj_options){ .arena = &arena, .request.is_snippet = true };
 	err = (struct aj_error){ 0 };
 	aj_serve_options_defaults(&o.serving);
 	return aj_options_parse(&o, AJ_FOR_SERVE, 3, argv, &err);

@@ -24,9 +24,11 @@ static char *command_argv[] = { "true", NULL };
 static void prepare(bool snippet)
 {
 	aj_policy_preset(&policy, &arena, snippet ? "snippet" : "command");
-	request = (struct aj_request){ .snippet = snippet, .id = "unit", .code = "", .filename = "<snippet>", .terminal_fd = -1 };
+	request = (struct aj_request){
+		.is_snippet = snippet, .id = "unit", .snippet = { .code = "", .filename = "<snippet>" }, .command.terminal_fd = -1
+	};
 	request.rootfs = snippet ? "/rootfs" : NULL;
-	request.argv = command_argv;
+	request.command.argv = command_argv;
 	host = (struct aj_host){ .uid = 1001, .gid = 1002, .landlock_abi = 3, .cgroup_why = "there is none" };
 	memcpy(host.top_links, (const char *[]){ "usr/bin", "usr/sbin", "usr/lib", "", NULL, NULL }, sizeof host.top_links);
 	err = (struct aj_error){ 0 };
@@ -227,8 +229,8 @@ Test(plan, preload_by_words)
 		policy.preload.count = 0;
 		*AJ_PUSH(&arena, &policy.preload) = "pandas:tables.fast";
 		*AJ_PUSH(&arena, &policy.preload) = "tables.slow";
-		request.code = rows[i].code;
-		request.code_bytes = strlen(rows[i].code);
+		request.snippet.code = rows[i].code;
+		request.snippet.code_bytes = strlen(rows[i].code);
 		must_build();
 		for (size_t j = 0; j < plan.preload.count; j++)
 			sprintf(got + strlen(got), "%s%s", j ? " " : "", plan.preload.items[j]);
@@ -256,8 +258,8 @@ Test(plan, preload_named)
 		prepare(true);
 		policy.layer = i % 2;
 		*AJ_PUSH(&arena, &policy.imports) = "*";
-		request.code = rows[i / 2].code;
-		request.code_bytes = strlen(rows[i / 2].code);
+		request.snippet.code = rows[i / 2].code;
+		request.snippet.code_bytes = strlen(rows[i / 2].code);
 		must_build();
 		for (size_t j = 0; j < plan.preload.count; j++)
 			sprintf(got + strlen(got), "%s%s", j ? " " : "", plan.preload.items[j]);
@@ -269,8 +271,8 @@ Test(plan, preload_named)
 	strcat(code, "import zlib\n");
 	prepare(true);
 	policy.layer = false;
-	request.code = code;
-	request.code_bytes = strlen(code);
+	request.snippet.code = code;
+	request.snippet.code_bytes = strlen(code);
 	must_build();
 	cr_expect_leq(plan.preload.count, 100, "a list without an end");
 	cr_expect(plan.preload.count && strcmp(plan.preload.items[plan.preload.count - 1], "zlib") == 0, "repeats took zlib's place");
@@ -292,8 +294,8 @@ Test(plan, preload_for_requests)
 	cr_assert_eq(plan.preload.count, 3);
 	cr_expect_str_eq(plan.preload.items[2], "*");
 	request.lasting = false;
-	request.code = "import math, numpy";
-	request.code_bytes = strlen(request.code);
+	request.snippet.code = "import math, numpy";
+	request.snippet.code_bytes = strlen(request.snippet.code);
 	must_build();
 	cr_expect_eq(plan.preload.count, 1, "one snippet of its own: nothing can be asked for any more");
 }
@@ -303,20 +305,20 @@ Test(plan, preload_looks_at_the_code_and_no_further)
 	prepare(true);
 	policy.imports.count = 0;
 	*AJ_PUSH(&arena, &policy.imports) = "math";
-	request.code = "1\0 math json";
-	request.code_bytes = 12;
+	request.snippet.code = "1\0 math json";
+	request.snippet.code_bytes = 12;
 	must_build();
 	cr_expect_eq(plan.preload.count, 1, "a NUL does not end the code");
-	request.code_bytes = 6;
+	request.snippet.code_bytes = 6;
 	must_build();
 	cr_expect_eq(plan.preload.count, 0, "`mat` is all there is");
-	request.code_bytes = 7;
+	request.snippet.code_bytes = 7;
 	must_build();
 	cr_expect_eq(plan.preload.count, 1, "a word may be the last one");
 	prepare(false);
 	*AJ_PUSH(&arena, &policy.imports) = "math";
-	request.code = "math";
-	request.code_bytes = 4;
+	request.snippet.code = "math";
+	request.snippet.code_bytes = 4;
 	must_build();
 	cr_expect_eq(plan.preload.count, 0, "a command has no code");
 }
@@ -661,10 +663,10 @@ Test(plan, a_terminal_of_its_own)
 	} rows[] = { { 0, false, true, false, 0 }, { 7, false, true, true, 7 }, { 6, false, false, false, 6 }, { 7, true, true, false, 0 } };
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		prepare(rows[i].snippet);
-		request.terminal = rows[i].given;
-		request.terminal_front = rows[i].front;
-		request.terminal_fd = 1;
-		*AJ_PUSH(&arena, &request.terminal_env) = "TERM=xterm";
+		request.command.terminal = rows[i].given;
+		request.command.terminal_front = rows[i].front;
+		request.command.terminal_fd = 1;
+		*AJ_PUSH(&arena, &request.command.terminal_env) = "TERM=xterm";
 		policy.escapes = AJ_ESCAPES_FILTERED;
 		must_build();
 		cr_expect_eq(plan.terminal, rows[i].want, "row %zu", i);
@@ -698,7 +700,7 @@ Test(plan, workspace)
 			cr_expect_str_eq(plan.chdir, "/workspace");
 			cr_expect(strstr(enforced("filesystem"), mode == AJ_WORKSPACE_READ_ONLY ? ", read-only w" : ", writable w"),
 			          "%s", enforced("filesystem"));
-			request.chdir = "/tmp";
+			request.command.chdir = "/tmp";
 			must_build();
 			cr_expect_str_eq(plan.chdir, "/tmp");
 			bind("/src", "/workspace", false);
@@ -1085,7 +1087,7 @@ Test(plan, an_inspection_wants_no_inputs)
 		host.landlock_abi = 0;
 		host.uid = host.gid = 0;
 		host.init_root = true;
-		request = (struct aj_request){ .snippet = snippet, .inspect = true };
+		request = (struct aj_request){ .is_snippet = snippet, .inspect = true };
 		must_build();
 		cr_expect(plan.inspect && plan.argv[0]);
 		cr_expect(strncmp(enforced("pids"), "none: ", 6) == 0, "nothing is said to stand that would not: %s", enforced("pids"));
@@ -1242,7 +1244,7 @@ Test(plan, rootfs_by_name)
 	policy.rootfs = "default";
 	request.rootfs = "/rootfs";
 	static char *python[] = { "/usr/bin/python3", "-c", "print(1)", NULL };
-	request.argv = python;
+	request.command.argv = python;
 	must_build();
 	cr_expect_str_eq(mount_at("/usr")->source, "/rootfs/tree/usr");
 	cr_expect(mount_at("/lib64") && mount_at("/etc/passwd") && mount_at("/proc") && !mount_at("/etc/alternatives"));
@@ -1281,7 +1283,7 @@ Test(plan, snippet_and_command)
 	cr_expect(!plan.snippet && !plan.control_fd && !plan.capture && plan.profile == AJ_PROFILE_COMMAND);
 	cr_expect_eq(plan.argv, command_argv);
 	request.capture = true;
-	request.chdir = "/work";
+	request.command.chdir = "/work";
 	must_build();
 	cr_expect(plan.capture);
 	cr_expect_str_eq(plan.chdir, "/work");

@@ -18,7 +18,7 @@ static char *argv[] = { "sh", "-c", "id", NULL };
 static void prepare(void)
 {
 	plan = (struct aj_plan){ .snippet = true, .policy_name = "snippet", .capture = true };
-	request = (struct aj_request){ .snippet = true, .id = "unit", .code = "1+1", .code_bytes = 3, .argv = argv };
+	request = (struct aj_request){ .is_snippet = true, .id = "unit", .snippet = { .code = "1+1", .code_bytes = 3 }, .command.argv = argv };
 	*AJ_PUSH(&arena, &plan.enforced) = (struct aj_enforced){ "seccomp", "allow-list" };
 	result = (struct aj_result){ .reason = "finished", .wall_us = 1500, .cpu_us = 1000, .peak_memory_bytes = 4096 };
 }
@@ -224,8 +224,8 @@ Test(record, connections_and_refused_hosts)
 
 Test(record, command)
 {
-	request.snippet = plan.snippet = plan.capture = false;
-	request.code = NULL;
+	request.is_snippet = plan.snippet = plan.capture = false;
+	request.snippet.code = NULL;
 	json_t *doc = aj_record_end(&request, NULL, &plan, &result), *list = json_object_get(doc, "argv");
 	one_line(doc);
 	cr_expect_str_eq(text_of(doc, "command"), "run");
@@ -315,8 +315,8 @@ Test(record, hostile_bytes)
 	for (size_t i = 0; i < sizeof bytes; i++)
 		bytes[i] = (char)(255 - i);
 	char *hostile[] = { bytes, "\033[2J", "\xc3\xa4\xf0\x9f\x92\xa9\xed\xa0\x80\x7f", "\"}\n{\"v\":1,\"hash\":\"\\", "", NULL };
-	request.snippet = plan.snippet = false;
-	request.argv = hostile;
+	request.is_snippet = plan.snippet = false;
+	request.command.argv = hostile;
 	request.id = bytes;
 	memcpy(result.reason, bytes, sizeof bytes);
 	*AJ_PUSH(&arena, &plan.enforced) = (struct aj_enforced){ "network", bytes };
@@ -329,7 +329,7 @@ Test(record, hostile_bytes)
 	cr_expect_null(json_object_get(doc, "truncated"));
 	json_decref(doc);
 	/* NUL only comes in claims. */
-	request.snippet = plan.snippet = true;
+	request.is_snippet = plan.snippet = true;
 	claim(json_object());
 	json_object_set_new(result.claim, "imports", json_pack("[o]", json_stringn("a\0b", 3)));
 	doc = aj_record_end(&request, NULL, &plan, &result);
@@ -351,7 +351,7 @@ Test(record, nothing_exceeds_the_line)
 		for (size_t i = 1; i + 1 < sizeof many / sizeof *many; i++)
 			many[i] = i < 3 ? wide : "";
 		request.id = wide;
-		request.argv = many;
+		request.command.argv = many;
 		snprintf(result.reason, sizeof result.reason, "%s", wide);
 		plan.enforced.count = 0;
 		for (size_t i = 0; i < 100; i++)
@@ -367,7 +367,7 @@ Test(record, nothing_exceeds_the_line)
 		claim(json_pack("{s:o, s:o}", "errors", list, "imports", imports));
 		json_t *policy = json_pack("{s:O, s:O, s:[O,O]}", "name", text, "sha256", text, "files", text, text);
 		for (int snippet = 0; snippet < 2; snippet++) {
-			request.snippet = plan.snippet = snippet;
+			request.is_snippet = plan.snippet = snippet;
 			json_t *doc = aj_record_end(&request, policy, &plan, &result);
 			size_t lines = lines_of(doc);
 			cr_expect(json_is_true(json_object_get(doc, "truncated")) && lines < 9, "`%s`: %zu lines", fill[f], lines);
@@ -388,8 +388,8 @@ Test(record, fixed_fields_first)
 	char wide[9000], *long_argv[] = { "sh", wide, "last", NULL };
 	memset(wide, 'x', sizeof wide - 1);
 	wide[sizeof wide - 1] = '\0';
-	request.snippet = plan.snippet = false;
-	request.argv = long_argv;
+	request.is_snippet = plan.snippet = false;
+	request.command.argv = long_argv;
 	result.status = AJ_STATUS_TIMEOUT;
 	json_t *policy = json_pack("{s:s, s:s, s:[], s:[]}", "name", "command", "sha256", "abc", "files", "options");
 	for (int i = 0; i < 200; i++)

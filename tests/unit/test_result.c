@@ -12,7 +12,7 @@
 static struct aj_arena arena;
 static struct aj_plan plan;
 static struct aj_policy policy;
-static struct aj_request request = { .snippet = true, .id = "unit" };
+static struct aj_request request = { .is_snippet = true, .id = "unit" };
 static struct aj_result result;
 
 static void prepare(void)
@@ -93,15 +93,15 @@ Test(result, in_common)
 		result.unheard = which & 2 ? "somebody" : NULL;
 		result.layer = which & 4 ? "off" : NULL;
 		strcpy(result.bound, which & 8 ? "/usr" : "");
-		request.seeded = which & 16;
-		request.seed = turn;
+		request.snippet.seed.given = which & 16;
+		request.snippet.seed.value = turn;
 		json_t *own = aj_result_json(&result, &plan, &policy, &request);
 		json_t *shared = with_common(&common);
 		cr_expect(json_equal(own, shared), "turn %u", turn);
 		json_decref(own);
 		json_decref(shared);
 	}
-	request.seeded = false;
+	request.snippet.seed.given = false;
 	aj_common_free(&common);
 	cr_expect_null(common.enforced.data);
 }
@@ -170,7 +170,7 @@ Test(result, brief)
 	result.violations.seen = true;
 	result.recorded = AJ_RECORDED;
 	json_t *whole = aj_result_json(&result, &plan, &policy, &request);
-	request.brief = true;
+	request.snippet.brief = true;
 	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 	static const char *const kept[] = { "id",   "status",    "reason",  "value",  "repr",
 		                            "type", "exit_code", "wall_ms", "cpu_ms", "peak_memory_bytes" };

@@ -159,7 +159,7 @@ static const char *add_env(struct aj_options *o, const char *v)
 	}
 	/* A snippet gets its variables after Python has started, so these would have no effect. */
 	if (strncmp(v, "LD_", 3) == 0 || strncmp(v, "PYTHON", 6) == 0)
-		if (o->request.snippet)
+		if (o->request.is_snippet)
 			return "LD_* and PYTHON* have no effect on a snippet";
 	*AJ_PUSH(o->arena, &o->request.env) = v;
 	return push_setting(o, "--env", "process.env", v, true);
@@ -178,29 +178,6 @@ static const char *set_stdin(struct aj_options *o, const char *v)
 {
 	o->stdin_file = v;
 	return *v ? NULL : "not a file's path";
-}
-
-static const char *set_for_model(struct aj_options *o, const char *v)
-{
-	(void)v;
-	o->request.for_model = true;
-	return NULL;
-}
-
-static const char *set_value_of(struct aj_options *o, const char *v)
-{
-	o->request.value_of_statement = strcmp(v, "statement") == 0;
-	return o->request.value_of_statement || strcmp(v, "expression") == 0 ? NULL : "not one of expression, statement";
-}
-
-static const char *set_seed(struct aj_options *o, const char *v)
-{
-	uint64_t seed;
-	if (!aj_parse_count(v, &seed) || seed > UINT32_MAX)
-		return "not a number from 0 to 4294967295";
-	o->request.seeded = true;
-	o->request.seed = (uint32_t)seed;
-	return NULL;
 }
 
 /* A host path as a shell gives it. NULL, or the error. */
@@ -343,13 +320,13 @@ static const char *add_file(struct aj_options *o, const char *v)
 static const char *set_output(struct aj_options *o, const char *v)
 {
 	o->output = v;
-	o->request.output = true;
+	o->request.snippet.output_files = AJ_OUTPUT_LIST;
 	return *v ? NULL : "empty";
 }
 
 static const char *set_chdir(struct aj_options *o, const char *v)
 {
-	o->request.chdir = v;
+	o->request.command.chdir = v;
 	return v[0] == '/' ? NULL : "not an absolute path in the jail";
 }
 
@@ -397,9 +374,9 @@ const struct aj_option aj_option_table[] = {
 	{ "--input", "NAME=JSON", AJ_FOR_EXEC, add_input, NULL, "a variable for the snippet (repeatable)" },
 	{ "--stdin", "FILE", AJ_FOR_EXEC, set_stdin, NULL,
 	  "text that the snippet reads from its standard input; -: our own, where that is not the snippet (default: nothing)" },
-	{ "--value-of", "expression|statement", AJ_FOR_EXEC | AJ_FOR_SESSION, set_value_of, NULL,
+	{ "--value-of", "expression|statement", AJ_FOR_EXEC | AJ_FOR_SESSION, NULL, NULL,
 	  "expression (default): a last expression has a value; statement: a last assignment, too" },
-	{ "--seed", "N", AJ_FOR_EXEC | AJ_FOR_SESSION, set_seed, NULL,
+	{ "--seed", "N", AJ_FOR_EXEC | AJ_FOR_SESSION, NULL, NULL,
 	  "seed `random` and numpy's older random functions, as random.seed(N) does; a session as it begins (default: differs each time)" },
 	{ .help = "Files and workspace" },
 	{ "--file", "HOST[:JAIL]", AJ_FOR_EXEC, add_file, NULL,
@@ -465,7 +442,7 @@ const struct aj_option aj_option_table[] = {
 	  "print the whole result as one JSON object on one line; run: with the output in it" },
 	{ "--json-fd", "FD", AJ_FOR_RUN, set_json_fd, NULL,
 	  "write that object to this inherited descriptor, and pass output on as it arrives, up to half of output.capture" },
-	{ "--for-model", NULL, AJ_FOR_EXEC, set_for_model, NULL, "with --json: for_model in the result, a text for a model to read" },
+	{ "--for-model", NULL, AJ_FOR_EXEC, NULL, NULL, "with --json: for_model in the result, a text for a model to read" },
 	{ "--report", "FILE", AJ_FOR_BOTH, set_report, NULL,
 	  "write what happened to this file when the run has ended: FILE.json is the whole result, FILE.md is for people" },
 	{ "--id", "TEXT", AJ_FOR_BOTH, set_id, NULL, "name of this run in its result (default: random)" },
@@ -504,7 +481,9 @@ const struct aj_option aj_option_table[] = {
 
 const char *aj_option_apply(struct aj_options *o, const struct aj_option *option, const char *value)
 {
-	return option->set ? option->set(o, value)
+	bool of_snippet = !option->set && !option->key && aj_snippet_find(option->name + strlen("--"));
+	return of_snippet  ? aj_snippet_set_text(&o->request.snippet, option->name + strlen("--"), value, o->arena)
+	     : option->set ? option->set(o, value)
 	     : option->key ? push_setting(o, option->name, option->key, value, false)
 	                   : aj_serve_options_set(&o->serving, option->name, value, o->arena);
 }

@@ -27,9 +27,9 @@ static int build_plan(struct aj_policy_args *args, struct aj_explained *e, struc
 	char cwd[PATH_MAX];
 	if (request->workspace && request->workspace[0] != '/' && getcwd(cwd, sizeof cwd)) /* a relative path would count as no workspace */
 		request->workspace = aj_printf(args->arena, "%s/%s", cwd, request->workspace);
-	request->snippet = !e->loaded.policy.exec;
+	request->is_snippet = !e->loaded.policy.exec;
 	request->inspect = request->may_hold = true;
-	request->terminal_fd = -1;
+	request->command.terminal_fd = -1;
 	if (strcmp(e->loaded.policy.rootfs, "host") == 0 ||
 	    aj_find_rootfs(&request->rootfs, e->loaded.policy.rootfs, args->options.site.rootfs, args->arena, &no_tree) < 0)
 		request->rootfs = NULL;
@@ -39,9 +39,9 @@ static int build_plan(struct aj_policy_args *args, struct aj_explained *e, struc
 	if (aj_worktree_find(request, &e->loaded, &args->options.site, args->arena, err) < 0)
 		return -1;
 	/* Kept homes, copies of files and toolchains decide which paths are there. */
-	if (!request->snippet && (aj_kept_choose(request, &e->loaded.policy, args->arena, err) < 0 ||
-	                          aj_imports_read(request, &e->loaded.policy, args->arena, err) < 0 ||
-	                          aj_toolchains_find(request, &e->loaded.policy, args->arena, err) < 0))
+	if (!request->is_snippet && (aj_kept_choose(request, &e->loaded.policy, args->arena, err) < 0 ||
+	                             aj_imports_read(request, &e->loaded.policy, args->arena, err) < 0 ||
+	                             aj_toolchains_find(request, &e->loaded.policy, args->arena, err) < 0))
 		return -1;
 	aj_network_settings_take(request, &e->loaded.policy, args->arena);
 	if (aj_host_gather(&host, args->arena, NULL, err) < 0)

@@ -153,7 +153,7 @@ int aj_cmd_session(int argc, char **argv)
 		usage();
 		return 0;
 	}
-	o.request.snippet = true;
+	o.request.is_snippet = true;
 	int first = aj_options_parse(&o, AJ_FOR_SESSION, argc, argv, &err);
 	if (first >= 0 && first < argc)
 		aj_fail(&err, AJ_EXIT_USAGE, "options", 0, "unexpected `%s`: snippets come from standard input", argv[first]);

@@ -54,8 +54,9 @@ int aj_shell_open(struct aj_shell *shell, struct aj_options *o, struct aj_error 
 		.site = o->config, .rootfs = o->request.rootfs, .cgroup = o->request.cgroup, .unenforced = o->json ? NULL : warn_unenforced
 	};
 	shell->json = o->json;
-	shell->value_of_statement = o->request.value_of_statement;
-	shell->seed = o->request.seeded ? &o->request.seed : NULL;
+	shell->value_of_statement = o->request.snippet.value_of_statement;
+	shell->seed = (uint32_t)o->request.snippet.seed.value;
+	shell->seeded = o->request.snippet.seed.given;
 	aj_show_init(&shell->show, NULL);
 	shell->show.tracebacks = true;
 	for (int fd = 1; fd <= 2; fd++)
@@ -181,7 +182,7 @@ static agentjail_result *run_snippet(struct aj_shell *shell, const char *code, s
 	}
 	if (!aj_shell_need_session(shell))
 		return NULL;
-	snippet.seed = shell->unseeded ? shell->seed : NULL;
+	snippet.seed = shell->unseeded && shell->seeded ? &shell->seed : NULL;
 	shell->unseeded = false;
 	sig_atomic_t before = aj_shell_interrupts;
 	if (agentjail_session_start(shell->session, &snippet, &err) < 0) {

@@ -11,9 +11,10 @@ struct aj_shell {
 	agentjail_session *session; /* NULL: there is none, and the next snippet opens one */
 	bool json;
 	bool value_of_statement; /* also a last assignment has a value */
-	const uint32_t *seed;    /* of each new session's first snippet; NULL: none */
-	bool unseeded;           /* no snippet has run in the session */
-	bool person; /* at a terminal: output as it arrives, tracebacks, and the session survives the end of its jail */
+	uint32_t seed;           /* of each new session's first snippet, where `seeded` */
+	bool seeded;
+	bool unseeded; /* no snippet has run in the session */
+	bool person;   /* at a terminal: output as it arrives, tracebacks, and the session survives the end of its jail */
 	struct aj_show show;
 	json_t *workspace; /* the report in the last snippet's result, whose lines are not shown again */
 	int code;          /* exit code of the first snippet that failed; 0: none so far */

@@ -32,7 +32,7 @@ static bool is_foreign_terminal(int fd)
  * terminal, or one of the background, is never the jail's. */
 static bool is_pumped(const struct aj_request *request, int fd, struct stat *st)
 {
-	return fstat(fd, st) == 0 && !(request->terminal & 1U << fd) && (S_ISREG(st->st_mode) || isatty(fd));
+	return fstat(fd, st) == 0 && !(request->command.terminal & 1U << fd) && (S_ISREG(st->st_mode) || isatty(fd));
 }
 
 /* Reopen a file on 0 that is open for reading and writing as read-only, at the same offset; a write-only one is no input. */
@@ -43,7 +43,7 @@ static int reopen_read_only(struct aj_request *request, struct aj_error *err)
 	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fstat(0, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	if ((flags & O_ACCMODE) == O_WRONLY) {
-		request->no_input = true;
+		request->command.no_input = true;
 		return 0;
 	}
 	off_t at = lseek(0, 0, SEEK_CUR);
@@ -99,38 +99,38 @@ static void describe(struct aj_request *request, struct aj_arena *arena)
 	for (size_t i = 0; i < sizeof described / sizeof *described; i++) {
 		const char *value = getenv(described[i]);
 		if (value && is_name(value))
-			*AJ_PUSH(arena, &request->terminal_env) = aj_printf(arena, "%s=%s", described[i], value);
+			*AJ_PUSH(arena, &request->command.terminal_env) = aj_printf(arena, "%s=%s", described[i], value);
 	}
 }
 
 /* The first of our standard descriptors that is a terminal, and in which we may read, is the one that the jail's terminal stands for. */
 static void choose_terminal(struct aj_request *request)
 {
-	request->terminal = 0;
-	request->terminal_fd = -1;
+	request->command.terminal = 0;
+	request->command.terminal_fd = -1;
 	for (int fd = 0; fd <= (request->capture ? 0 : 2); fd++) {
 		if (!isatty(fd) || is_foreign_terminal(fd))
 			continue;
-		if (request->terminal_fd < 0)
-			request->terminal_fd = fd;
-		if (aj_caller_same(fd, request->terminal_fd))
-			request->terminal |= 1U << fd;
+		if (request->command.terminal_fd < 0)
+			request->command.terminal_fd = fd;
+		if (aj_caller_same(fd, request->command.terminal_fd))
+			request->command.terminal |= 1U << fd;
 	}
-	request->terminal_front = (request->terminal & 3) == 3;
+	request->command.terminal_front = (request->command.terminal & 3) == 3;
 }
 
 int aj_terminal_choose(struct aj_request *request, struct aj_arena *arena, struct aj_error *err)
 {
 	struct stat as_out, as_err;
-	request->no_input = is_foreign_terminal(0);
+	request->command.no_input = is_foreign_terminal(0);
 	if (reopen_read_only(request, err) < 0 || copy_memory_file(err) < 0)
 		return -1;
 	choose_terminal(request);
 	bool pump_out = is_pumped(request, 1, &as_out), pump_err = is_pumped(request, 2, &as_err);
-	request->pump = (pump_out ? AJ_PUMP_OUT : 0U) | (pump_err ? AJ_PUMP_ERR : 0U);
+	request->command.pump = (pump_out ? AJ_PUMP_OUT : 0U) | (pump_err ? AJ_PUMP_ERR : 0U);
 	if (pump_out && pump_err && as_out.st_dev == as_err.st_dev && as_out.st_ino == as_err.st_ino)
-		request->pump |= AJ_PUMP_JOINED;
-	if (request->terminal)
+		request->command.pump |= AJ_PUMP_JOINED;
+	if (request->command.terminal)
 		describe(request, arena);
 	return 0;
 }

@@ -116,7 +116,7 @@ static void begin_record(struct aj_composer *c, const char *event, const struct 
 	set_member(c, "host", aj_composer_short(c, host, SHORT_BYTES));
 	set_member(c, "pid", json_integer(getpid()));
 	set_member(c, "user", user_json());
-	set_member(c, "command", json_string(request->snippet ? "exec" : "run"));
+	set_member(c, "command", json_string(request->is_snippet ? "exec" : "run"));
 }
 
 /* Members of both records: each names code and policy. sha: the hash of the code; "": compute it. */
@@ -124,13 +124,14 @@ static void describe_run(struct aj_composer *c, const struct aj_request *request
 {
 	char cwd[PATH_MAX], hash[AJ_SHA256_HEX];
 	set_member(c, "policy", policy_json(c, policy));
-	if (request->snippet) {
+	if (request->is_snippet) {
 		/* Of a session's code only the hash is kept until the run ends; setting variables has no code. */
 		if (!*sha)
-			aj_sha256(request->code ? request->code : "", request->code ? request->code_bytes : 0, hash);
+			aj_sha256(request->snippet.code ? request->snippet.code : "",
+			          request->snippet.code ? request->snippet.code_bytes : 0, hash);
 		set_member(c, "code_sha256", json_string(*sha ? sha : hash));
 	} else {
-		argv_json(c, request->argv);
+		argv_json(c, request->command.argv);
 	}
 	set_member(c, "cwd", aj_composer_short(c, getcwd(cwd, sizeof cwd), CWD_BYTES));
 }

@@ -155,9 +155,6 @@ void aj_encode_zygote(struct aj_buffer *out, const struct aj_plan *plan, const s
 	arm_newborn(out, plan, reported);
 }
 
-/* A request, as guest/layer/runtime/request.py and guest/plain_request.c read it: its head, and then an object of the keys that few requests have. */
-enum { HAS_CODE = 1, LAST = 2, LINES = 4, KEEP_VALUE = 8, OF_STATEMENT = 16, HANDLES = 32, OUTPUT = 64, VARS = 128 };
-
 static void add_little_endian(struct aj_buffer *out, uint64_t number, size_t bytes)
 {
 	char text[sizeof number];
@@ -166,18 +163,26 @@ static void add_little_endian(struct aj_buffer *out, uint64_t number, size_t byt
 	aj_buffer_add(out, text, bytes);
 }
 
-static void add_head(struct aj_buffer *out, const struct aj_request *r)
+static bool is_on(const struct aj_snippet *s, const struct aj_snippet_row *row)
 {
-	size_t name_bytes = strlen(r->filename), code_bytes = r->code ? r->code_bytes : 0;
-	unsigned flags = (r->code ? HAS_CODE : 0) | (r->lasting ? 0 : LAST) | (r->lines ? LINES : 0) |
-	                 (r->keep_value ? KEEP_VALUE : 0) | (r->value_of_statement ? OF_STATEMENT : 0) |
-	                 (r->handles ? HANDLES : 0) | (r->output ? OUTPUT : 0) | (r->vars ? VARS : 0);
-	add_little_endian(out, flags, 4);
-	add_little_endian(out, r->soft_ms, 8);
+	const void *member = (const char *)s + row->at;
+	return row->kind == AJ_MEMBER_CHOICE ? *(const unsigned *)member != 0 : *(const bool *)member;
+}
+
+/* A request, as guest/layer/runtime/request.py and guest/plain_request.c read it: its head, and then an object of the keys that few requests have. */
+static void add_head(struct aj_buffer *out, const struct aj_snippet *s)
+{
+	size_t name_bytes = strlen(s->filename), code_bytes = s->code ? s->code_bytes : 0;
+	int flags = s->code ? AJ_HAS_CODE : 0;
+	for (const struct aj_snippet_row *row = aj_snippet_rows; row->text; row++)
+		if (row->frame > 0 && is_on(s, row))
+			flags |= row->frame;
+	add_little_endian(out, (unsigned)flags, 4);
+	add_little_endian(out, s->timeout_ms, 8);
 	add_little_endian(out, name_bytes, 4);
 	add_little_endian(out, code_bytes, 4);
-	aj_buffer_add(out, r->filename, name_bytes);
-	aj_buffer_add(out, r->code ? r->code : "", code_bytes);
+	aj_buffer_add(out, s->filename, name_bytes);
+	aj_buffer_add(out, s->code ? s->code : "", code_bytes);
 }
 
 /* Begins a member of the object that begins at offset `object`: the first one opens it. */
@@ -188,22 +193,32 @@ static void add_key(struct aj_buffer *out, size_t object, const char *key)
 	aj_buffer_text(out, "\":");
 }
 
-/* The caller's JSON is passed on as it is, and checked first unless that was done: it may come from an untrusted source. */
-static const char *add_json(struct aj_buffer *out, size_t object, const char *key, const char *text, char first, bool checked)
+/* The caller's JSON is passed on as it is, and checked first: it may come from an untrusted source. */
+static const char *check_json(const char *text, char first)
 {
-	size_t bytes = text ? strlen(text) : 0;
 	struct aj_scan scan = { .max_values = MOST_VALUES };
-	if (!text)
+	aj_scan_feed(&scan, text, strlen(text));
+	return aj_scan_end(&scan) ? scan.wrong : text[strspn(text, " \t\r\n")] != first ? "it is of another type" : NULL;
+}
+
+/* Returns NULL, or what is wrong with JSON of the caller's. */
+static const char *add_member(struct aj_buffer *out, size_t object, const struct aj_snippet *s, const struct aj_snippet_row *row)
+{
+	const char *const *text = (const char *const *)(const void *)((const char *)s + row->at), *wrong = NULL;
+	const struct aj_number *number = (const struct aj_number *)(const void *)text;
+	if (row->kind == AJ_MEMBER_COUNT ? !number->given : !*text)
 		return NULL;
-	if (!checked) {
-		aj_scan_feed(&scan, text, bytes);
-		if (aj_scan_end(&scan))
-			return scan.wrong;
-		if (text[strspn(text, " \t\r\n")] != first)
-			return "it is of another type";
-	}
-	add_key(out, object, key);
-	aj_buffer_add(out, text, bytes);
+	if (row->kind == AJ_MEMBER_ARRAY || (row->kind == AJ_MEMBER_OBJECT && !s->inputs_checked))
+		wrong = check_json(*text, row->kind == AJ_MEMBER_ARRAY ? '[' : '{');
+	if (wrong)
+		return wrong;
+	add_key(out, object, row->key);
+	if (row->kind == AJ_MEMBER_COUNT)
+		aj_buffer_number(out, number->value);
+	else if (row->kind == AJ_MEMBER_TEXT || row->kind == AJ_MEMBER_NAME)
+		aj_buffer_string(out, *text, strlen(*text));
+	else
+		aj_buffer_text(out, *text);
 	return NULL;
 }
 
@@ -215,46 +230,33 @@ static int check_text(const char *text, size_t bytes, const char *step, const ch
 int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,
                       const struct aj_request *request, struct aj_error *err)
 {
-	const char *wrong;
+	const char *wrong = NULL;
 	char name[AJ_BAD_NAME];
-	size_t stdin_bytes = request->stdin_text ? strlen(request->stdin_text) : 0;
+	struct aj_snippet s = request->snippet;
+	size_t stdin_bytes = s.stdin_text ? strlen(s.stdin_text) : 0;
 	if (stdin_bytes > AJ_STDIN_BYTES)
 		return aj_fail(err, AJ_EXIT_USAGE, "stdin", 0, "the standard input is larger than %d MiB", AJ_STDIN_BYTES >> 20);
-	if ((request->code && check_text(request->code, request->code_bytes, "input", "the snippet", err) < 0) ||
-	    check_text(request->stdin_text, stdin_bytes, "stdin", "the standard input", err) < 0)
+	if ((s.code && check_text(s.code, s.code_bytes, "input", "the snippet", err) < 0) ||
+	    check_text(s.stdin_text, stdin_bytes, "stdin", "the standard input", err) < 0)
 		return -1;
 	begin_frame(out, nonce ? AJ_FRAME_SNIPPET : AJ_FRAME_REQUEST);
 	aj_buffer_add(out, nonce ? nonce : "", nonce ? AJ_NONCE_BYTES : 0);
-	add_head(out, request);
+	s.last = !request->lasting;
+	add_head(out, &s);
 	size_t object = out->bytes;
-	if (request->get) {
-		add_key(out, object, "get");
-		aj_buffer_string(out, request->get, strlen(request->get));
-	}
-	if (request->put_json) {
-		add_key(out, object, "put");
-		aj_buffer_text(out, request->put_json);
-	}
-	if (request->stdin_text) {
-		add_key(out, object, "stdin");
-		aj_buffer_string(out, request->stdin_text, stdin_bytes);
-	}
-	if (request->seeded) {
-		add_key(out, object, "seed");
-		aj_buffer_number(out, request->seed);
-	}
 	if (!nonce) {
-		aj_buffer_text(out, out->bytes == object ? "{" : ",");
+		aj_buffer_text(out, "{");
 		policy_keys(out, plan, policy);
 	}
-	if ((wrong = add_json(out, object, "inputs", request->inputs_json, '{', request->inputs_checked)) ||
-	    (wrong = add_json(out, object, "tools", request->tools_json, '[', false))) {
+	for (const struct aj_snippet_row *row = aj_snippet_rows; row->text && !wrong; row++)
+		wrong = row->frame == AJ_AS_KEY ? add_member(out, object, &s, row) : NULL;
+	if (wrong) {
 		aj_buffer_cancel(out);
 		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the variables are not a JSON object of at most %d values: %s",
 		               MOST_VALUES, wrong);
 	}
-	if (request->inputs_json && !request->inputs_checked &&
-	    (wrong = aj_json_bad_name(request->inputs_json, strlen(request->inputs_json), aj_python_name_bad, name))) {
+	if (s.inputs_json && !s.inputs_checked &&
+	    (wrong = aj_json_bad_name(s.inputs_json, strlen(s.inputs_json), aj_python_name_bad, name))) {
 		aj_buffer_cancel(out);
 		return aj_fail(err, AJ_EXIT_USAGE, "input", 0, "the name `%s` %s", name, wrong);
 	}

@@ -65,12 +65,11 @@ struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *c
 	p->config = *config;
 	TAILQ_INIT(&p->waiters);
 	aj_pool_supply_init(p);
-	struct aj_request request = { .snippet = true,
+	struct aj_request request = { .is_snippet = true,
 		                      .lasting = true,
 		                      .id = "",
-		                      .code = "",
-		                      .filename = "<snippet>",
-		                      .terminal_fd = -1,
+		                      .snippet = { .code = "", .filename = "<snippet>" },
+		                      .command.terminal_fd = -1,
 		                      .rootfs = config->rootfs,
 		                      .workspace = config->workspace,
 		                      .environments = config->environments,

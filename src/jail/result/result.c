@@ -3,6 +3,7 @@
 #include "jail/result/result.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,8 +99,8 @@ json_t *aj_policy_json(const struct aj_policy *policy, const struct aj_request *
 	json_t *options = json_array();
 	for (size_t i = 0; i < policy->options.count; i++)
 		json_array_append_new(options, aj_json_text(policy->options.items[i], strlen(policy->options.items[i])));
-	snprintf(seed, sizeof seed, "request: seed = %u", request ? request->seed : 0);
-	if (request && request->seeded)
+	snprintf(seed, sizeof seed, "request: seed = %" PRIu64, request ? request->snippet.seed.value : 0);
+	if (request && request->snippet.seed.given)
 		json_array_append_new(options, json_string(seed));
 	return json_pack("{s:s, s:s?, s:o, s:o}", "name", policy->name, "sha256",
 	                 policy->files.count ? policy->files.items[0].sha256 : NULL, "files", aj_files_json(policy), "options", options);
@@ -204,7 +205,7 @@ static void add_enforced(struct aj_members *m, struct aj_common *c, const struct
 
 static void add_policy(struct aj_members *m, struct aj_common *c, const struct aj_policy *policy, const struct aj_request *request)
 {
-	if (!c || request->seeded) {
+	if (!c || request->snippet.seed.given) {
 		aj_member_json(m, "policy", aj_policy_json(policy, request));
 		return;
 	}
@@ -265,7 +266,7 @@ void aj_result_members(struct aj_members *m, const struct aj_result *r, const st
                        const struct aj_policy *policy, const struct aj_request *request, struct aj_common *common)
 {
 	bool ran = r->status != AJ_STATUS_SETUP_ERROR;
-	m->brief = request->brief;
+	m->brief = request->snippet.brief;
 	add_string(m, "id", request->id);
 	add_string(m, "status", aj_status_name(r->status));
 	add_text(m, "reason", r->reason);
@@ -282,9 +283,9 @@ void aj_result_members(struct aj_members *m, const struct aj_result *r, const st
 	add_number(m, "peak_memory_bytes", r->peak_memory_bytes);
 	aj_member_json(m, "usage", usage_json(r));
 	add_limits(m, r, plan);
-	if (!request->brief && ran)
+	if (!request->snippet.brief && ran)
 		add_enforced(m, common, r, plan);
-	else if (!request->brief)
+	else if (!request->snippet.brief)
 		aj_buffer_text(aj_member(m, "enforced"), "{}");
 	add_refusals(m, r);
 	if (r->workspace)
@@ -295,7 +296,7 @@ void aj_result_members(struct aj_members *m, const struct aj_result *r, const st
 		add_text(m, "note", r->note);
 	if (r->hint[0])
 		add_text(m, "hint", r->hint);
-	if (!request->brief)
+	if (!request->snippet.brief)
 		add_policy(m, common, policy, request);
 	if (r->recorded != AJ_NOT_ASKED)
 		aj_member_json(m, "audit",
@@ -303,7 +304,7 @@ void aj_result_members(struct aj_members *m, const struct aj_result *r, const st
 		                         r->recorded == AJ_MISSED ? aj_json_text(r->audit_why, strlen(r->audit_why)) : NULL));
 	if (plan->snippet)
 		add_string(m, "code_sha256", r->code_sha256);
-	if (!request->for_model)
+	if (!request->snippet.for_model)
 		return;
 	json_t *doc = aj_members_tree(m);
 	aj_member_json(m, "for_model", aj_for_model_json(doc));

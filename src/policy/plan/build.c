@@ -18,7 +18,7 @@ enum { NOBODY = 65534 };
 static int fits(const struct aj_policy *policy, const struct aj_request *request, struct aj_error *err)
 {
 	bool host_programs = strcmp(policy->rootfs, "host") == 0;
-	if (request->snippet && host_programs) {
+	if (request->is_snippet && host_programs) {
 		aj_fail(err, AJ_EXIT_USAGE, "rootfs", 0,
 		        "policy `%s` shows the host's /usr, which contains no runner for snippets", policy->name);
 		aj_advise(err, "use `agentjail run`, or another policy");
@@ -27,11 +27,11 @@ static int fits(const struct aj_policy *policy, const struct aj_request *request
 		        "policy `%s` shows the host's /usr (filesystem.rootfs = \"host\"), so the tree `%s` would not be used",
 		        policy->name, request->rootfs);
 		aj_advise(err, "leave --rootfs out, or set filesystem.rootfs to the name of a tree, in a policy file that extends this policy");
-	} else if (request->snippet && policy->ptrace && !request->inspect) {
+	} else if (request->is_snippet && policy->ptrace && !request->inspect) {
 		aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0,
 		                "policy `%s` allows tracing (process.ptrace = true), which snippets do not support", policy->name);
 		aj_advise(err, "use `agentjail run`, or a policy without process.ptrace");
-	} else if (!request->snippet && !policy->exec) {
+	} else if (!request->is_snippet && !policy->exec) {
 		aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0,
 		                "policy `%s` is for snippets (process.exec = false): it cannot start a command", policy->name);
 		aj_advise(err, "use `agentjail exec`, or another policy");
@@ -144,7 +144,7 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		                                   AJ_JAIL_SETTING,
 		                                   NULL };
 	static char *python_argv[] = { "/usr/bin/python3", NULL }, *any_argv[] = { "COMMAND", NULL };
-	plan->argv = request->snippet ? python_argv : request->argv ? request->argv : any_argv;
+	plan->argv = request->is_snippet ? python_argv : request->command.argv ? request->command.argv : any_argv;
 	AJ_LIST(const char *) asked = { 0 }; /* the caller's after the policy's: the last one wins */
 	/* Programs that count the host's processors would start too many threads. MAKEFLAGS and other variables that make a serial program parallel
 	 * are left out. OpenBLAS, MKL and `nproc` read OpenMP's variable. */
@@ -160,20 +160,20 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		                            "GIT_CONFIG_VALUE_2=never" };
 	/* By default npm retries for 72 s, pip and cargo for 10 s. */
 	static const char *const no_retries[] = { "npm_config_fetch_retries=0", "PIP_RETRIES=0", "CARGO_NET_RETRY=0", "UV_HTTP_RETRIES=0" };
-	for (size_t i = 0; !request->snippet && plan->network < AJ_NET_ALLOW && i < sizeof no_retries / sizeof *no_retries; i++)
+	for (size_t i = 0; !request->is_snippet && plan->network < AJ_NET_ALLOW && i < sizeof no_retries / sizeof *no_retries; i++)
 		*AJ_PUSH(arena, &asked) = no_retries[i];
-	if (!request->snippet && plan->home_source)
+	if (!request->is_snippet && plan->home_source)
 		*AJ_PUSH(arena, &asked) = aj_printf(arena, "HOME=%s", plan->home);
-	if (!request->snippet && request->path)
-		*AJ_PUSH(arena, &asked) = aj_printf(arena, "PATH=%s", request->path);
+	if (!request->is_snippet && request->command.path)
+		*AJ_PUSH(arena, &asked) = aj_printf(arena, "PATH=%s", request->command.path);
 	unsigned processors = aj_plan_processors(policy, host);
-	for (size_t i = 0; !request->snippet && processors < host->processors && i < sizeof parallel / sizeof *parallel; i++)
+	for (size_t i = 0; !request->is_snippet && processors < host->processors && i < sizeof parallel / sizeof *parallel; i++)
 		*AJ_PUSH(arena, &asked) = aj_printf(arena, "%s=%u", parallel[i], processors);
 	for (size_t i = 0; i < request->tool_env.count; i++)
 		*AJ_PUSH(arena, &asked) = request->tool_env.items[i];
-	for (size_t i = 0; i < request->terminal_env.count; i++) /* the tree `host` has the caller's locales */
-		if (strcmp(policy->rootfs, "host") == 0 || request->terminal_env.items[i][0] != 'L')
-			*AJ_PUSH(arena, &asked) = request->terminal_env.items[i];
+	for (size_t i = 0; i < request->command.terminal_env.count; i++) /* the tree `host` has the caller's locales */
+		if (strcmp(policy->rootfs, "host") == 0 || request->command.terminal_env.items[i][0] != 'L')
+			*AJ_PUSH(arena, &asked) = request->command.terminal_env.items[i];
 	for (size_t i = 0; (plan->main_repository || plan->apart_repository) && i < sizeof keep / sizeof *keep; i++)
 		*AJ_PUSH(arena, &asked) = keep[i];
 	for (size_t i = 0; i < policy->env.count; i++) {
@@ -186,7 +186,7 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		*AJ_PUSH(arena, &asked) = request->env.items[i];
 		hide_value(plan, arena, request->env.items[i]);
 	}
-	if (request->snippet) {
+	if (request->is_snippet) {
 		bool seeded = strcmp(policy->hash_seed, "random") != 0;
 		const char *seed = aj_printf(arena, "PYTHONHASHSEED=%s", policy->hash_seed);
 		set_env(plan, arena, python_env, &seed, seeded);
@@ -195,15 +195,15 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	} else {
 		set_env(plan, arena, command_env, asked.items, asked.count);
 	}
-	plan->chdir = request->chdir ? request->chdir : plan->workspace_at ? plan->workspace_at : "/tmp";
-	plan->control_fd = request->snippet;
-	plan->capture = request->capture || request->snippet;
-	plan->terminal = plan->snippet ? 0 : request->terminal;
-	plan->terminal_front = plan->terminal && request->terminal_front;
-	plan->terminal_fd = plan->terminal ? request->terminal_fd : -1;
+	plan->chdir = request->command.chdir ? request->command.chdir : plan->workspace_at ? plan->workspace_at : "/tmp";
+	plan->control_fd = request->is_snippet;
+	plan->capture = request->capture || request->is_snippet;
+	plan->terminal = plan->snippet ? 0 : request->command.terminal;
+	plan->terminal_front = plan->terminal && request->command.terminal_front;
+	plan->terminal_fd = plan->terminal ? request->command.terminal_fd : -1;
 	plan->escapes = policy->escapes;
-	plan->no_input = plan->snippet || request->no_input;
-	plan->pump = plan->capture ? 0 : request->pump;
+	plan->no_input = plan->snippet || request->command.no_input;
+	plan->pump = plan->capture ? 0 : request->command.pump;
 }
 
 /* These variables are sent as JSON. */
@@ -316,10 +316,10 @@ const char *aj_plan_warm_why_not(const struct aj_plan *plan)
 int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                   const struct aj_host *host, struct aj_error *err)
 {
-	if ((!request->inspect && aj_plan_publishable(policy, request->snippet, err) < 0) || fits(policy, request, err) < 0)
+	if ((!request->inspect && aj_plan_publishable(policy, request->is_snippet, err) < 0) || fits(policy, request, err) < 0)
 		return -1;
 	*plan = (struct aj_plan){
-		.snippet = request->snippet,
+		.snippet = request->is_snippet,
 		.inspect = request->inspect,
 		.zygote = request->zygote,
 		.branching = request->branching,

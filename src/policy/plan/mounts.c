@@ -406,7 +406,7 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 		return -1;
 	if (!plan->snippet && named_sockets(plan, arena, policy, request, err) < 0)
 		return -1;
-	if (plan->snippet && (request->lasting || request->zygote || request->output))
+	if (plan->snippet && (request->lasting || request->zygote || request->snippet.output_files))
 		file_folders(plan, arena);
 	return masks(plan, arena, policy, request, err);
 }

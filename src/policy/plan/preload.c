@@ -60,11 +60,11 @@ static const char *module_of(struct aj_arena *arena, const char *pattern)
 	return aj_strndup(arena, pattern, bytes > 2 && strcmp(pattern + bytes - 2, ".*") == 0 ? bytes - 2 : bytes);
 }
 
-static bool has_word(const struct aj_request *request, const char *word, size_t bytes)
+static bool has_word(const struct aj_snippet *snippet, const char *word, size_t bytes)
 {
-	const char *end = request->code + request->code_bytes;
-	for (const char *at = request->code; (at = memmem(at, (size_t)(end - at), word, bytes)); at++)
-		if ((at == request->code || !word_byte(at[-1])) && (at + bytes == end || !word_byte(at[bytes])))
+	const char *end = snippet->code + snippet->code_bytes;
+	for (const char *at = snippet->code; (at = memmem(at, (size_t)(end - at), word, bytes)); at++)
+		if ((at == snippet->code || !word_byte(at[-1])) && (at + bytes == end || !word_byte(at[bytes])))
 			return true;
 	return false;
 }
@@ -75,11 +75,11 @@ static void preload_allowed(struct aj_plan *plan, struct aj_arena *arena, const 
 	for (size_t i = 0; i < policy->imports.count; i++) {
 		const char *pattern = policy->imports.items[i], *part = pattern;
 		size_t bytes = strcspn(part, ".");
-		while (has_word(request, part, bytes) && part[bytes] == '.' && part[bytes + 1] != '*') {
+		while (has_word(&request->snippet, part, bytes) && part[bytes] == '.' && part[bytes + 1] != '*') {
 			part += bytes + 1;
 			bytes = strcspn(part, ".");
 		}
-		if (has_word(request, part, bytes))
+		if (has_word(&request->snippet, part, bytes))
 			*AJ_PUSH(arena, &plan->preload) = module_of(arena, pattern);
 	}
 }
@@ -89,7 +89,7 @@ static void preload_late(struct aj_plan *plan, struct aj_arena *arena, const str
 {
 	for (size_t i = 0; i < policy->preload.count; i++) {
 		const char *word = policy->preload.items[i], *colon = strchr(word, ':');
-		if (request->lasting || has_word(request, word, strcspn(word, ":.")))
+		if (request->lasting || has_word(&request->snippet, word, strcspn(word, ":.")))
 			*AJ_PUSH(arena, &plan->preload) = aj_strdup(arena, colon ? colon + 1 : word);
 	}
 }
@@ -118,10 +118,10 @@ static const struct codec {
 	{ "sjis", "encodings.shift_jis" },
 };
 
-static void preload_codecs(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request)
+static void preload_codecs(struct aj_plan *plan, struct aj_arena *arena, const struct aj_snippet *snippet)
 {
-	char *lower = aj_strndup(arena, request->code, request->code_bytes);
-	struct aj_request copy = { .code = lower, .code_bytes = request->code_bytes };
+	char *lower = aj_strndup(arena, snippet->code, snippet->code_bytes);
+	struct aj_snippet copy = { .code = lower, .code_bytes = snippet->code_bytes };
 	for (char *c = lower; c < lower + copy.code_bytes; c++)
 		*c = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
 	for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
@@ -180,10 +180,10 @@ static bool names_modules(const struct aj_policy *policy)
 }
 
 /* Every module is allowed: every dotted name on a line with the word `import`. Only modules of the rootfs can be loaded. */
-static void preload_named(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request)
+static void preload_named(struct aj_plan *plan, struct aj_arena *arena, const struct aj_snippet *snippet)
 {
-	const char *end = request->code + request->code_bytes;
-	for (const char *line = request->code, *next; line < end; line = next) {
+	const char *end = snippet->code + snippet->code_bytes;
+	for (const char *line = snippet->code, *next; line < end; line = next) {
 		next = memchr(line, '\n', (size_t)(end - line));
 		next = next ? next + 1 : end;
 		if (!memmem(line, (size_t)(next - line), "import", strlen("import")) || line[strspn(line, " \t")] == '#')
@@ -200,15 +200,15 @@ static void preload_named(struct aj_plan *plan, struct aj_arena *arena, const st
 
 void aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
 {
-	bool has_code = request->snippet && request->code;
+	bool has_code = request->is_snippet && request->snippet.code;
 	if (request->lasting)
 		preload_all(plan, arena, policy);
 	else if (has_code && names_modules(policy))
 		preload_allowed(plan, arena, policy, request);
 	else if (has_code)
-		preload_named(plan, arena, request);
+		preload_named(plan, arena, &request->snippet);
 	if (request->lasting || has_code)
 		preload_late(plan, arena, policy, request);
 	if (has_code && !request->lasting)
-		preload_codecs(plan, arena, request);
+		preload_codecs(plan, arena, &request->snippet);
 }

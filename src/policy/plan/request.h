@@ -6,12 +6,11 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "policy/plan/snippet.h"
 #include "policy/policy.h"
 
 /* JOINED: both outputs are the same file, and share one pipe, which keeps the order. */
 enum { AJ_PUMP_OUT = 1, AJ_PUMP_ERR = 2, AJ_PUMP_JOINED = 4 };
-
-enum { AJ_STDIN_BYTES = 16 << 20 }; /* largest standard input of a snippet */
 
 /* A file of the caller's home, of which a command gets a copy. */
 struct aj_import {
@@ -32,48 +31,28 @@ struct aj_setting_file {
 	const char *target, *text, *why;
 };
 
-struct aj_request {
-	bool snippet;   /* else a command */
-	const char *id; /* chosen by the caller or by agentjail */
-
-	/* snippet */
-	const char *code; /* UTF-8; NULL in a lasting jail: only set variables */
-	size_t code_bytes;
-	const char *filename;    /* shown in errors */
-	const char *tools_json;  /* array of declared tools for the guest to define; NULL for none */
-	bool handles;            /* what cannot cross as a value gets a name in the session */
-	const char *get;         /* without code, in a lasting jail: the variable to read */
-	bool vars;               /* the same: list the variables */
-	bool keep_value;         /* a value that is not None is the variable _ of later snippets */
-	bool brief;              /* the result has no `enforced` and no `policy`; see jail/result/members.c */
-	bool for_model;          /* the result has a text for a model to read */
-	bool value_of_statement; /* an assignment, or the last one in a block, has a value as a last expression has */
-	const char *put_json; /* object: path in the jail -> "b" and base64, or "t" and text: files to write first, or with "B" or "T" to append to; NULL for none */
-	bool output;          /* new files of /output come back in the result */
-	int output_to;        /* a folder of the host that gets copies of them, never 0 to 2; 0: none */
-	bool output_data;     /* their bytes come back, too */
-	bool seeded;          /* `seed` is for the random generators; else these are seeded by the kernel's entropy */
-	uint32_t seed;
-	bool lines;              /* a snippet's output is flushed after each line, not when the buffer is full */
-	uint64_t soft_ms;        /* after this time the snippet is interrupted; 0: never */
-	const char *inputs_json; /* object: variable name -> JSON value; NULL for none */
-	bool inputs_checked;     /* base/json/scan has accepted it, and its names are names of variables */
-	const char *stdin_text;  /* UTF-8, which sys.stdin has; NULL: that is empty */
-
-	/* command */
+struct aj_command {
 	char **argv;
-	const char *chdir; /* absolute path in the jail; NULL for /tmp */
-
-	AJ_LIST(const char *) env; /* NAME=value */
-	AJ_LIST(struct aj_bind) binds;
-	const char *cgroup;                 /* a cgroup v2 directory that the caller provides; NULL: search for one */
+	const char *chdir;                  /* absolute path in the jail; NULL for /tmp */
+	const char *path;                   /* its PATH; NULL: the standard one */
 	unsigned terminal;                  /* bit 1 << fd: this descriptor of the command becomes a terminal of the jail's own */
 	bool terminal_front;                /* its standard input and output both are */
 	int terminal_fd;                    /* 0 to 2: the caller's terminal that it stands for; -1: none */
 	AJ_LIST(const char *) terminal_env; /* NAME=value: that terminal's type, and the caller's language */
 	bool no_input; /* standard input is empty: the supervisor's is a terminal whose foreground another process group has */
 	unsigned pump; /* AJ_PUMP_*: outputs that the command does not inherit but writes through the supervisor */
-	bool capture;  /* collect stdout and stderr instead of passing the supervisor's on */
+};
+
+struct aj_request {
+	bool is_snippet; /* else a command */
+	const char *id;  /* of the run, chosen by the caller or by agentjail */
+	struct aj_snippet snippet;
+	struct aj_command command;
+
+	AJ_LIST(const char *) env; /* NAME=value */
+	AJ_LIST(struct aj_bind) binds;
+	const char *cgroup; /* a cgroup v2 directory that the caller provides; NULL: search for one */
+	bool capture;       /* collect stdout and stderr instead of passing the supervisor's on */
 
 	/* The command, descriptor or terminal that is asked about names which network.allow lacks; without one such names are refused. */
 	struct aj_ask_whom {
@@ -103,7 +82,6 @@ struct aj_request {
 	AJ_LIST(struct aj_bind) tools;            /* folders of toolchains, shown read-only */
 	AJ_LIST(const char *) hidden;             /* paths in the jail of files in these folders */
 	AJ_LIST(const char *) tool_env;           /* NAME=value */
-	const char *path;                         /* PATH of a command; NULL: the standard one */
 	bool lasting;                             /* more snippets may follow: the plan does not depend on this code */
 	bool branching;                           /* such a jail may be copied while it lasts, with all its state */
 	bool zygote;                              /* a zygote for such jails: a snippet's jail without the snippet */

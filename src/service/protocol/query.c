@@ -11,24 +11,24 @@
 #include "base/text.h"
 #include "service/protocol/query_tree.h"
 
-enum { WEEK_MS = 7 * 24 * 3600 * 1000 };
+enum { WORDS_BYTES = 80 };
 
-enum kind { NAME, TEXT, PATH, ID, COUNT, SWITCH, OBJECT, ARRAY, ANY, ERROR, VALUE_OF, STRINGS, OUTPUT };
-
-static const char *const kind_types[] = {
-	[NAME] = "string",          [TEXT] = "string",     [PATH] = "string, an absolute path",
-	[ID] = "string or integer", [COUNT] = "integer",   [SWITCH] = "boolean",
-	[OBJECT] = "object",        [ARRAY] = "array",     [ANY] = "any",
-	[ERROR] = "object",         [VALUE_OF] = "string", [STRINGS] = "array of strings",
-	[OUTPUT] = "string",
-};
+/* Those of a snippet's members, and more. */
+enum kind { TEXT, NAME, SWITCH, EITHER, CHOICE, COUNT, TIME, OBJECT, FILES, PATH, ID, ARRAY, ANY, ERROR, STRINGS };
 
 /* clang-format off */
+static const char *const kind_types[] = {
+	[TEXT] = "string",    [NAME] = "string",    [SWITCH] = "boolean",  [EITHER] = "string",  [CHOICE] = "string",
+	[COUNT] = "integer",  [TIME] = "integer",   [OBJECT] = "object",   [FILES] = "array",    [ARRAY] = "array",
+	[ANY] = "any",        [ERROR] = "object",   [STRINGS] = "array of strings",
+	[PATH] = "string, an absolute path",        [ID] = "string or integer",
+};
+
 static const struct {
 	const char *name;
 	enum kind kind;
 	int64_t max; /* bytes of a string, or the largest number */
-	const char *help;
+	const char *help, *words; /* words: of EITHER and CHOICE, as in policy/plan/snippet.h */
 } members[AJ_MEMBERS] = {
 	[AJ_M_OP] = { "op", NAME, 32, "the operation" },
 	[AJ_M_ID] = { "id", ID, AJ_ID_BYTES, "your name for this request: a string of 1 to 128 bytes or an integer. Its answer and its events carry this id; no two requests under way on a connection have the same" },
@@ -45,26 +45,16 @@ static const struct {
 	[AJ_M_BRANCHING] = { "branching", SWITCH, 0, "whether the session can be forked, kept and rolled back; writes inside are then bounded by mounts alone, not by Landlock too" },
 	[AJ_M_SESSION] = { "session", NAME, 64, "a session's name, as the answer to `open` gave it" },
 	[AJ_M_CHECKPOINT] = { "checkpoint", COUNT, INT64_MAX, "what `checkpoint` answered, to this session or to one that has the same origin" },
-	[AJ_M_CODE] = { "code", TEXT, INT32_MAX, "the snippet. If it is longer than `python.source_size` of the policy, the answer is a result with status `rejected`" },
-	[AJ_M_FILENAME] = { "filename", NAME, 255, "the snippet's name in errors; without it `<snippet>`" },
-	[AJ_M_INPUTS] = { "inputs", OBJECT, 0, "variables to set before the snippet runs: name to value. Typed tags become what they stand for" },
-	[AJ_M_STDIN] = { "stdin", TEXT, 16 << 20, "the standard input of this run, which `sys.stdin` and `input()` read; without it that is empty. At most 16 MiB" },
+#define MEMBER(constant, member, name, kind, most, words, frame, key, text, more) [AJ_M_##constant] = { name, kind, most, text more, words },
+	AJ_SNIPPET_OPTIONS(MEMBER)
+#undef MEMBER
 	[AJ_M_VARIABLES] = { "variables", OBJECT, 0, "variables to set: name to value. Typed tags become what they stand for" },
 	[AJ_M_NAME] = { "name", NAME, 1024, "a variable's name" },
-	[AJ_M_TIMEOUT_MS] = { "timeout_ms", COUNT, WEEK_MS, "when the snippet is told to stop, from 1; no later than the policy says. A second later its jail is killed" },
-	[AJ_M_QUEUE_MS] = { "queue_ms", COUNT, WEEK_MS, "how long the request may wait for a jail before it fails as `busy`; default and limit: the service's `--queue-time`; 0: do not wait" },
-	[AJ_M_SEED] = { "seed", COUNT, UINT32_MAX, "for `random` and numpy's older random functions, before the code, also where it imports them later: as `random.seed(N)` and `numpy.random.seed(N)`. In a session it holds until the next seed. Not for `secrets`, `os.urandom`, `uuid` and generators that the code makes without a seed" },
+	[AJ_M_QUEUE_MS] = { "queue_ms", COUNT, AJ_TIMEOUT_MS_MAX, "how long the request may wait for a jail before it fails as `busy`; default and limit: the service's `--queue-time`; 0: do not wait" },
 	[AJ_M_STREAM] = { "stream", SWITCH, 0, "whether output is also sent as it comes, in events `stdout` and `stderr`" },
-	[AJ_M_VALUE_OF] = { "value_of", VALUE_OF, 0, "`expression` (the default): the result has a value where the last statement is an expression; `statement`: also where it is an assignment (the right side; of `+=` the sum), or a block in which an expression or an assignment ran last" },
-	[AJ_M_HANDLES] = { "handles", SWITCH, 0, "whether a value that cannot cross stays inside and its name crosses, as a handle (docs/reference/values.md), in place of its repr; in `exec` for the arguments of tools alone" },
-	[AJ_M_FOR_MODEL] = { "for_model", SWITCH, 0, "whether the result has `for_model`, a text for a model of at most 2000 bytes: what happened, where, what to do" },
-	[AJ_M_BRIEF] = { "brief", SWITCH, 0, "whether the result is brief: without the parts that each result of the policy repeats, and without members that say nothing. In `open`: of all results of the session, and the answer has those parts, `enforced` and `policy`" },
-	[AJ_M_FILES] = { "files", ARRAY, 0, "files to write first: `{\"name\": \"data.csv\", \"data\": BASE64}`, or `text` in place of `data`. A name is below /input, where a file cannot be opened for writing; or it is a path below /input, /output or /tmp. A file of that name is replaced; with `\"append\": true` the file gets longer, or is made" },
-	[AJ_M_OUTPUT] = { "output", OUTPUT, 0, "`list`: the result names the files of /output that the run has made or changed; `data`: with their bytes. /output is there from the first such request on, or from the first code on that names it" },
 	[AJ_M_PATH] = { "path", PATH, 1000, "a path of the jail: /tmp, /input or /output, or below one of them" },
 	[AJ_M_OFFSET] = { "offset", COUNT, INT64_MAX, "where in the file to begin; without it 0" },
 	[AJ_M_BYTES] = { "bytes", COUNT, INT64_MAX, "how many bytes at most; never more than 1,048,576" },
-	[AJ_M_RUN_ID] = { "run_id", NAME, 128, "the `id` in the result and in the audit trail; without it one is made" },
 	[AJ_M_REQUEST] = { "request", ID, AJ_ID_BYTES, "the `id` of a request that is under way" },
 	[AJ_M_CALL] = { "call", COUNT, INT64_MAX, "the event's `call`" },
 	[AJ_M_VALUE] = { "value", ANY, 0, "what the tool gave" },
@@ -74,7 +64,8 @@ static const struct {
 _Static_assert(AJ_MEMBERS <= 64, "a set of members is 64 bits");
 #define M(x) (1ull << AJ_M_##x)
 #define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS) | M(IMPORTS) | M(IMPORTS_CHECKED) | M(BUILTINS) | M(LAYER) | M(CLOCK) | M(SLEEP_MAX) | M(QUEUE_MS))
-#define SNIPPET (M(INPUTS) | M(STDIN) | M(TIMEOUT_MS) | M(STREAM) | M(VALUE_OF) | M(HANDLES) | M(FOR_MODEL) | M(BRIEF) | M(FILENAME) | M(RUN_ID) | M(FILES) | M(OUTPUT) | M(SEED))
+#define BIT(constant, ...) | M(constant)
+#define SNIPPET ((M(STREAM) AJ_SNIPPET_OPTIONS(BIT)) & ~M(CODE))
 
 static const struct {
 	const char *name;
@@ -114,6 +105,15 @@ static void list_members(char *out, size_t room, const char *intro, uint64_t set
 			at += (size_t)snprintf(out + at, room - at, "%s %s", out[at - 1] == ':' ? "" : ",", members[m].name);
 }
 
+/* "is neither `a` nor `b`" */
+static const char *list_words(const char *words, char room[WORDS_BYTES])
+{
+	size_t at = 0;
+	for (const char *word = words, *before = "is neither"; *word && at < WORDS_BYTES; word += strlen(word) + 1, before = " nor")
+		at += (size_t)snprintf(room + at, WORDS_BYTES - at, "%s `%s`", before, word);
+	return room;
+}
+
 static bool is_strings(const json_t *value)
 {
 	size_t i;
@@ -130,13 +130,14 @@ static bool is_error(const json_t *value)
 	       json_is_string(json_object_get(value, "message"));
 }
 
-bool aj_query_wants_statement(const json_t *value_of)
+/* The place of the word among the member's; -1: it is none of them. */
+static int word_of(enum aj_member m, const json_t *value)
 {
-	return json_is_string(value_of) && strcmp(json_string_value(value_of), "statement") == 0;
+	return json_is_string(value) ? aj_snippet_word(members[m].words, json_string_value(value)) : -1;
 }
 
 /* NULL, or the reason why the value does not fit the member. */
-static const char *misfit(enum aj_member m, const json_t *value)
+static const char *misfit(enum aj_member m, const json_t *value, char room[WORDS_BYTES])
 {
 	switch (members[m].kind) {
 	case NAME:
@@ -156,29 +157,25 @@ static const char *misfit(enum aj_member m, const json_t *value)
 	case ID:
 		return aj_query_is_id(value) ? NULL : "is neither a string of 1 to 128 bytes nor an integer";
 	case COUNT:
-		return !json_is_integer(value)                            ? "is not an integer"
-		     : json_integer_value(value) < (m == AJ_M_TIMEOUT_MS) ? "is too small"
-		     : json_integer_value(value) > members[m].max         ? "is too large"
-		                                                          : NULL;
+	case TIME:
+		return !json_is_integer(value)                               ? "is not an integer"
+		     : json_integer_value(value) < (members[m].kind == TIME) ? "is too small"
+		     : json_integer_value(value) > members[m].max            ? "is too large"
+		                                                             : NULL;
 	case SWITCH:
 		return json_is_boolean(value) ? NULL : "is not true or false";
 	case OBJECT:
 		return json_is_object(value) ? NULL : "is not an object";
 	case ARRAY:
+	case FILES:
 		return json_is_array(value) ? NULL : "is not an array";
 	case STRINGS:
 		return is_strings(value) ? NULL : "is not an array of strings";
 	case ERROR:
 		return is_error(value) ? NULL : "is not an object of the strings `type` and `message`";
-	case OUTPUT:
-		return json_is_string(value) &&
-		               (strcmp(json_string_value(value), "list") == 0 || strcmp(json_string_value(value), "data") == 0)
-		         ? NULL
-		         : "is neither `list` nor `data`";
-	case VALUE_OF:
-		return aj_query_wants_statement(value) || (json_is_string(value) && strcmp(json_string_value(value), "expression") == 0)
-		         ? NULL
-		         : "is neither `expression` nor `statement`";
+	case EITHER:
+	case CHOICE:
+		return word_of(m, value) < 0 ? list_words(members[m].words, room) : NULL;
 	case ANY:
 		break;
 	}
@@ -205,6 +202,7 @@ static int find_op(struct aj_query *q, struct aj_fault *fault)
 
 static int take_member(struct aj_query *q, const char *key, json_t *value, struct aj_fault *fault)
 {
+	char room[WORDS_BYTES];
 	uint64_t known = M(OP) | M(ID) | ops[q->op].must | ops[q->op].may | ops[q->op].one;
 	int m = 0;
 	while (m < AJ_MEMBERS && strcmp(members[m].name, key) != 0)
@@ -215,7 +213,7 @@ static int take_member(struct aj_query *q, const char *key, json_t *value, struc
 		return -1;
 	}
 	/* A tool's value is passed on; the rest is read as C strings. */
-	const char *wrong = m != AJ_M_VALUE && aj_json_has_nul(value) ? "holds a NUL" : misfit((enum aj_member)m, value);
+	const char *wrong = m != AJ_M_VALUE && aj_json_has_nul(value) ? "holds a NUL" : misfit((enum aj_member)m, value, room);
 	if (wrong)
 		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "`%s` %s", key, wrong);
 	q->member[m] = value;
@@ -282,6 +280,22 @@ const char *aj_query_text(const struct aj_query *q, enum aj_member m)
 uint64_t aj_query_count(const struct aj_query *q, enum aj_member m)
 {
 	return (uint64_t)json_integer_value(q->member[m]);
+}
+
+void aj_query_snippet(const struct aj_query *q, struct aj_snippet *ret)
+{
+	*ret = (struct aj_snippet){ .code_bytes = json_string_length(q->member[AJ_M_CODE]), .inputs_checked = true };
+#define TAKE_TEXT(m) aj_query_text(q, m)
+#define TAKE_NAME(m) aj_query_text(q, m)
+#define TAKE_SWITCH(m) json_is_true(q->member[m])
+#define TAKE_EITHER(m) word_of(m, q->member[m]) == 1
+#define TAKE_CHOICE(m) (unsigned)(word_of(m, q->member[m]) + 1)
+#define TAKE_COUNT(m) (struct aj_number){ .given = q->member[m] != NULL, .value = aj_query_count(q, m) }
+#define TAKE_TIME(m) aj_query_count(q, m)
+#define TAKE_OBJECT(m) q->passed_on
+#define TAKE_FILES(m) q->member[m]
+#define TAKE(constant, member, name, kind, ...) ret->member = TAKE_##kind(AJ_M_##constant);
+	AJ_SNIPPET_OPTIONS(TAKE)
 }
 
 const char *aj_op_name(enum aj_op op)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/json/scan.h"
+#include "policy/plan/snippet.h"
 #include "service/protocol/fault.h"
 
 enum {
@@ -59,25 +60,15 @@ enum aj_member {
 	AJ_M_BRANCHING,
 	AJ_M_SESSION,
 	AJ_M_CHECKPOINT,
-	AJ_M_CODE,
-	AJ_M_FILENAME,
-	AJ_M_INPUTS,
-	AJ_M_STDIN,
-	AJ_M_VARIABLES,
+#define AJ_CONSTANT(constant, ...) AJ_M_##constant,
+	AJ_SNIPPET_OPTIONS(AJ_CONSTANT)
+#undef AJ_CONSTANT
+	    AJ_M_VARIABLES,
 	AJ_M_NAME,
-	AJ_M_TIMEOUT_MS,
-	AJ_M_SEED,
 	AJ_M_STREAM,
-	AJ_M_VALUE_OF,
-	AJ_M_HANDLES,
-	AJ_M_FOR_MODEL,
-	AJ_M_BRIEF,
-	AJ_M_FILES,
-	AJ_M_OUTPUT,
 	AJ_M_PATH,
 	AJ_M_OFFSET,
 	AJ_M_BYTES,
-	AJ_M_RUN_ID,
 	AJ_M_REQUEST,
 	AJ_M_CALL,
 	AJ_M_VALUE,
@@ -99,9 +90,10 @@ int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct a
 void aj_query_free(struct aj_query *query);
 /* NULL when the member is absent. */
 const char *aj_query_text(const struct aj_query *query, enum aj_member member);
-/* Is `value_of`, the member or NULL, `statement`? */
-bool aj_query_wants_statement(const json_t *value_of);
 uint64_t aj_query_count(const struct aj_query *query, enum aj_member member);
+
+/* The members of a snippet, which point into the query. */
+void aj_query_snippet(const struct aj_query *query, struct aj_snippet *ret);
 
 /* For the tables of the documentation. aj_op_holds(): whether `op` has `member`: "yes", "may", "one" of several, or NULL. */
 const char *aj_op_name(enum aj_op op);

@@ -86,7 +86,7 @@ static int read_one(struct reader *r, const char *path, int depth)
 
 int aj_imports_read(struct aj_request *request, const struct aj_policy *policy, struct aj_arena *arena, struct aj_error *err)
 {
-	const char *home = policy->home_import.count && !request->snippet ? aj_home_of_caller(arena) : NULL;
+	const char *home = policy->home_import.count && !request->is_snippet ? aj_home_of_caller(arena) : NULL;
 	if (!home)
 		return 0;
 	cleanup_fd int dir = aj_beneath_open(AT_FDCWD, home, O_PATH | O_DIRECTORY);

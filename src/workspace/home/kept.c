@@ -72,7 +72,7 @@ static const char *place_of(struct aj_arena *arena)
 
 int aj_kept_choose(struct aj_request *request, const struct aj_policy *policy, struct aj_arena *arena, struct aj_error *err)
 {
-	if (policy->home != AJ_HOME_KEPT || request->snippet)
+	if (policy->home != AJ_HOME_KEPT || request->is_snippet)
 		return 0;
 	const char *root = aj_kept_root(arena, err);
 	if (!root)

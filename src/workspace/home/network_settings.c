@@ -361,7 +361,7 @@ static void take_config(struct taker *t, const struct config *config, int home)
 void aj_network_settings_take(struct aj_request *request, const struct aj_policy *policy, struct aj_arena *arena)
 {
 	struct taker t = { .request = request, .policy = policy, .arena = arena };
-	if (!policy->pass_settings || request->snippet || policy->network < AJ_NET_ALLOW)
+	if (!policy->pass_settings || request->is_snippet || policy->network < AJ_NET_ALLOW)
 		return;
 	for (size_t i = 0; certificate_variables[i]; i++)
 		take_variable(&t, certificate_variables[i], true);

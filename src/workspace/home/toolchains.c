@@ -193,7 +193,7 @@ int aj_toolchains_find(struct aj_request *request, const struct aj_policy *polic
 {
 	const char *home = secure_getenv("HOME"), *real = aj_home_of_caller(arena), *path = getenv("PATH");
 	struct search s = { .request = request, .policy = policy, .arena = arena };
-	if (request->snippet || !policy->toolchains.count || has_word(policy, AJ_TOOLCHAINS_NONE))
+	if (request->is_snippet || !policy->toolchains.count || has_word(policy, AJ_TOOLCHAINS_NONE))
 		return 0;
 	if (real && strpbrk(real, "*?[")) /* no path of the table would mean what it says */
 		real = NULL;
@@ -222,6 +222,6 @@ int aj_toolchains_find(struct aj_request *request, const struct aj_policy *polic
 	const char *list = s.path.items[0];
 	for (size_t i = 1; i < s.path.count; i++)
 		list = aj_printf(arena, "%s:%s", list, s.path.items[i]);
-	request->path = list;
+	request->command.path = list;
 	return 0;
 }
