@@ -178,5 +178,6 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 		memcpy(jail.outcome.result.escapes, pty.filter.left_out, sizeof jail.outcome.result.escapes);
 	}
 	aj_loop_free(jail.loop);
+	aj_output_buffer_free(&jail.outcome.passed_on);
 	*ret = jail.outcome.result;
 }

@@ -10,6 +10,8 @@
 #include "sandbox/cgroup/leaf.h"
 #include "workspace/owner.h"
 
+enum { PASSED_ON_BYTES = 16 << 10 };
+
 void aj_outcome_init(struct aj_outcome *o, const struct aj_plan *plan, const struct aj_policy *policy)
 {
 	o->status_fd = -1;
@@ -18,6 +20,7 @@ void aj_outcome_init(struct aj_outcome *o, const struct aj_plan *plan, const str
 	o->facts.file_limit_bytes = policy->file_bytes;
 	o->facts.workspace_limit_bytes = plan->workspace_bytes;
 	o->result.out.cap_bytes = o->result.err.cap_bytes = plan->capture_bytes;
+	o->passed_on.cap_bytes = PASSED_ON_BYTES;
 }
 
 void aj_outcome_count_before(struct aj_outcome *o, const struct aj_plan *plan, const struct aj_process *process, pid_t runner)
@@ -79,6 +82,8 @@ void aj_outcome_end_idle(struct aj_outcome *o)
 
 void aj_outcome_decide(struct aj_outcome *o, const struct aj_plan *plan)
 {
+	o->facts.passed_on = &o->passed_on;
+	o->facts.unread = !plan->capture && !plan->terminal && !(plan->pump & AJ_PUMP_ERR);
 	aj_verdict(&o->facts, plan, &o->result);
 	if (o->result.status == AJ_STATUS_ERROR)
 		aj_workspace_closed(plan, o->result.hint, sizeof o->result.hint);

@@ -49,6 +49,8 @@ bool aj_jail_on_output(struct aj_jail *jail, int number)
 	}
 	if (pump && jail->outcome.facts.cause == AJ_CAUSE_FILE) /* output beyond the limit is dropped */
 		return true;
+	if (pump && number == 2)
+		aj_output_buffer_add(&jail->outcome.passed_on, chunk, (size_t)n);
 	if (pump)
 		return handle_pump(jail, pump, aj_pump_write(pump, chunk, (size_t)n));
 	aj_output_buffer_add(capture, chunk, (size_t)n);

@@ -11,6 +11,12 @@
 #include "jail/pty/relay.h"
 #include "sandbox/handshake.h"
 
+static void on_output(void *arg, const char *data, size_t bytes)
+{
+	struct aj_jail *jail = arg;
+	aj_output_buffer_add(&jail->outcome.passed_on, data, bytes);
+}
+
 static void on_hang_up(void *arg)
 {
 	aj_jail_signal(arg, SIGHUP);
@@ -28,6 +34,7 @@ void aj_jail_on_terminal(struct aj_jail *jail, struct aj_passed *passed)
 		aj_jail_fail(jail, "the jail's terminal cannot be relayed");
 		return;
 	}
+	jail->terminal.pty->on_output = on_output;
 	jail->terminal.pty->on_hang_up = on_hang_up;
 	jail->terminal.pty->on_still = on_still;
 	jail->terminal.pty->arg = jail;

@@ -172,8 +172,13 @@ if expect 'enforced.memory~^cgroup' >/dev/null 2>&1; then
 else
 	check "memory of one process, with a hint" expect status=error 'stdout~memory [0-9]+ ENOMEM' 'hint~at most 64 MiB'
 	text "a failed allocation, for people" 1 'hint: the memory limit may have been reached' run --memory 64M --bind "$PROBE:/opt/probe" -- sh -c '/opt/probe memhog 4000; exit 1'
+	text "and where its output is not read, which the hint says" 1 'hint: the memory limit may have been reached: each process has at most 64 MiB .* not counted: look for' run --memory 64M -- sh -c 'exit 1'
 	json "a sanitizer's, which no limit is high enough for" 1 'hint~use --memory none' -- \
 		run --memory 64M -- sh -c 'echo "==2==ERROR: AddressSanitizer failed to allocate 0xdfff0001000 bytes" >&2; exit 1'
+fi
+if ! expect 'enforced.pids~^cgroup' >/dev/null 2>&1; then
+	json "a failed fork, with a hint and no limit" 2 status=error 'limits_hit=[]' 'hint~at most 5 processes and threads.*says .Cannot fork.*--pids' -- \
+		run --json --pids 5 -- dash -c 'sleep 9 & sleep 9 & sleep 9 & sleep 9 & sleep 9 & sleep 9'
 fi
 json "processes" 0 'stdout~forks ([0-9]|1[0-9]) EAGAIN' -- run --pids 16 --bind "$PROBE:/opt/probe" -- /opt/probe forkbomb
 

@@ -372,34 +372,54 @@ Test(verdict, memory_error_under_a_cgroup)
 
 /* The kernel counts no allocation that it refuses, so a limit that MemoryError names is claimed; it is not claimed where it is attested,
  * where there is none, or by another exception. */
-/* Without a memory cgroup nothing attests a refused allocation of a command: the status stays, and a hint says what points to one. */
-Test(verdict, memory_of_a_command_by_rlimit)
+/* Without a cgroup nothing attests a refused allocation or fork of a command: the status stays, and a hint says what points to one. */
+Test(verdict, rlimits_of_a_command)
 {
 	static const struct {
 		long peak_kib;
 		const char *says;
 		bool by_rlimit;
 		int exit;
+		enum { CAPTURED, PASSED_ON, UNREAD } output;
 		const char *hint;
 	} cases[] = {
-		{ 49 << 10, "", true, 1, "used 49 MiB" },
-		{ 9 << 10, "MemoryError\n", true, 1, "says `MemoryError`" },
-		{ 9 << 10, "x: Cannot allocate memory\n", true, 12, "says `Cannot allocate memory`" },
-		{ 9 << 10, "==2==ERROR: AddressSanitizer failed to allocate 0xdfff0001000 bytes\n", true, 1, "use --memory none" },
-		{ 9 << 10, "no such file\n", true, 1, NULL },
-		{ 49 << 10, "", true, 0, NULL },
-		{ 49 << 10, "MemoryError", false, 1, NULL },
+		{ 49 << 10, "", true, 1, CAPTURED, "used 49 MiB" },
+		{ 9 << 10, "MemoryError\n", true, 1, PASSED_ON, "says `MemoryError`" },
+		{ 9 << 10, "no such file\n", true, 1, PASSED_ON, NULL },
+		{ 9 << 10, "sh: 0: Cannot fork\n", true, 2, PASSED_ON, "at most 7 processes" },
+		{ 9 << 10, "java.lang.OutOfMemoryError: unable to create native thread\n", true, 2, CAPTURED, "raise limits.pids" },
+		{ 9 << 10, "RuntimeError: can't start new thread\n", false, 1, CAPTURED, NULL },
+		{ 9 << 10, "read: Resource temporarily unavailable\n", true, 1, CAPTURED, NULL },
+		{ 9 << 10, "", true, 1, UNREAD, "are not counted" },
+		{ 49 << 10, "", true, 1, UNREAD, "used 49 MiB" },
+		{ 9 << 10, "", false, 1, UNREAD, NULL },
+		{ 9 << 10, "", true, 0, UNREAD, NULL },
+		{ 9 << 10, "MemoryError\n", true, 1, CAPTURED, "says `MemoryError`" },
+		{ 9 << 10, "x: Cannot allocate memory\n", true, 12, CAPTURED, "says `Cannot allocate memory`" },
+		{ 9 << 10, "==2==ERROR: AddressSanitizer failed to allocate 0xdfff0001000 bytes\n", true, 1, CAPTURED, "use --memory none" },
+		{ 9 << 10, "no such file\n", true, 1, CAPTURED, NULL },
+		{ 49 << 10, "", true, 0, CAPTURED, NULL },
+		{ 49 << 10, "MemoryError", false, 1, CAPTURED, NULL },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct aj_plan plan = { .memory_by_rlimit = cases[i].by_rlimit, .memory_bytes = 64 << 20 };
-		struct aj_facts facts = { .exited = true, .wait_status = EXIT(cases[i].exit), .usage.ru_maxrss = cases[i].peak_kib };
+		struct aj_plan plan = { .memory_by_rlimit = cases[i].by_rlimit,
+			                .pids_by_rlimit = cases[i].by_rlimit,
+			                .memory_bytes = 64 << 20 };
+		struct aj_output_buffer passed_on = { .cap_bytes = 1000 };
+		struct aj_facts facts = { .exited = true,
+			                  .wait_status = EXIT(cases[i].exit),
+			                  .usage.ru_maxrss = cases[i].peak_kib,
+			                  .pids_limit = 7,
+			                  .passed_on = &passed_on,
+			                  .unread = cases[i].output == UNREAD };
 		struct aj_result result = { .err.cap_bytes = 1000 };
-		aj_output_buffer_add(&result.err, cases[i].says, strlen(cases[i].says));
+		aj_output_buffer_add(cases[i].output == PASSED_ON ? &passed_on : &result.err, cases[i].says, strlen(cases[i].says));
 		aj_verdict(&facts, &plan, &result);
 		cr_expect_eq(result.status, cases[i].exit ? AJ_STATUS_ERROR : AJ_STATUS_OK, "row %zu", i);
 		cr_expect(cases[i].hint ? strstr(result.hint, cases[i].hint) != NULL : !result.hint[0], "row %zu: %s", i, result.hint);
 		cr_expect_eq(result.limits_hit_count, 0, "row %zu", i);
 		aj_output_buffer_free(&result.err);
+		aj_output_buffer_free(&passed_on);
 	}
 }
 

@@ -113,9 +113,10 @@ static bool read_jail(struct aj_pty *pty)
 	do
 		n = read(pty->master, data + 1, AJ_PTY_READ);
 	while (n < 0 && errno == EINTR);
-	if (n > 0)
+	if (n > 0) {
+		pty->on_output(pty->arg, data + 1, (size_t)n);
 		put_screen(pty, data + 1, (size_t)n);
-	else if (n == 0 || errno != EAGAIN) { /* no process has it open any more */
+	} else if (n == 0 || errno != EAGAIN) { /* no process has it open any more */
 		aj_loop_unwatch(pty->loop, &pty->jail);
 		aj_close(&pty->master);
 	}

@@ -24,6 +24,7 @@ struct aj_pty {
 	struct aj_buffer out; /* filtered, not written yet */
 	size_t at, bytes;     /* of `typed_keys`, not written yet */
 	char typed_keys[AJ_PTY_KEYS];
+	void (*on_output)(void *arg, const char *data, size_t bytes); /* as the jail wrote it, before the filter */
 	void (*on_hang_up)(void *arg);
 	void (*on_still)(void *arg); /* see aj_pty_hold() */
 	void *arg;

@@ -224,9 +224,10 @@ static void list_limits(const struct aj_facts *f, struct aj_result *r)
 
 /* Messages of programs after a failed allocation. A sanitizer, as in Go's race detector, reserves terabytes at its start, all of which
  * RLIMIT_DATA counts: no limit is high enough. */
-static const struct memory_word {
-	const char *word, *remedy;
-} memory_words[] = {
+struct sign {
+	const char *words, *remedy;
+};
+static const struct sign memory_signs[] = {
 	{ "Sanitizer failed to allocate", "a sanitizer reserves more than any limit: use --memory none, or a memory cgroup (--cgroup DIR)" },
 	{ "MemoryError", NULL },
 	{ "Cannot allocate memory", NULL },
@@ -234,31 +235,53 @@ static const struct memory_word {
 	{ "Out of memory", NULL },
 	{ "OutOfMemory", NULL },
 	{ "bad_alloc", NULL },
+	{ NULL, NULL },
 };
 
-/* The message in the captured standard error; NULL: none. */
-static const struct memory_word *says_no_memory(const struct aj_output_buffer *capture)
+/* After a failed fork or clone: of shells, Python, Go, Java, Node.js, Rust and C++. */
+static const struct sign process_signs[] = {
+	{ "Cannot fork", NULL },    { "fork: Resource temporarily unavailable", NULL },
+	{ "fork: retry", NULL },    { "start new thread", NULL },
+	{ "new OS thread", NULL },  { "native thread", NULL },
+	{ "pthread_create", NULL }, { "failed to spawn thread", NULL },
+	{ "spawn EAGAIN", NULL },   { NULL, NULL },
+};
+
+static const struct sign *find_sign(const struct aj_output_buffer *output, const struct sign *signs)
 {
 	size_t bytes;
-	char *text = capture->total_bytes ? aj_output_buffer_text(capture, &bytes) : NULL;
-	const struct memory_word *found = NULL;
-	for (size_t i = 0; text && !found && i < sizeof memory_words / sizeof *memory_words; i++)
-		found = strstr(text, memory_words[i].word) ? &memory_words[i] : NULL;
+	char *text = output && output->total_bytes ? aj_output_buffer_text(output, &bytes) : NULL;
+	while (text && signs->words && !strstr(text, signs->words))
+		signs++;
+	bool found = text && signs->words;
 	free(text);
-	return found;
+	return found ? signs : NULL;
 }
 
-/* The kernel does not count failed allocations, so the status stays, but a hint names the signs of one. */
-static void hint_at_memory(const struct aj_plan *plan, struct aj_result *r)
+/* The kernel counts neither failed allocations nor forks that an rlimit refuses: the status stays and no limit is listed, but a hint names the
+ * signs of one. */
+static void hint_at_rlimits(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
-	if (plan->snippet || !plan->memory_by_rlimit || (r->status != AJ_STATUS_ERROR && r->status != AJ_STATUS_SIGNAL))
+	if (plan->snippet || (r->status != AJ_STATUS_ERROR && r->status != AJ_STATUS_SIGNAL))
 		return;
-	const struct memory_word *said = says_no_memory(&r->err);
+	const struct aj_output_buffer *output = r->err.total_bytes ? &r->err : f->passed_on;
+	const struct sign *forks = plan->pids_by_rlimit ? find_sign(output, process_signs) : NULL;
+	if (forks) { /* first: Java calls this OutOfMemoryError, too */
+		snprintf(r->hint, sizeof r->hint,
+		         "the process limit may have been reached: at most %lu processes and threads at a time (RLIMIT_NPROC, no pids cgroup), and the output says `%s`; raise limits.pids (--pids)",
+		         f->pids_limit, forks->words);
+		return;
+	}
+	if (!plan->memory_by_rlimit)
+		return;
+	const struct sign *said = find_sign(output, memory_signs);
 	char why[120];
 	if (r->peak_memory_bytes >= plan->memory_bytes / 4 * 3)
 		snprintf(why, sizeof why, "the largest process used %lu MiB", r->peak_memory_bytes >> 20);
 	else if (said)
-		snprintf(why, sizeof why, "its standard error says `%s`", said->word);
+		snprintf(why, sizeof why, "the output says `%s`", said->words);
+	else if (f->unread)
+		snprintf(why, sizeof why, "its refusals are not counted: look for a failed allocation in the command's output");
 	else
 		return;
 	snprintf(r->hint, sizeof r->hint,
@@ -285,6 +308,6 @@ void aj_verdict(const struct aj_facts *f, const struct aj_plan *plan, struct aj_
 		from_limits(f, r);
 		set_status(r, AJ_STATUS_ERROR, NULL, "exit code %d", r->exit_code);
 	}
-	hint_at_memory(plan, r);
+	hint_at_rlimits(f, plan, r);
 	list_limits(f, r);
 }

@@ -122,6 +122,7 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 		             : refused_cpu ? "none: strict limits need a cpu cgroup, so a run would be refused here"
 		                           : by_affinity(plan, arena, policy, host));
 	/* The rlimit is higher than pids.max, which must be hit first: the kernel does not count refusals by the rlimit. */
+	plan->pids_by_rlimit = policy->pids && !pids_group;
 	if (policy->pids)
 		rlimit(plan, arena, "RLIMIT_NPROC", RLIMIT_NPROC, policy->pids + 1 + pids_group,
 		       pids_group ? "above pids.max, which counts refusals"

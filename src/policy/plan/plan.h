@@ -137,7 +137,7 @@ struct aj_plan {
 	bool no_input; /* standard input is empty */
 	unsigned pump; /* AJ_PUMP_*: outputs that the supervisor writes on to its own */
 	uint64_t wall_ms, memory_bytes, capture_bytes, output_bytes, result_bytes;
-	bool memory_by_rlimit;
+	bool memory_by_rlimit, pids_by_rlimit; /* whose refusals the kernel does not count */
 	AJ_LIST(const char *) preload; /* modules that the runner imports before the filter, because the code may need them */
 	AJ_LIST(struct aj_enforced) enforced;
 	const char *unheard; /* the entry for `unix_sockets` if the supervisor cannot get the filter's listener; NULL: unchanged */
