@@ -193,7 +193,7 @@ finds "the host's network" 1 AJ105 <<-'E'
 	[network]
 	mode = "host"
 	E
-finds "a rail for a wall" 1 AJ106 <<-'E'
+finds "a network without a socket" 2 AJ007 <<-'E'
 	[network]
 	mode = "host"
 	E
@@ -218,6 +218,8 @@ finds "a cloud's credentials" 1 AJ112 <<-'E'
 	[network]
 	mode = "allow"
 	allow = ["169.254.0.0/16:80"]
+	[process]
+	exec = true
 	E
 printf 'extends = "offline-build"\n[filesystem]\nworkspace = "overlay"\n' >"$P/overlay.toml"
 finds "a mask over all programs" 2 AJ007 <<-'E'
@@ -249,7 +251,7 @@ printf '[limits]\nwall = "2h"\n' >"$T/local/agentjail-policy.toml"
 (cd "$T/local" && timeout 60 "$AJ" policy show --local-policy >"$T/out" 2>"$T/err") && fail "the working directory's may only tighten"
 says "AJ010 for the working directory's" 'agentjail-policy.toml:2:1: error AJ010'
 p check --codes
-for code in 001 002 003 004 005 006 007 008 009 010 101 102 103 104 105 106 107 108 109 110 112; do
+for code in 001 002 003 004 005 006 007 008 009 010 101 102 103 104 105 107 108 109 110 112; do
 	says "check --codes has AJ$code" "^AJ$code  "
 done
 odd=$P/$(printf 'a\377.toml')

@@ -189,7 +189,7 @@ def refusals():
         check("a site that locks %s, and %s" % (lock, option), done.returncode == (0 if good else 2) and good == ("locks that key" not in done.stderr), done)
     policy = FOLDER + "/published.toml"
     with open(policy, "w", encoding="utf-8") as f:
-        f.write('extends = "snippet"\n[network]\nmode = "loopback"\npublish = ["8000"]\n')
+        f.write('extends = "snippet"\n[process]\nexec = true\n[network]\nmode = "loopback"\npublish = ["8000"]\n')
     os.chmod(policy, 0o644)
     done = subprocess.run([*words, AJ, "exec", "--policy-file", policy, "-c", "1"], capture_output=True, text=True, timeout=60)
     check("snippets publish nothing", done.returncode == 2 and "for commands" in done.stderr, done)

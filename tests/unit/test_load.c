@@ -327,8 +327,11 @@ static const struct {
 	{ "a = \"\xff\"", SYNTAX, 1, 6, "not UTF-8" },
 	/* contradictions */
 	{ "[network]\nallow = [\"pypi.org:443\"]", CONTRADICTION, 2, 1, "but network.mode is \"none\"" },
-	{ "[network]\nmode = \"allow\"", CONTRADICTION, 2, 1, "names no host" },
-	{ "[network]\nmode = \"host\"\n[require]\nwalls = [\"network\"]", CONTRADICTION, 2, 1, "asks for the network wall" },
+	{ "[network]\nmode = \"allow\"\n[process]\nexec = true", CONTRADICTION, 2, 1, "names no host" },
+	{ "[network]\nmode = \"allow\"\nallow = [\"a.b:1\"]", CONTRADICTION, 2, 1, "the system call list of snippets has no socket" },
+	{ "[process]\nexec = false\n[network]\nmode = \"loopback\"", CONTRADICTION, 4, 1, "p.toml:2:1): the system call list" },
+	{ "[network]\nmode = \"host\"\n[require]\nwalls = [\"network\"]\n[process]\nexec = true", CONTRADICTION, 2, 1,
+	  "asks for the network wall" },
 	{ "[filesystem]\nmasks = [\"/w\"]\nbinds = [\"/srv/a:/w/a\"]", CONTRADICTION, 3, 10, "uncovers the mask `/w`" },
 	{ "[filesystem]\nmasks = [\"/w\"]\nbinds = [\"/srv/a:/w\"]", CONTRADICTION, 3, 10, "uncovers the mask `/w`" },
 	{ "[filesystem]\nbinds = [\"/srv/a:/usr/x\"]", CONTRADICTION, 2, 10, "a part of the jail itself" },
@@ -903,8 +906,8 @@ Test(load, ceilings_refuse_options)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		ask.settings.count = 0;
 		option(cases[i].option, cases[i].key, cases[i].value, cases[i].request_only);
-		cr_expect_eq(load_name("snippet"), cases[i].allowed ? 0 : -1, "%s %s:%s", cases[i].option, cases[i].value,
-		             all_findings());
+		const char *policy = strcmp(cases[i].key, "network.mode") == 0 ? "command" : "snippet";
+		cr_expect_eq(load_name(policy), cases[i].allowed ? 0 : -1, "%s %s:%s", cases[i].option, cases[i].value, all_findings());
 		cr_expect_eq(diags.errors, !cases[i].allowed, "%s", all_findings());
 	}
 }
@@ -1304,14 +1307,13 @@ Test(load, lint)
 		{ "[python]\nimports = [\"urllib.request\"]\n", "AJ101", 2 },
 		{ "[python]\nimports = [\"unittest.loader\"]\n", "AJ101", 2 },
 		{ "[python]\nimports = [\"numpy.*\"]\n", "AJ102", 2 },
-		{ "[network]\nmode = \"allow\"\nallow = [\"*.example.org:443\"]\n", "AJ102", 3 },
+		{ "[network]\nmode = \"allow\"\nallow = [\"*.example.org:443\"]\n[process]\nexec = true\n", "AJ102", 3 },
 		{ "[process]\nenv = [\"API_TOKEN=x\"]\n", "AJ103", 2 },
 		{ "[process]\nenv = [\"A=ghp_x\"]\n", "AJ103", 2 },
 		{ "[python]\nbuiltins = \"full\"\n", "AJ104", 2 },
-		{ "[network]\nmode = \"allow\"\nallow = [\"169.254.169.0/24:80\"]\n", "AJ112", 3 },
-		{ "[network]\nmode = \"allow\"\nallow = [\"[fd00:ec2::254]:80\"]\n", "AJ112", 3 },
-		{ "[network]\nmode = \"host\"\n", "AJ105", 2 },
-		{ "[network]\nmode = \"host\"\n", "AJ106", 2 },
+		{ "[network]\nmode = \"allow\"\nallow = [\"169.254.169.0/24:80\"]\n[process]\nexec = true\n", "AJ112", 3 },
+		{ "[network]\nmode = \"allow\"\nallow = [\"[fd00:ec2::254]:80\"]\n[process]\nexec = true\n", "AJ112", 3 },
+		{ "[network]\nmode = \"host\"\n[process]\nexec = true\n", "AJ105", 2 },
 		{ "[limits]\nmemory = \"none\"\n", "AJ107", 2 },
 		{ "[limits]\npids = \"none\"\n", "AJ107", 2 },
 		{ "[filesystem]\nbinds = [\"/etc:/host-etc\"]\n", "AJ108", 2 },
@@ -1325,7 +1327,7 @@ Test(load, lint)
 		"[process]\nenv = [\"TOKEN=\", \"GIT_TERMINAL_PROMPT=0\"]\n",
 		"[filesystem]\nbinds = [\"/srv/etc:/host-etc\"]\nmasks = [\"/w\"]\n",
 		"[filesystem]\nbinds = [\"/srv/w:/w\"]\nmasks = [\"/w/a\"]\n",
-		"[network]\nmode = \"allow\"\nallow = [\"10.0.0.0/8:80\", \"a.example.org:443\"]\n",
+		"[network]\nmode = \"allow\"\nallow = [\"10.0.0.0/8:80\", \"a.example.org:443\"]\n[process]\nexec = true\n",
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		OK(load_text(cases[i].text));

@@ -43,7 +43,6 @@ enum { AJ_DIAGS_MAX = 100 };
 	X(AJ_W_SECRET, "AJ103", "a variable looks like a secret, and every process in the jail can read the variable") \
 	X(AJ_W_BUILTINS, "AJ104", "the builtin set \"full\" leaves little of the rail")                                \
 	X(AJ_W_HOST_NETWORK, "AJ105", "the host's network is used, so there is no network wall")                       \
-	X(AJ_W_RAIL_FOR_WALL, "AJ106", "a rail where a wall exists")                                                   \
 	X(AJ_W_NO_LIMIT, "AJ107", "a limit that every policy should set is \"none\"")                                  \
 	X(AJ_W_WHOLE_FOLDER, "AJ108", "a bind shows a whole folder of the host, which holds more than the jail needs") \
 	X(AJ_W_KEYS, "AJ109", "a bind shows keys, or a socket through which programs can be started outside")          \

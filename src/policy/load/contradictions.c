@@ -21,6 +21,13 @@ static void network(const struct aj_check *c)
 		              "network.mode is \"allow\", but network.allow names no host");
 		aj_diag_advise(c->diags, "set network.mode = \"none\", or name hosts: network.allow = [\"pypi.org:443\"]");
 	}
+	if (c->p->network != AJ_NET_NONE && !c->p->exec) {
+		aj_diag_error(c->diags, aj_at(c, "network.mode"), AJ_E_CONTRADICTION,
+		              "network.mode is \"%s\", but process.exec is false (%s): the system call list of snippets has no socket",
+		              aj_key_word(&aj_policy_keys[aj_key_index("network.mode")], c->p, c->diags->arena),
+		              aj_origin_text(aj_at(c, "process.exec"), c->diags->arena));
+		aj_diag_advise(c->diags, "set process.exec = true, the system call list of commands, or network.mode = \"none\"");
+	}
 	if (c->p->network == AJ_NET_HOST && c->p->ask) {
 		aj_diag_error(c->diags, aj_at(c, "network.ask"), AJ_E_CONTRADICTION,
 		              "network.ask is of no use with network.mode = \"host\" (%s): no connection is looked at",

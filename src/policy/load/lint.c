@@ -185,9 +185,6 @@ static void rails(const struct aj_check *c)
 	if (c->p->network == AJ_NET_HOST)
 		aj_diag_warn(c->diags, aj_at(c, "network.mode"), AJ_W_HOST_NETWORK,
 		             "the jail uses the host's network with its local services: there is no network wall");
-	if (c->p->network == AJ_NET_HOST && c->p->layer && !c->p->exec)
-		aj_diag_warn(c->diags, aj_at(c, "network.mode"), AJ_W_RAIL_FOR_WALL,
-		             "only the import check keeps snippets from the network: a rail where a wall exists (network.mode = \"none\")");
 	if (!c->p->memory_bytes && !c->p->exec)
 		aj_diag_warn(c->diags, aj_at(c, "limits.memory"), AJ_W_NO_LIMIT, "the jail has no memory limit");
 	if (!c->p->pids)
