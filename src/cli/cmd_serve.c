@@ -100,9 +100,9 @@ int aj_cmd_serve(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		printf("Usage: agentjail serve [options]\n\n"
 		       "Keeps jails ready, and runs snippets and sessions for the clients of a Unix\n"
-		       "socket, as docs/reference/protocol.md says. Clients must be the service's own user or\n"
-		       "root. SIGTERM stops the service when the running snippets have finished; a\n"
-		       "second SIGTERM stops it at once.\n");
+		       "socket, as docs/reference/protocol.md says. Clients must be the service's\n"
+		       "own user or root. SIGTERM stops the service when the running snippets have\n"
+		       "finished; a second SIGTERM stops it at once.\n");
 		aj_options_help(AJ_FOR_SERVE, stdout);
 		aj_help_heading(stdout, "Examples");
 		fputs("  agentjail serve --policy snippet --policy data-analysis --parked 4\n"
