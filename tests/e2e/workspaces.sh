@@ -266,6 +266,22 @@ if [ -n "$apart" ] && [ "$(id -u)" = 0 ]; then # mounts are made
 	umount "$T/over"
 fi
 
+# --- git obeys only the owner of a repository, who may be nobody in the jail ---
+fresh
+for owner in own other; do
+	[ $owner = own ] || chown -R 24000:24000 "$ws" 2>/dev/null || continue
+	for mode in ro overlay copy rw; do
+		text "$mode: a repository of the $owner id" 0 '^On branch' run --policy offline-build --workspace "$ws" --workspace-mode $mode -- git status
+		discard
+	done
+	text "a bind of a repository of the $owner id" 0 '^On branch' run --bind "$ws:/repo \"\\x" -- git -C '/repo "\x' status
+	text "and at its own path" 0 '^On branch' run --bind "$ws" -- git -C "$ws" status
+done
+[ "$(id -u)" != 0 ] || text "control: without the jail's configuration git refuses" 128 'dubious ownership' run --bind "$ws" --env GIT_CONFIG_NOSYSTEM=1 -- git -C "$ws" status
+printf '[user]\nname = the caller\n' >"$T/gitconfig"
+text "a configuration that the caller shows stays" 0 '^the caller$' run --bind "$ws" --bind "$T/gitconfig:/etc/gitconfig" -- git config user.name
+text "nothing is trusted that is not shown" 1 '' run -- git config --get-all safe.directory
+
 # --- a linked worktree: the rest of it is in worktrees.sh ---
 rm -rf "$ws"
 printf 'extends = "offline-build"\n[filesystem]\nworktree = true\n' >"$T/worktree.toml"

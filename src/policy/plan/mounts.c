@@ -331,6 +331,40 @@ static int named_sockets(struct aj_plan *plan, struct aj_arena *arena, const str
 	return 0;
 }
 
+static const char *git_quote(const char *path, struct aj_arena *arena)
+{
+	char *out = aj_alloc(arena, 2 * strlen(path) + 3), *at = out;
+	*at++ = '"';
+	for (; *path; path++) {
+		if (strchr("\"\\\n", *path))
+			*at++ = '\\';
+		*at++ = *path == '\n' ? 'n' : *path;
+	}
+	stpcpy(at, "\"");
+	return out;
+}
+
+/* git reads no repository of another owner, and what root or another user owns has the owner `nobody` here unless an overlay maps it. The caller
+ * shows these folders, so git in the jail may trust them; git before 2.46 does not read the second form, for repositories below. */
+static void git_trust(struct aj_plan *plan, struct aj_arena *arena, size_t from)
+{
+	static const char file[] = "/etc/gitconfig";
+	const char *text = "[safe]\n";
+	bool any = false;
+	for (size_t i = plan->named_from; i < plan->mounts.count; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		if (aj_path_within(file, m->target))
+			return; /* the caller shows a file of its own */
+		if (i < from || m->kind != AJ_MOUNT_BIND)
+			continue;
+		text = aj_printf(arena, "%s\tdirectory = %s\n\tdirectory = %s\n", text, git_quote(m->target, arena),
+		                 git_quote(aj_printf(arena, "%s/*", m->target), arena));
+		any = true;
+	}
+	if (any)
+		add_row(plan, arena, AJ_MOUNT_FILE, file, text, 0, "git trusts repositories that the caller shows");
+}
+
 /* The last rows: no other mount may cover a mask. */
 static int masks(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                  struct aj_error *err)
@@ -400,10 +434,14 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	bool outer = policy->workspace_at == AJ_AT_SAME && request->main_repository &&
 	             aj_path_within(request->workspace, request->main_repository);
 	plan->named_from = plan->mounts.count;
-	if (home(plan, arena, policy, request, err) < 0 || (outer && main_repository(plan, arena, policy, request, err) < 0) ||
-	    workspace(plan, arena, policy, request, err) < 0 ||
+	if (home(plan, arena, policy, request, err) < 0)
+		return -1;
+	size_t shown_from = plan->mounts.count;
+	if ((outer && main_repository(plan, arena, policy, request, err) < 0) || workspace(plan, arena, policy, request, err) < 0 ||
 	    (!outer && main_repository(plan, arena, policy, request, err) < 0) || binds(plan, arena, policy, request, err) < 0)
 		return -1;
+	if (!plan->snippet && strcmp(policy->rootfs, "host") == 0)
+		git_trust(plan, arena, shown_from);
 	if (!plan->snippet && named_sockets(plan, arena, policy, request, err) < 0)
 		return -1;
 	if (plan->snippet && (request->lasting || request->zygote || request->snippet.output_files))
