@@ -1,16 +1,8 @@
-/* Sets values from TOML: type, range and items are checked, and every finding has its place and a suggestion.
+/* Sets values from TOML: type, range and items are checked, and every finding has its place.
  * It knows no key by name and accepts no part of a bad value: the old value stays. */
 #include <string.h>
 
 #include "policy/field.h"
-
-static size_t names_count(const struct aj_key *key)
-{
-	size_t n = 0;
-	while (key->names[n])
-		n++;
-	return n;
-}
 
 static const char *expected(const struct aj_key *key)
 {
@@ -57,13 +49,7 @@ static int bad_value(const struct aj_key *key, const struct aj_toml *value, cons
 {
 	const char *shown = value->kind == AJ_TOML_STRING ? quoted(value->text, diags->arena)
 	                                                  : aj_printf(diags->arena, "%ld", value->integer);
-	aj_diag_error(diags, at, AJ_E_VALUE, "`%s`: %s: %s", key->name, shown, wrong);
-	if (value->kind == AJ_TOML_STRING && key->names) {
-		const char *meant = aj_suggest_name(value->text, key->names, names_count(key));
-		if (meant)
-			aj_diag_advise(diags, "did you mean \"%s\"?", meant);
-	}
-	return -1;
+	return aj_diag_error(diags, at, AJ_E_VALUE, "`%s`: %s: %s", key->name, shown, wrong);
 }
 
 static bool holds_nul(const struct aj_toml *value)

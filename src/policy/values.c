@@ -97,6 +97,15 @@ static const char *add_item(const struct aj_key *key, aj_text_list *list, struct
 	return NULL;
 }
 
+static const char *no_such_name(const struct aj_key *key, const char *text, struct aj_arena *arena)
+{
+	size_t count = 0;
+	while (key->names[count])
+		count++;
+	const char *meant = aj_suggest_name(text, key->names, count);
+	return aj_printf(arena, "not one of %s%s", all_names(key, arena), meant ? aj_printf(arena, "; did you mean \"%s\"?", meant) : "");
+}
+
 const char *aj_key_set_text(const struct aj_key *key, void *base, struct aj_arena *arena, const char *text)
 {
 	size_t i;
@@ -109,12 +118,12 @@ const char *aj_key_set_text(const struct aj_key *key, void *base, struct aj_aren
 		return NULL;
 	case AJ_KEY_ENUM:
 		if (!find_name(key, text, &i))
-			return aj_printf(arena, "not one of %s", all_names(key, arena));
+			return no_such_name(key, text, arena);
 		*(int *)aj_field(key, base) = (int)i;
 		return NULL;
 	case AJ_KEY_FLAGS:
 		if (!find_name(key, text, &i))
-			return aj_printf(arena, "not one of %s", all_names(key, arena));
+			return no_such_name(key, text, arena);
 		*(uint64_t *)aj_field(key, base) |= (uint64_t)1 << i;
 		return NULL;
 	case AJ_KEY_BYTES:

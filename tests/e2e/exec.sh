@@ -510,12 +510,27 @@ exec exce -c 1
 changes chnages
 --network run --netwrok none -- true
 --memory exec --memmory=64M -c 1
+--network run --network-mode allow -- true
 --parked serve --praked 1
 command run --policy comand -- true
 list policy lsit
 apply changes aply
 --policy-file policy show --polcy-file x
 TABLE
+while read -r meant line; do
+	# shellcheck disable=SC2086
+	text "did you mean: $line" 2 "; did you mean \"$meant\"\?" $line
+done <<'TABLE'
+allow run --network alow -- true
+overlay run --workspace-mode overlya -- true
+full exec --builtins fulll -c 1
+statement exec --value-of statment -c 1
+fresh run --proc fersh -- true
+keep run --changes-end kep -- true
+strict serve --limits stict
+allow policy explain command --network alow
+TABLE
+text "an option of other commands" 2 'fix: .--workspace-mode. is an option of .agentjail run. and .agentjail exec.' session --workspace-mode rw
 "$PY" - "$AJ" <<'PY' >"$T/screen" 2>&1
 import os, pty, sys
 

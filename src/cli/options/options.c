@@ -23,13 +23,37 @@ static const char *option_at(size_t i, const void *arg)
 	return o->name && (o->commands & *command) ? o->name : "";
 }
 
+/* `--network-mode` is no option, but the name of the key that --network sets. */
+static bool names_key(const struct aj_option *o, const char *name)
+{
+	const char *key = o->name && o->key && strncmp(name, "--", 2) == 0 ? o->key : "", *at = name + 2;
+	while (*key && (*key == *at || (strchr("._", *key) && *at == '-')))
+		key++, at++;
+	return o->key && !*key && !*at && at > name + 2;
+}
+
 static const char *nearest_option(const char *name, int command)
 {
 	size_t count = 0;
-	while (aj_option_table[count].help)
-		count++;
+	for (; aj_option_table[count].help; count++)
+		if (names_key(&aj_option_table[count], name) && aj_option_table[count].commands & command)
+			return aj_option_table[count].name;
 	const char *meant = aj_suggest(name, option_at, &command, count);
 	return meant && *meant ? meant : NULL;
+}
+
+/* The commands that have this option: "`agentjail run` and `agentjail exec`"; NULL: none. */
+static const char *commands_with(struct aj_arena *arena, const char *name)
+{
+	static const struct {
+		int command;
+		const char *name;
+	} commands[] = { { AJ_FOR_RUN, "run" }, { AJ_FOR_EXEC, "exec" }, { AJ_FOR_SESSION, "session" }, { AJ_FOR_SERVE, "serve" } };
+	const char *list = NULL;
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+		if (find_option(name, strlen(name), commands[i].command))
+			list = aj_printf(arena, "%s%s`agentjail %s`", list ? list : "", list ? " and " : "", commands[i].name);
+	return list;
 }
 
 const char *aj_options_policy(struct aj_options *o, const char *name, size_t bytes, const char *value, bool *ret_known,
@@ -56,8 +80,11 @@ static int parse(struct aj_options *o, int command, int argc, char **argv, struc
 			aj_fail(err, AJ_EXIT_USAGE, "options", 0, "unknown option `%s`", argv[i]);
 			char name[64];
 			snprintf(name, sizeof name, "%.*s", (int)bytes, argv[i]);
-			const char *meant = nearest_option(name, command);
-			if (meant)
+			const char *elsewhere = commands_with(o->arena, name), *meant = elsewhere ? NULL : nearest_option(name, command);
+			if (elsewhere)
+				aj_advise(err, "`%s` is an option of %s; `agentjail %s --help` lists those of %s", name,
+				          elsewhere, argv[0], argv[0]);
+			else if (meant)
 				aj_advise(err, "did you mean `%s`? `agentjail %s --help` lists the options", meant, argv[0]);
 			else
 				aj_advise(err, "`agentjail %s --help` lists the options", argv[0]);

@@ -2,6 +2,7 @@
  * A value that is wrong is refused with the reason; a value that sets a key is checked here, and merged when the policy is loaded. */
 #include "cli/options/table.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -479,11 +480,30 @@ const struct aj_option aj_option_table[] = {
 	{ 0 },
 };
 
-const char *aj_option_apply(struct aj_options *o, const struct aj_option *option, const char *value)
+static const char *apply(struct aj_options *o, const struct aj_option *option, const char *value)
 {
 	bool of_snippet = !option->set && !option->key && aj_snippet_find(option->name + strlen("--"));
 	return of_snippet  ? aj_snippet_set_text(&o->request.snippet, option->name + strlen("--"), value, o->arena)
 	     : option->set ? option->set(o, value)
 	     : option->key ? push_setting(o, option->name, option->key, value, false)
 	                   : aj_serve_options_set(&o->serving, option->name, value, o->arena);
+}
+
+/* The word of `ro|overlay|copy|rw` that `value` misspells; NULL: none. */
+static const char *word_meant(const struct aj_option *option, const char *value, struct aj_arena *arena)
+{
+	AJ_LIST(const char *) words = { 0 };
+	for (const char *at = option->value; at && *at; at += strspn(at, "|")) {
+		size_t bytes = strcspn(at, "|");
+		if (bytes && islower((unsigned char)*at)) /* NAME, ID: any value */
+			*AJ_PUSH(arena, &words) = aj_strndup(arena, at, bytes);
+		at += bytes;
+	}
+	return words.count > 1 ? aj_suggest_name(value, words.items, words.count) : NULL;
+}
+
+const char *aj_option_apply(struct aj_options *o, const struct aj_option *option, const char *value)
+{
+	const char *wrong = apply(o, option, value), *meant = wrong && value && !option->key ? word_meant(option, value, o->arena) : NULL;
+	return meant ? aj_printf(o->arena, "%s; did you mean \"%s\"?", wrong, meant) : wrong;
 }
