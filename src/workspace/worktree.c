@@ -125,8 +125,13 @@ int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded,
 	if (!is_repository(repository) || (aj_path_within(path, request->workspace) && !aj_path_within(repository, request->workspace)))
 		return refuse(request, "the folder that it names lies in no repository of git's", err);
 	struct aj_request probe = { .workspace = repository, .inspect = request->inspect };
-	if (aj_places_check(&probe, loaded, site, arena, err) < 0)
+	if (aj_places_check(&probe, loaded, site, arena, err) < 0) {
+		aj_advise(err,
+		          "that is the main repository of this linked worktree: a policy allows it by filesystem.extend_workspace_under = [\"%s\"], "
+		          "and leaves it out by filesystem.worktree = false",
+		          repository);
 		return -1;
+	}
 	request->main_repository = probe.workspace;
 	bool nested = aj_path_within(probe.workspace, request->workspace) || aj_path_within(request->workspace, probe.workspace);
 	request->worktree = nested ? NULL : strrchr(path, '/') + 1;

@@ -53,6 +53,13 @@ sound() { # NAME
 }
 value() { git -C "$main" rev-parse -q --verify "$1"; }
 
+fresh
+printf 'extends = "%s"\n[filesystem]\nworkspace_under = ["%s"]\n' "./tree.toml" "$ws" >"$T/under.toml"
+text "a main repository in a folder that the policy does not allow" 2 "\`$git\` is not below .*
+  fix: that is the main repository of this linked worktree: .*extend_workspace_under = ..$git" run --policy-file "$T/under.toml" --workspace "$ws" -- true
+printf 'extends = "./under.toml"\n[filesystem]\nextend_workspace_under = ["%s"]\n' "$git" >"$T/under2.toml"
+text "and the fix works" 0 '^one$' run --policy-file "$T/under2.toml" --workspace "$ws" -- git log --format=%s
+discard
 for mode in $modes; do
 	fresh
 	picture >"$T/before"
