@@ -87,11 +87,52 @@ static bool advise_environment(struct aj_error *err, const char *program, const 
 	return true;
 }
 
+/* Programs that fetch what they run or install, by their name and first argument (NULL: any). */
+static const struct runner {
+	const char *program, *words, *package, *policy, *options;
+} runners[] = {
+#define NPM "node-dev", "--allow-host registry.npmjs.org"
+#define PYPI "python-dev", "--allow-host pypi.org --allow-host files.pythonhosted.org"
+	{ "npx", NULL, "Node.js with npm", NPM },
+	{ "bunx", NULL, "Bun", NPM },
+	{ "npm", "exec x install i ci add create init", "Node.js with npm", NPM },
+	{ "pnpm", "dlx install i add create", "pnpm (`npm install -g pnpm`)", NPM },
+	{ "uvx", NULL, "uv (`pipx install uv`)", PYPI },
+	{ "uv", "tool pip add sync", "uv (`pipx install uv`)", PYPI },
+	{ "pipx", "run install", "pipx", PYPI },
+	{ "pip", "install download", "Python's pip", PYPI },
+	{ "pip3", "install download", "Python's pip", PYPI },
+	{ "cargo", "install fetch add", "Rust (`rustup`)", "rust-dev", "--allow-host index.crates.io --allow-host static.crates.io" },
+};
+
+static const char *name_of(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+	return slash ? slash + 1 : program;
+}
+
+/* Neither side has the program. */
+static void advise_install(struct aj_error *err, const char *program)
+{
+	const struct runner *runner = NULL;
+	for (size_t i = 0; i < sizeof runners / sizeof *runners && !runner; i++)
+		runner = strcmp(program, runners[i].program) == 0 ? &runners[i] : NULL;
+	if (runner)
+		aj_advise(err, "the host has no `%s` either: install %s there; outside of /usr --toolchain auto or --policy %s shows it",
+		          program, runner->package, runner->policy);
+	else if (!strchr(program, '/'))
+		aj_advise(err, "no folder of the host's PATH has `%s` either: check the name, or install it on the host", program);
+}
+
 void aj_host_program_advise(struct aj_error *err, const char *program, struct aj_arena *arena)
 {
-	const char *file = err->exit_code == AJ_EXIT_NOT_FOUND && !err->fix[0] ? find_on_host(program, arena) : NULL;
-	if (!file)
+	if (err->exit_code != AJ_EXIT_NOT_FOUND || err->fix[0])
 		return;
+	const char *file = find_on_host(program, arena);
+	if (!file) {
+		advise_install(err, program);
+		return;
+	}
 	if (advise_environment(err, program, file, arena))
 		return;
 	if (in_toolchain(program, file, arena)) {
@@ -105,12 +146,6 @@ void aj_host_program_advise(struct aj_error *err, const char *program, struct aj
 		aj_advise(err, "the jail has it at `%s`, which is not on its PATH: name it by that path", file);
 	else if (strcmp(folder, "/") != 0)
 		aj_advise(err, "the host has it at `%s`, which the jail does not show: --bind '%s'%s -- '%s'", file, folder, more, file);
-}
-
-static const char *name_of(const char *program)
-{
-	const char *slash = strrchr(program, '/');
-	return slash ? slash + 1 : program;
 }
 
 /* The first operand; NULL: none, or the code is an argument or standard input. */
@@ -150,24 +185,6 @@ const char *aj_host_script_not_shown(const struct aj_plan *plan, char *const arg
 		return NULL;
 	return aj_printf(arena, "the host has `%s`, which the jail does not show: --bind '%s' -- %s '%s'", file, folder, argv[0], file);
 }
-
-/* Programs that fetch what they run or install, by their name and first argument (NULL: any). */
-static const struct runner {
-	const char *program, *words, *policy, *options;
-} runners[] = {
-#define NPM "node-dev", "--allow-host registry.npmjs.org"
-#define PYPI "python-dev", "--allow-host pypi.org --allow-host files.pythonhosted.org"
-	{ "npx", NULL, NPM },
-	{ "bunx", NULL, NPM },
-	{ "npm", "exec x install i ci add create init", NPM },
-	{ "pnpm", "dlx install i add create", NPM },
-	{ "uvx", NULL, PYPI },
-	{ "uv", "tool pip add sync", PYPI },
-	{ "pipx", "run install", PYPI },
-	{ "pip", "install download", PYPI },
-	{ "pip3", "install download", PYPI },
-	{ "cargo", "install fetch add", "rust-dev", "--allow-host index.crates.io --allow-host static.crates.io" },
-};
 
 const char *aj_host_runner_offline(const struct aj_policy *policy, char *const argv[], struct aj_arena *arena)
 {

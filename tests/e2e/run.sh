@@ -115,6 +115,11 @@ text "a bind is read-only" 1 'Read-only' run --bind "$T/open:/mnt" -- touch /mnt
 mkdir -p "$T/venv/bin" && : >"$T/venv/pyvenv.cfg" && cp "$(readlink -f /bin/true)" "$T/venv/bin/only-there"
 PATH=$T/venv/bin:$PATH text "a program of a virtual environment: the folder and the path to use" 127 "fix: .only-there. is in the virtual environment .$T/venv., .*--bind '$T/venv' .*-- '$T/venv/bin/only-there'" run -- only-there
 text "and that works" 0 '' run --bind "$T/venv" -- "$T/venv/bin/only-there"
+mkdir -p "$T/home/.local/bin" && chmod 755 "$T/home"
+HOME=$T/home PATH=/usr/bin:/bin:$T/home/.local/bin text "a program that fetches others, and that nobody has: what to install, and what shows it" 127 \
+	'fix: the host has no .uvx. either: install uv .*--toolchain auto or --policy python-dev' run --mcp -- uvx server
+cp "$(readlink -f /bin/true)" "$T/home/.local/bin/uvx"
+HOME=$T/home PATH=/usr/bin:/bin:$T/home/.local/bin text "and that works" 0 '' run --mcp --toolchain auto -- uvx server
 mkdir -p "$T/dir/sub"
 cd "$T/dir/sub" || exit 1
 text "a bind by a relative path, at its own" 0 '^inside$' run --bind ../file -- cat "$T/dir/file"
@@ -172,7 +177,8 @@ if expect 'enforced.memory~^cgroup' >/dev/null 2>&1; then
 else
 	check "memory of one process, with a hint" expect status=error 'stdout~memory [0-9]+ ENOMEM' 'hint~at most 64 MiB'
 	text "a failed allocation, for people" 1 'hint: the memory limit may have been reached' run --memory 64M --bind "$PROBE:/opt/probe" -- sh -c '/opt/probe memhog 4000; exit 1'
-	text "and where its output is not read, which the hint says" 1 'hint: the memory limit may have been reached: each process has at most 64 MiB .* not counted: look for' run --memory 64M -- sh -c 'exit 1'
+	is "and where its output goes into a pipe of the caller's: what to look for" 1 \
+		"$("$AJ" run --memory 64M -- "$PY" -I -S -c 'raise SystemExit(1)' 2>&1 | grep -c 'hint: the memory limit may have been reached: each process has at most 64 MiB .* not counted: look for')"
 	json "a sanitizer's, which no limit is high enough for" 1 'hint~use --memory none' -- \
 		run --memory 64M -- sh -c 'echo "==2==ERROR: AddressSanitizer failed to allocate 0xdfff0001000 bytes" >&2; exit 1'
 fi
@@ -284,7 +290,7 @@ says "one beside us" "the host has it at .$T/dir/good."
 (PATH="$T/dir:$PATH" && export PATH && timeout 60 "$AJ" run -- good >"$T/out" 2>"$T/err")
 says "one of our PATH" "the host has it at .$T/dir/good."
 text "one that nobody has" 127 'run `no-such-command` in the jail: No such file' run -- no-such-command
-silent "with no advice" 'fix:'
+says "which the fix says" "fix: no folder of the host's PATH has .no-such-command. either"
 
 cat >"$T/term.py" <<'PY'
 import os, sys

@@ -392,6 +392,7 @@ Test(verdict, rlimits_of_a_command)
 		{ 9 << 10, "read: Resource temporarily unavailable\n", true, 1, CAPTURED, NULL },
 		{ 9 << 10, "", true, 1, UNREAD, "are not counted" },
 		{ 49 << 10, "", true, 1, UNREAD, "used 49 MiB" },
+		{ 3 << 10, "", true, 1, UNREAD, NULL },
 		{ 9 << 10, "", false, 1, UNREAD, NULL },
 		{ 9 << 10, "", true, 0, UNREAD, NULL },
 		{ 9 << 10, "MemoryError\n", true, 1, CAPTURED, "says `MemoryError`" },

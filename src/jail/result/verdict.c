@@ -280,7 +280,7 @@ static void hint_at_rlimits(const struct aj_facts *f, const struct aj_plan *plan
 		snprintf(why, sizeof why, "the largest process used %lu MiB", r->peak_memory_bytes >> 20);
 	else if (said)
 		snprintf(why, sizeof why, "the output says `%s`", said->words);
-	else if (f->unread)
+	else if (f->unread && r->peak_memory_bytes >= plan->memory_bytes / 16) /* a smaller program rarely asks for that much at once */
 		snprintf(why, sizeof why, "its refusals are not counted: look for a failed allocation in the command's output");
 	else
 		return;
