@@ -369,6 +369,8 @@ void aj_network_settings_take(struct aj_request *request, const struct aj_policy
 		take_variable(&t, registry_variables[i], false);
 	const char *home = aj_home_of_caller(arena);
 	cleanup_fd int dir = home ? aj_beneath_open(AT_FDCWD, home, O_PATH | O_DIRECTORY) : -1;
+	if (home && dir < 0)
+		SAY(&t, "the registries of `%s` are not passed: %s", home, strerrordesc_np(errno));
 	for (size_t i = 0; dir >= 0 && i < sizeof configs / sizeof *configs; i++)
 		take_config(&t, &configs[i], dir);
 }
