@@ -90,8 +90,8 @@ static json_t *field_schema(const struct aj_field *f)
 void aj_result_schema(void)
 {
 	json_t *schema = json_pack("{s:s, s:s, s:s, s:s}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title",
-	                           "Result of agentjail", "description", "Generated from src/jail/result/fields.c by `make docs`.",
-	                           "type", "object");
+	                           "Result of agentjail", "description",
+	                           "Generated from src/jail/result/fields.c by `make docs`.", "type", "object");
 	add_members(schema, "");
 	json_dumpf(schema, stdout, JSON_INDENT(1));
 	printf("\n");

@@ -143,4 +143,4 @@ enum aj_session_state aj_session_state(const struct aj_session *session);
 /* A rollback may bring the session back, should it have ended: it was opened for branching, and its lifetime goes on. */
 bool aj_session_may_return(const struct aj_session *session);
 bool aj_session_awaits_tool(const struct aj_session *session);
-bool aj_session_warm(const struct aj_session *session);          /* born from a zygote */
+bool aj_session_warm(const struct aj_session *session); /* born from a zygote */
