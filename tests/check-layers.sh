@@ -158,7 +158,7 @@ owner fnmatch.h         workspace/home/toolchains.c workspace/home/tokens.c work
 owner sys/file.h        sandbox/mediate/locks.c jail/audit/chain.c service/sockets/listen.c workspace/placeholder.c
 owner sys/signalfd.h    jail/once.c service/process.c
 owner grp.h             sandbox/launch.c
-owner sys/syscall.h     base/groups.c workspace/staging/copy.c sandbox/attributes.c sandbox/launch.c sandbox/child.c sandbox/mounts/mount.c sandbox/landlock.c policy/seccomp/install.c policy/host/host.c guest/huge.c base/toml/source.c base/syscall.h guest/branch.c jail/fork/copier.c jail/fork/copy_tree.c policy/seccomp/notify.c base/beneath.c sandbox/mediate/connector.c sandbox/mediate/endpoint.c sandbox/mounts/named_sockets.c sandbox/mediate/mediate.c sandbox/mediate/socket_holders.c sandbox/mediate/lockable.c sandbox/mediate/locks.c sandbox/mounts/sources.c sandbox/mediate/connector_process.c sandbox/mediate/lock_recheck.c base/pidfd.c
+owner sys/syscall.h     base/groups.c workspace/staging/copy.c sandbox/attributes.c sandbox/launch.c sandbox/child.c sandbox/mounts/mount.c sandbox/landlock.c policy/seccomp/install.c policy/host/host.c guest/huge.c base/toml/source.c base/syscall.h guest/branch.c jail/fork/copier.c jail/fork/copy_tree.c policy/seccomp/notify.c base/beneath.c sandbox/mediate/connector.c sandbox/mediate/endpoint.c sandbox/mounts/named_sockets.c sandbox/mediate/mediate.c sandbox/mediate/socket_holders.c sandbox/mediate/lockable.c sandbox/mediate/locks.c sandbox/mounts/sources.c sandbox/mediate/connector_process.c base/pidfd.c
 owner sys/personality.h sandbox/attributes.c
 owner linux/keyctl.h    sandbox/attributes.c
 owner sched.h           policy/host/host.c sandbox/attributes.c sandbox/network.c policy/plan/build.c policy/plan/enforced.c policy/plan/dump.c guest/birth.c guest/zygote.c jail/fork/copier.c sandbox/mediate/connector_process.c sandbox/mounts/idmap.c
@@ -267,8 +267,8 @@ word unshare()                     sandbox/holder.c
 word prctl()                       sandbox/holder.c
 
 # The relay, beside what is named above.
-owner sys/socket.h      network/egress/egress.c base/sockaddr.h network/helper/flow.c network/helper/socket_end.c network/resolve/names.c network/resolve/own_address.c network/helper/helper.c network/egress/relay.c network/egress/reports.c
-owner sys/epoll.h       network/egress/relay.c network/egress/reports.c network/resolve/resolver.c network/egress/upstream.c network/helper/socket_end.c network/egress/listener.c network/egress/dns_server.c network/egress/proxy.c network/egress/refused_connection.c
+owner sys/socket.h      network/egress/egress.c base/sockaddr.h network/helper/flow.c network/helper/socket_end.c network/resolve/names.c network/resolve/own_address.c network/helper/helper.c network/egress/relay_loop.c network/egress/reports.c
+owner sys/epoll.h       network/egress/relay_loop.c network/egress/reports.c network/resolve/resolver.c network/egress/upstream.c network/helper/socket_end.c network/egress/listener.c network/egress/dns_server.c network/egress/proxy_connect.c network/egress/refused_connection.c
 owner arpa/inet.h       base/sockaddr.h network/resolve/resolver.c
 owner netinet/          base/sockaddr.h network/resolve/resolver.c network/resolve/own_address.c network/egress/connection.c network/egress/listener.c network/helper/flow.c network/egress/upstream.c
 owner netdb.h           network/resolve/resolver.c

@@ -15,19 +15,19 @@
 
 enum { USUAL_BYTES = 8192, MOST_BYTES = 1 << 20 }; /* a status file lists the groups of the process, up to 65,536 */
 
-struct text {
+struct proc_text {
 	char *data; /* `usual`, or malloced for a larger file; NULL when it cannot be read */
 	char usual[USUAL_BYTES];
 };
 
-static void free_text(struct text *t)
+static void free_text(struct proc_text *t)
 {
 	if (t->data != t->usual)
 		free(t->data);
 }
 #define cleanup_text __attribute__((cleanup(free_text)))
 
-static void read_file(struct text *t, int dir, const char *path)
+static void read_file(struct proc_text *t, int dir, const char *path)
 {
 	t->data = t->usual;
 	if (aj_read_text_at(dir, path, t->usual, USUAL_BYTES) >= 0)
@@ -39,7 +39,7 @@ static void read_file(struct text *t, int dir, const char *path)
 	t->data = NULL;
 }
 
-static void read_below(struct text *t, int proc_fd, pid_t pid, const char *file)
+static void read_below(struct proc_text *t, int proc_fd, pid_t pid, const char *file)
 {
 	char path[40];
 	t->data = NULL;
@@ -48,14 +48,14 @@ static void read_below(struct text *t, int proc_fd, pid_t pid, const char *file)
 		read_file(t, proc_fd, path);
 }
 
-static void read_of(struct text *t, pid_t pid, const char *file)
+static void read_of(struct proc_text *t, pid_t pid, const char *file)
 {
 	read_below(t, AT_FDCWD, pid, file);
 }
 
 int aj_procfs_own_filters(void)
 {
-	cleanup_text struct text status;
+	cleanup_text struct proc_text status;
 	read_file(&status, AT_FDCWD, "/proc/thread-self/status");
 	const char *line = status.data ? strstr(status.data, "\nSeccomp_filters:") : NULL;
 	int count;
@@ -107,7 +107,7 @@ static pid_t last_number(const char *status, const char *name)
 
 unsigned long aj_procfs_number(int proc_fd, pid_t pid, const char *name)
 {
-	cleanup_text struct text status;
+	cleanup_text struct proc_text status;
 	read_below(&status, proc_fd, pid, "status");
 	const char *at = status.data ? aj_procfs_field(status.data, name) : NULL;
 	return at ? strtoul(at, NULL, 10) : 0;
@@ -117,7 +117,7 @@ bool aj_procfs_signalled(int proc_fd, pid_t tid)
 {
 	static const char *const names[] = { "SigPnd", "ShdPnd", "SigBlk", "SigIgn" };
 	unsigned long sets[4];
-	cleanup_text struct text status;
+	cleanup_text struct proc_text status;
 	read_below(&status, proc_fd, tid, "status");
 	for (int i = 0; i < 4; i++) {
 		const char *at = status.data ? aj_procfs_field(status.data, names[i]) : NULL;
@@ -132,7 +132,7 @@ const char *aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters)
 {
 	/* Open the pidfd first, as in aj_procfs_open_child(). */
 	cleanup_fd int pidfd = aj_pidfd_open(pid);
-	cleanup_text struct text status;
+	cleanup_text struct proc_text status;
 	read_of(&status, pid, "status");
 	if (pidfd < 0 || !status.data)
 		return "the runner's state cannot be read in /proc";
@@ -144,14 +144,14 @@ const char *aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters)
 
 const char *aj_procfs_check_fork(pid_t pid, size_t filters)
 {
-	cleanup_text struct text status;
+	cleanup_text struct proc_text status;
 	read_of(&status, pid, "status");
 	return status.data ? missing_wall(status.data, filters, true) : "the runner's state cannot be read in /proc";
 }
 
 struct aj_process_info aj_procfs_process(pid_t tid)
 {
-	cleanup_text struct text status;
+	cleanup_text struct proc_text status;
 	read_of(&status, tid, "status");
 	if (!status.data)
 		return (struct aj_process_info){ 0 };
@@ -165,7 +165,7 @@ bool aj_procfs_is_ending(pid_t pid)
 {
 	enum { EXITING = 4 }; /* the kernel's PF_EXITING */
 	unsigned flags;
-	cleanup_text struct text stat;
+	cleanup_text struct proc_text stat;
 	read_of(&stat, pid, "stat");
 	const char *after_name = stat.data ? strrchr(stat.data, ')') : NULL;
 	return after_name && sscanf(after_name, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && flags & EXITING;
@@ -200,7 +200,7 @@ const char *aj_procfs_why_not_copyable(pid_t pid)
 {
 	if (aj_procfs_process(pid).threads != 1)
 		return "threads are running in the session, and a copy would lack them: join the threads in a snippet";
-	cleanup_text struct text maps;
+	cleanup_text struct proc_text maps;
 	read_of(&maps, pid, "maps");
 	return maps.data ? shared_memory(maps.data) : "the memory of the session cannot be listed";
 }

@@ -32,7 +32,7 @@
 #include "workspace/worktree.h"
 
 /* A run of exec or run, from the request to its result. */
-struct task {
+struct jail_task {
 	struct aj_options *o;
 	struct aj_host host;
 	struct aj_id id;            /* of the jail */
@@ -88,7 +88,7 @@ static int complete_request(struct aj_options *o, struct aj_error *err)
 	return 0;
 }
 
-static int plan_run(struct task *t, struct aj_error *err)
+static int plan_run(struct jail_task *t, struct aj_error *err)
 {
 	struct aj_options *o = t->o;
 	struct aj_plan *plan = aj_alloc(o->arena, sizeof *plan);
@@ -105,7 +105,7 @@ static int plan_run(struct task *t, struct aj_error *err)
 }
 
 /* Everything of the host that the run's end writes to, and the records of its start. */
-static int open_outputs(struct task *t, struct aj_error *err)
+static int open_outputs(struct jail_task *t, struct aj_error *err)
 {
 	struct aj_options *o = t->o;
 	if (o->output && (t->output_to = aj_copy_out_folder(o->output, err)) >= 0 && aj_fd_move_high(&t->output_to) < 0)
@@ -141,7 +141,7 @@ static void on_replan(void *arg, const struct aj_plan *plan, const struct aj_err
 		        aj_line(o->arena, aj_error_cause(cause, why, sizeof why)));
 }
 
-static void run(struct task *t)
+static void run(struct jail_task *t)
 {
 	struct aj_options *o = t->o;
 	struct aj_terminal saved;
@@ -166,7 +166,7 @@ static void run(struct task *t)
 }
 
 /* The remedy for a set-up that failed. */
-static void advise(struct task *t)
+static void advise(struct jail_task *t)
 {
 	struct aj_error *setup = &t->result.setup;
 	if (setup->exit_code)
@@ -179,7 +179,7 @@ static void advise(struct task *t)
 }
 
 /* Returns the exit code. */
-static int record_end(struct task *t)
+static int record_end(struct jail_task *t)
 {
 	struct aj_options *o = t->o;
 	struct aj_error err = { 0 };
@@ -193,7 +193,7 @@ static int record_end(struct task *t)
 }
 
 /* What --json prints on standard output, a snippet's value there, or why a command did not end by itself on standard error. */
-static void print_result(struct task *t)
+static void print_result(struct jail_task *t)
 {
 	struct aj_options *o = t->o;
 	const struct aj_result *result = &t->result;
@@ -213,7 +213,7 @@ static void print_result(struct task *t)
 }
 
 /* Returns the exit code. */
-static int report(struct task *t, int code)
+static int report(struct jail_task *t, int code)
 {
 	struct aj_options *o = t->o;
 	struct aj_error err = { 0 };
@@ -243,7 +243,7 @@ static const char *changes_to_ask_for(const struct aj_options *o, const struct a
 	return json_string_value(json_object_get(result->changes, "id"));
 }
 
-static void ask_about_changes(struct task *t)
+static void ask_about_changes(struct jail_task *t)
 {
 	const char *changes = changes_to_ask_for(t->o, t->plan, &t->result);
 	if (!changes)
@@ -255,7 +255,7 @@ static void ask_about_changes(struct task *t)
 int aj_run_command(struct aj_options *o)
 {
 	struct aj_error err = { 0 };
-	struct task t = { .o = o, .output_to = -1, .home = -1 };
+	struct jail_task t = { .o = o, .output_to = -1, .home = -1 };
 	int code;
 	if (complete_request(o, &err) < 0 || plan_run(&t, &err) < 0)
 		return aj_refuse_setup(o, &err);

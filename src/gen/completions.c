@@ -24,7 +24,7 @@ struct word {
 static bool next_word(const char *command, size_t *i, struct word *ret)
 {
 	for (; *i < aj_place_count; (*i)++) {
-		const struct aj_place *place = &aj_places[*i];
+		const struct aj_doc_place *place = &aj_places[*i];
 		bool first = *i == 0 || strcmp(place->command, place[-1].command) != 0;
 		if (*command ? place->sub && strcmp(place->command, command) == 0 : first) {
 			*ret = (struct word){ *command ? place->sub : place->command, place->help };
@@ -72,7 +72,7 @@ static void print_bash(void)
 	for (const struct aj_subcommand *c = aj_commands; c->name; c++)
 		bash_words(c->name);
 	printf("\tesac\n}\n\n_agentjail_options() # PLACE\n{\n\tcase $1 in\n");
-	for (const struct aj_place *p = aj_places; p < aj_places + aj_place_count; p++) {
+	for (const struct aj_doc_place *p = aj_places; p < aj_places + aj_place_count; p++) {
 		printf("\t'%s') echo '", aj_place_name(p));
 		for (size_t i = 0; i < p->count; i++)
 			printf("%s%s", i ? " " : "", p->rows[i].name);
@@ -83,7 +83,7 @@ static void print_bash(void)
 		printf("\t%s) echo ", aj_valued[i]->name);
 		printf("%s ;;\n", bash_kind(aj_valued[i], aj_kind_of(aj_valued[i])));
 	}
-	for (const struct aj_place *p = aj_places; p < aj_places + aj_place_count; p++)
+	for (const struct aj_doc_place *p = aj_places; p < aj_places + aj_place_count; p++)
 		if (p->operand > AJ_KIND_TEXT)
 			printf("\t'%s') echo %s ;;\n", aj_place_name(p), bash_kind(NULL, p->operand));
 	printf("\tesac\n}\n");
@@ -124,7 +124,7 @@ static void print_zsh(void)
 	for (const struct aj_subcommand *c = aj_commands; c->name; c++)
 		zsh_words(c->name);
 	printf("\t(*) return 1 ;;\n\tesac\n}\n\n_agentjail_arguments() # PLACE\n{\n\tcase $1 in\n");
-	for (const struct aj_place *p = aj_places; p < aj_places + aj_place_count; p++) {
+	for (const struct aj_doc_place *p = aj_places; p < aj_places + aj_place_count; p++) {
 		printf("\t('%s')\n\t\t_arguments -S", aj_place_name(p));
 		for (const struct aj_option_row *row = p->rows; row < p->rows + p->count; row++) {
 			printf(" \\\n\t\t\t'%s%s%s[", strstr(row->help, "repeat") ? "*" : "", row->name,
@@ -170,7 +170,7 @@ static void print_fish(void)
 	       "complete -c agentjail -n __agentjail_after -l version -d 'the version'\n");
 	for (const struct aj_subcommand *c = aj_commands; c->name; c++)
 		fish_words(c->name);
-	for (const struct aj_place *p = aj_places; p < aj_places + aj_place_count; p++) {
+	for (const struct aj_doc_place *p = aj_places; p < aj_places + aj_place_count; p++) {
 		for (const struct aj_option_row *row = p->rows; row < p->rows + p->count; row++) {
 			bool two = row->name[1] == '-';
 			printf("complete -c agentjail -n '__agentjail_in %s' -%s %s", aj_place_name(p), two ? "l" : "s",

@@ -12,7 +12,7 @@
 #include "cli/policy/policy.h"
 
 static struct aj_arena arena; /* as long as the program runs */
-struct aj_place aj_places[AJ_PLACES_MAX];
+struct aj_doc_place aj_places[AJ_PLACES_MAX];
 size_t aj_place_count;
 const struct aj_option_row *aj_valued[2 * AJ_PLACE_ROWS_MAX];
 size_t aj_valued_count;
@@ -39,7 +39,7 @@ enum aj_kind aj_kind_of(const struct aj_option_row *row)
 	return AJ_KIND_TEXT;
 }
 
-const char *aj_place_name(const struct aj_place *place)
+const char *aj_place_name(const struct aj_doc_place *place)
 {
 	return place->sub ? aj_printf(&arena, "%s %s", place->command, place->sub) : place->command;
 }
@@ -56,24 +56,24 @@ const char *aj_words_of(const struct aj_option_row *row)
 
 /* --- places, from the tables and from synopses --- */
 
-static struct aj_option_row *add_row(struct aj_place *place)
+static struct aj_option_row *add_row(struct aj_doc_place *place)
 {
 	if (place->count == AJ_PLACE_ROWS_MAX)
 		abort();
 	return &place->rows[place->count++];
 }
 
-static struct aj_place *add_place(const char *command, const char *sub, const char *help)
+static struct aj_doc_place *add_place(const char *command, const char *sub, const char *help)
 {
 	if (aj_place_count == AJ_PLACES_MAX)
 		abort();
-	struct aj_place *place = &aj_places[aj_place_count++];
-	*place = (struct aj_place){ .command = command, .sub = sub, .help = help, .has_help = !sub };
+	struct aj_doc_place *place = &aj_places[aj_place_count++];
+	*place = (struct aj_doc_place){ .command = command, .sub = sub, .help = help, .has_help = !sub };
 	return place;
 }
 
 /* In a synopsis `--name` is an option, `--name WORD` one with a value, and another word in capitals an operand. */
-static void read_synopsis(struct aj_place *place, const char *synopsis, bool with_options)
+static void read_synopsis(struct aj_doc_place *place, const char *synopsis, bool with_options)
 {
 	const char *not_kept, **value = NULL; /* where the next word in capitals goes, unless it is an operand */
 	for (char *rest = aj_strdup(&arena, synopsis), *word; (word = strsep(&rest, " "));) {
@@ -102,7 +102,7 @@ static void read_synopsis(struct aj_place *place, const char *synopsis, bool wit
 static void gather_policy(const struct aj_subcommand *command)
 {
 	for (const struct aj_policy_command *sub = aj_policy_commands; sub->name; sub++) {
-		struct aj_place *place = add_place(command->name, sub->name, sub->help);
+		struct aj_doc_place *place = add_place(command->name, sub->name, sub->help);
 		place->operand = sub->most ? AJ_KIND_POLICIES : AJ_KIND_TEXT;
 		place->has_help = true;
 		struct aj_option_row row;
@@ -137,13 +137,13 @@ void aj_places_gather(void)
 			gather_policy(command);
 		} else if (islower((unsigned char)subs[0])) {
 			for (char *sub; (sub = strsep(&subs, "|"));) {
-				struct aj_place *place = add_place(command->name, sub, command->help);
+				struct aj_doc_place *place = add_place(command->name, sub, command->help);
 				read_synopsis(place, command->synopsis, true);
 				if (strcmp(sub, "list") == 0) /* takes no operands; the synopsis has those of the others */
 					place->operand = AJ_KIND_TEXT;
 			}
 		} else {
-			struct aj_place *place = add_place(command->name, NULL, command->help);
+			struct aj_doc_place *place = add_place(command->name, NULL, command->help);
 			struct aj_option_row row;
 			for (size_t i = 0; command->options && aj_options_row(command->options, &i, &row);)
 				*add_row(place) = row;

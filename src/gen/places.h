@@ -17,7 +17,7 @@ enum aj_kind {
 enum { AJ_PLACE_ROWS_MAX = 64, AJ_PLACES_MAX = 32 };
 
 /* A command, or a subcommand, with all that may follow it. */
-struct aj_place {
+struct aj_doc_place {
 	const char *command, *sub, *help; /* sub: NULL for none */
 	struct aj_option_row rows[AJ_PLACE_ROWS_MAX];
 	size_t count;
@@ -26,12 +26,12 @@ struct aj_place {
 };
 
 /* Filled by aj_places_gather(); the places of a command stand together. */
-extern struct aj_place aj_places[];
+extern struct aj_doc_place aj_places[];
 extern size_t aj_place_count;
 extern const struct aj_option_row *aj_valued[]; /* each option with a value, once */
 extern size_t aj_valued_count;
 
 void aj_places_gather(void);
 enum aj_kind aj_kind_of(const struct aj_option_row *row);
-const char *aj_words_of(const struct aj_option_row *row); /* AJ_KIND_WORDS: with blanks between */
-const char *aj_place_name(const struct aj_place *place);  /* "policy show" */
+const char *aj_words_of(const struct aj_option_row *row);    /* AJ_KIND_WORDS: with blanks between */
+const char *aj_place_name(const struct aj_doc_place *place); /* "policy show" */

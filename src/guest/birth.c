@@ -36,8 +36,8 @@ enum { UNBORN = 0, BORN = 1 };
 enum { CONTROL_FD = 3 }; /* the zygote's control socket */
 
 /* The stack and state of one init. The kernel clears `tid` when that init has ended, and then the slot is free again. */
-struct slot {
-	struct slot *next;
+struct birth_slot {
+	struct birth_slot *next;
 	int tid;
 	int ordered;   /* may init make its guest? A futex */
 	int outcome;   /* UNBORN, BORN or a negative errno: a futex */
@@ -47,7 +47,7 @@ struct slot {
 	char *stack;
 };
 
-static struct slot *slots;
+static struct birth_slot *slots;
 static int *guest_tid;         /* libc's copy of the thread id, which fork() would pass to clone */
 static void *guest_context[5]; /* the guest's jump buffer */
 
@@ -147,7 +147,7 @@ __attribute__((noinline)) static long fork_guest(int leaves_fd, const char *leaf
 /* Init, from its first instruction to its end. An error before the order is reported once there is a guest, as a later one is. */
 __attribute__((noinline)) static int init_main(void *arg)
 {
-	struct slot *slot = arg;
+	struct birth_slot *slot = arg;
 	const struct aj_plan *plan = slot->birth->plan;
 	int report_fd = slot->birth->report_fd, ready = slot->ready[1];
 	long r = bound_caps(), tied = tie_to_parent();
@@ -179,9 +179,9 @@ __attribute__((noinline)) static int init_main(void *arg)
 	aj_init_run(report_fd, -1, (pid_t)guest, plan);
 }
 
-static struct slot *free_slot(void)
+static struct birth_slot *free_slot(void)
 {
-	struct slot *slot = slots;
+	struct birth_slot *slot = slots;
 	while (slot && __atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE) != 0)
 		slot = slot->next;
 	if (slot)
@@ -189,14 +189,14 @@ static struct slot *free_slot(void)
 	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED)
 		return NULL;
-	slot = (struct slot *)stack; /* at the low end of the stack, which grows down and never reaches it */
+	slot = (struct birth_slot *)stack; /* at the low end of the stack, which grows down and never reaches it */
 	slot->stack = stack;
 	slot->next = slots;
 	return slots = slot;
 }
 
 /* Wait until the copy is made, or init has ended without making one. */
-static int await_birth(struct slot *slot)
+static int await_birth(struct birth_slot *slot)
 {
 	int outcome;
 	while ((outcome = __atomic_load_n(&slot->outcome, __ATOMIC_ACQUIRE)) == UNBORN) {
@@ -217,11 +217,11 @@ pid_t aj_birth_fork_trial(void)
 }
 
 /* Of the init that waits; static: the guest returns into aj_birth_make() with the memory of the copy. */
-static struct slot *begun;
+static struct birth_slot *begun;
 
 int aj_birth_begin(struct aj_birth_args *birth)
 {
-	struct slot *slot = free_slot();
+	struct birth_slot *slot = free_slot();
 	if (!slot || pipe2(slot->ready, O_CLOEXEC) < 0)
 		return -1;
 	birth->init_ready = slot->ready[0];

@@ -42,7 +42,7 @@ static int check_text(const char *name, const char *text, size_t bytes, struct a
 	               (unsigned char)text[good], good);
 }
 
-enum kind {
+enum member_kind {
 	SNIPPET,
 	ALONE,     /* the jail's only snippet */
 	VARIABLES, /* no code */
@@ -50,7 +50,7 @@ enum kind {
 	VARS,      /* no code */
 };
 
-static int start_run(agentjail_session *s, const struct agentjail_snippet *theirs, enum kind kind, struct aj_error *err)
+static int start_run(agentjail_session *s, const struct agentjail_snippet *theirs, enum member_kind kind, struct aj_error *err)
 {
 	struct agentjail_snippet t;
 	if (aj_lib_enter_session(s, err) < 0 || aj_lib_take(&t, sizeof t, theirs, "agentjail_snippet", err) < 0)
@@ -133,7 +133,7 @@ static bool is_busy(const agentjail_session *s)
 }
 
 /* The session is not freed here, even if a tool has closed it. */
-static agentjail_result *run_snippet(agentjail_session *s, const struct agentjail_snippet *snippet, enum kind kind, struct aj_error *err)
+static agentjail_result *run_snippet(agentjail_session *s, const struct agentjail_snippet *snippet, enum member_kind kind, struct aj_error *err)
 {
 	if (start_run(s, snippet, kind, err) < 0)
 		return NULL;
@@ -147,7 +147,7 @@ static void free_closed(agentjail_session *s)
 		aj_lib_session_free(s);
 }
 
-static agentjail_result *run_and_free(agentjail_session *s, const struct agentjail_snippet *snippet, enum kind kind,
+static agentjail_result *run_and_free(agentjail_session *s, const struct agentjail_snippet *snippet, enum member_kind kind,
                                       struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };

@@ -7,11 +7,11 @@
 #include "base/frame.h"
 #include "base/json/scan.h"
 #include "base/loop/loop.h"
+#include "service/config.h"
 #include "service/metrics/http.h"
 #include "service/metrics/metrics.h"
 #include "service/protocol/piece.h"
 #include "service/protocol/query.h"
-#include "service/server.h"
 #include "service/sockets/accept.h"
 #include "service/sockets/send.h"
 #include "session/manager.h"
@@ -97,7 +97,7 @@ struct aj_server {
 	void (*on_stop)(struct aj_server *server); /* the front says so */
 	struct aj_io owner;                        /* the process at the other end of config->connection */
 	struct aj_timer watchdog, grace, flush, warm_up;
-	struct aj_http *http;
+	struct aj_metrics_http *http;
 	struct aj_metrics metrics;
 	/* A frame's body, which `scan` has been fed. */
 	void (*on_frame)(struct aj_client *client, const char *text, size_t bytes, struct aj_scan *scan);

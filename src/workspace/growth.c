@@ -32,7 +32,7 @@ struct amount {
 };
 
 /* A folder whose subfolders are still to be visited: the length of its path, and where their names begin. */
-struct frame {
+struct folder_frame {
 	size_t path_bytes, names_at;
 };
 
@@ -45,7 +45,7 @@ struct aj_growth {
 	int root, root_count;
 	struct aj_listing folder;     /* closed: the next one is due */
 	struct aj_buffer path, names; /* of the folder; of subfolders, each with its NUL */
-	struct frame *frames;
+	struct folder_frame *frames;
 	size_t frame_count;
 	struct timespec began;
 	bool running, walking; /* the jail may have begun; a pass is under way */
@@ -124,7 +124,7 @@ static void open_folder(struct aj_growth *g)
 		return;
 	g->folder = aj_listing_take(fd);
 	if (g->folder.dir)
-		g->frames[g->frame_count++] = (struct frame){ g->path.bytes, g->names.bytes };
+		g->frames[g->frame_count++] = (struct folder_frame){ g->path.bytes, g->names.bytes };
 }
 
 /* The next folder, the last one found first. False: the pass is done. */
@@ -296,7 +296,7 @@ int aj_growth_open(struct aj_growth **ret, const struct aj_built *built, const s
 	if (!workspace || plan->inspect || !(plan->workspace_bytes || plan->workspace_files))
 		return 0;
 	struct aj_growth *g = calloc(1, sizeof *g);
-	struct frame *frames = malloc(LEVELS_MAX * sizeof *frames);
+	struct folder_frame *frames = malloc(LEVELS_MAX * sizeof *frames);
 	if (!g || !frames)
 		abort();
 	g->frames = frames;

@@ -22,7 +22,7 @@
 static const char *const systems[] = { "/etc",     "/usr", "/boot", "/proc", "/sys",   "/dev",  "/run",
 	                               "/var/run", "/bin", "/sbin", "/lib",  "/lib32", "/lib64" };
 
-struct asked {
+struct asked_place {
 	const struct aj_loaded *loaded;
 	const struct aj_site *site;
 	struct aj_request *request;
@@ -49,7 +49,7 @@ static bool same_folder(const char *a, const char *b)
 
 /* --- folders that must be named --- */
 
-static bool is_named(const struct asked *a)
+static bool is_named(const struct asked_place *a)
 {
 	const struct aj_policy *p = &a->loaded->policy;
 	for (size_t i = 0; i < p->workspace_under.count; i++)
@@ -59,7 +59,7 @@ static bool is_named(const struct asked *a)
 }
 
 /* Does the policy name a folder within this system folder, and is the workspace below the named folder? */
-static bool is_named_within(const struct asked *a, const char *system)
+static bool is_named_within(const struct asked_place *a, const char *system)
 {
 	const struct aj_policy *p = &a->loaded->policy;
 	for (size_t i = 0; i < p->workspace_under.count; i++) {
@@ -71,7 +71,7 @@ static bool is_named_within(const struct asked *a, const char *system)
 }
 
 /* Why the workspace must be named; NULL: no reason. */
-static const char *system_place(const struct asked *a)
+static const char *system_place(const struct asked_place *a)
 {
 	for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
 		if ((aj_path_within(a->path, systems[i]) || aj_source_within(a->path, systems[i], a->arena)) &&
@@ -80,7 +80,7 @@ static const char *system_place(const struct asked *a)
 	return NULL;
 }
 
-static const char *private_place(const struct asked *a)
+static const char *private_place(const struct asked_place *a)
 {
 	if (is_named(a))
 		return NULL;
@@ -118,7 +118,7 @@ static void add_trail(path_list *list, const char *destination, struct aj_arena 
 	add_path(list, path, arena);
 }
 
-static void own_paths(const struct asked *a, path_list *ret)
+static void own_paths(const struct asked_place *a, path_list *ret)
 {
 	const struct aj_policy *p = &a->loaded->policy;
 	for (size_t i = 0; i < p->files.count; i++)
@@ -136,7 +136,7 @@ static void own_paths(const struct asked *a, path_list *ret)
 
 /* The first of agentjail's own paths at or below this folder, except those in `held`; or its state folder or the caller's policies, if the folder is in
  * them; else NULL. */
-static const char *own_beside(const struct asked *a, const char *folder, const path_list *held)
+static const char *own_beside(const struct asked_place *a, const char *folder, const path_list *held)
 {
 	/* A jail could create a missing folder, with homes, changes and policies that the host would trust. */
 	const char *const folders[] = { aj_state_path(a->arena), aj_home_policies(aj_home_of_caller(a->arena), a->arena) };
@@ -165,7 +165,7 @@ static bool plain_in(const char *path, const char *home)
 	return rest && rest[0] == '/' && rest[1] != '.';
 }
 
-static bool below_default(const struct asked *a)
+static bool below_default(const struct asked_place *a)
 {
 	char *cwd = getcwd(NULL, 0);
 	/* A working directory of / or of a home, as services have, names no project. */
@@ -177,7 +177,7 @@ static bool below_default(const struct asked *a)
 	return below || (a->home && plain_in(a->path, a->home)) || aj_path_below(a->path, "/tmp") || aj_path_below(a->path, "/var/tmp");
 }
 
-static bool below_allowed(const struct asked *a)
+static bool below_allowed(const struct asked_place *a)
 {
 	const struct aj_policy *p = &a->loaded->policy;
 	for (size_t i = 0; i < p->workspace_under.count; i++) {
@@ -210,7 +210,7 @@ static const char *plain_path(const char *given, struct aj_arena *arena, struct 
 }
 
 /* The virtual environment in the workspace that contains this file of agentjail; NULL: none. */
-static const char *environment_around(const struct asked *a, const char *own)
+static const char *environment_around(const struct asked_place *a, const char *own)
 {
 	for (const char *folder = own; aj_path_below(folder, a->path); folder = aj_path_folder(folder, a->arena))
 		if (access(aj_printf(a->arena, "%s/pyvenv.cfg", folder), F_OK) == 0)
@@ -220,7 +220,7 @@ static const char *environment_around(const struct asked *a, const char *own)
 
 /* agentjail installed in the project's virtual environment: the whole environment is read-only, since the host runs agentjail with its
  * interpreter and modules. */
-static const char *own_in_workspace(struct asked *a)
+static const char *own_in_workspace(struct asked_place *a)
 {
 	struct aj_request *request = a->request;
 	const char *program = aj_own_path(a->arena);
@@ -244,7 +244,7 @@ static const char *own_in_workspace(struct asked *a)
 	return NULL;
 }
 
-static int check_workspace(struct asked *a, struct aj_error *err)
+static int check_workspace(struct asked_place *a, struct aj_error *err)
 {
 	const struct aj_policy *p = &a->loaded->policy;
 	size_t k = aj_key_index("filesystem.workspace_under");
@@ -271,7 +271,7 @@ static int check_workspace(struct asked *a, struct aj_error *err)
 	return -1;
 }
 
-static int check_bind(const struct asked *a, const struct aj_bind *bind, struct aj_error *err)
+static int check_bind(const struct asked_place *a, const struct aj_bind *bind, struct aj_error *err)
 {
 	const char *own = bind->writable ? own_beside(a, bind->source, &(path_list){ 0 }) : NULL;
 	if (!own)
@@ -285,7 +285,7 @@ static int check_bind(const struct asked *a, const struct aj_bind *bind, struct 
 int aj_places_check(struct aj_request *request, const struct aj_loaded *loaded, const struct aj_site *site,
                     struct aj_arena *arena, struct aj_error *err)
 {
-	struct asked a = { .loaded = loaded, .site = site, .request = request, .arena = arena };
+	struct asked_place a = { .loaded = loaded, .site = site, .request = request, .arena = arena };
 	const struct aj_policy *p = &loaded->policy;
 	for (size_t i = 0; i < p->binds.count; i++) {
 		struct aj_bind bind;

@@ -6,7 +6,6 @@
 #include "must.h"
 #include "policy/protect.h"
 #include "workspace/changes/apply_journal.h"
-#include "workspace/changes/approval_links.h"
 #include "workspace/changes/approval_spelling.h"
 #include "workspace/changes/copied_files.h"
 #include "workspace/changes/main_rules.h"
@@ -69,7 +68,7 @@ static void spelling(const char *path)
 
 static void step(const char *text, size_t bytes)
 {
-	struct aj_step s, again;
+	struct aj_apply_step s, again;
 	struct aj_buffer out = { 0 };
 	if (!aj_step_read(text, bytes, &s))
 		return;

@@ -8,7 +8,6 @@
 #include "network/inspect/client_hello.h"
 #include "network/inspect/dns.h"
 #include "network/inspect/http_head.h"
-#include "network/inspect/http_looks.h"
 #include "network/inspect/refusal.h"
 #include "policy/hosts.h"
 #include "policy/item_types.h"

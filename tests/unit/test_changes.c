@@ -15,10 +15,9 @@
 #include "base/tree/node.h"
 #include "base/tree/remove.h"
 #include "policy/protect.h"
+#include "workspace/changes/apply.h"
 #include "workspace/changes/apply_journal.h"
-#include "workspace/changes/apply_order.h"
 #include "workspace/changes/apply_select.h"
-#include "workspace/changes/approval_links.h"
 #include "workspace/changes/approval_reached.h"
 #include "workspace/changes/approval_spelling.h"
 #include "workspace/changes/copied_files.h"
@@ -91,17 +90,17 @@ Test(changes, lines_of_a_copy)
 Test(changes, steps)
 {
 	struct aj_buffer out = { 0 };
-	struct aj_step step = { .op = AJ_STEP_PUT,
-		                .pass = AJ_PASS_GIT,
-		                .number = 7,
-		                .mode = S_IFREG | 0755,
-		                .was_mode = S_IFLNK | 0777,
-		                .dev = 1ULL << 40,
-		                .ino = UINT64_MAX,
-		                .bytes = 3,
-		                .mtime_ns = -9,
-		                .path = "a b/\nc" },
-		       read;
+	struct aj_apply_step step = { .op = AJ_STEP_PUT,
+		                      .pass = AJ_PASS_GIT,
+		                      .number = 7,
+		                      .mode = S_IFREG | 0755,
+		                      .was_mode = S_IFLNK | 0777,
+		                      .dev = 1ULL << 40,
+		                      .ino = UINT64_MAX,
+		                      .bytes = 3,
+		                      .mtime_ns = -9,
+		                      .path = "a b/\nc" },
+			     read;
 	aj_step_write(&out, &step);
 	cr_assert(aj_step_read(out.data, out.bytes, &read));
 	cr_expect_str_eq(read.path, step.path);
@@ -224,7 +223,7 @@ Test(changes, the_place_of_another_spelling)
 static enum aj_selected select_one(const char *const *paths, size_t count, const struct aj_change *c)
 {
 	bool met[4] = { false };
-	struct aj_selection s = { .how = &(struct aj_apply_how){ .paths = paths, .paths_count = count }, .met = met };
+	struct aj_selection s = { .paths = paths, .paths_count = count, .met = met };
 	return aj_select(&s, c);
 }
 

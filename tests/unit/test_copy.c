@@ -14,7 +14,7 @@
 
 static char folder[] = "/tmp/aj-workspace-XXXXXX";
 static struct aj_copy_job job;
-static struct aj_copied copied;
+static struct aj_copied_tree copied;
 static struct aj_error err;
 static struct aj_arena arena;
 

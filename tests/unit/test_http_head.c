@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "network/inspect/http_head.h"
-#include "network/inspect/http_looks.h"
 
 static struct aj_http h;
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "workspace/changes/apply.h"
 #include "workspace/changes/apply_locks.h"
-#include "workspace/changes/apply_order.h"
 #include "workspace/changes/apply_select.h"
 #include "workspace/changes/main_packed.h"
 #include "workspace/changes/main_rules.h"
@@ -240,7 +240,7 @@ static void read_steps(int dir, char *out)
 {
 	struct aj_journal j;
 	char room[AJ_STEP_BYTES];
-	struct aj_step step;
+	struct aj_apply_step step;
 	cr_assert_eq(aj_journal_open(&j, dir), 0);
 	*out = '\0';
 	for (size_t i = 0; i < j.count; i++) {

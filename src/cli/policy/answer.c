@@ -21,7 +21,7 @@ static struct aj_answer import_answer(const struct aj_explained *e, const char *
 	return a;
 }
 
-static struct aj_answer answer_question(const struct aj_explained *e, const struct aj_question *q, bool write)
+static struct aj_answer answer_question(const struct aj_explained *e, const struct aj_policy_question *q, bool write)
 {
 	const struct aj_policy *policy = &e->loaded.policy;
 	struct aj_answer a;
@@ -67,7 +67,7 @@ static const char *enforcer_text(const struct aj_answer *a)
 	return a->enforcer ? a->enforcer : a->by == AJ_BY_NOBODY ? "no wall enforces it" : aj_enforcer_name(a->by);
 }
 
-static json_t *answer_json(const struct aj_explained *e, const struct aj_question *q, bool write, const struct aj_answer *a)
+static json_t *answer_json(const struct aj_explained *e, const struct aj_policy_question *q, bool write, const struct aj_answer *a)
 {
 	const struct aj_origin *at = answer_origin(e, a);
 	json_t *doc = json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s, s:s, s:s}", "kind", kinds[q->kind], "question", q->text,
@@ -85,7 +85,7 @@ int aj_explain_questions(const struct aj_explained *e, const struct aj_policy_ar
 	bool denied = false;
 	json_t *all = args->options.json ? json_array() : NULL;
 	for (size_t i = 0; i < args->questions.count; i++) {
-		const struct aj_question *q = &args->questions.items[i];
+		const struct aj_policy_question *q = &args->questions.items[i];
 		struct aj_answer a = answer_question(e, q, args->write);
 		const struct aj_origin *at = answer_origin(e, &a);
 		denied |= a.verdict != AJ_ALLOWED;

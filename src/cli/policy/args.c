@@ -21,7 +21,7 @@ static const char *add_file(struct aj_policy_args *args, const char *v)
 
 static const char *add_question(struct aj_policy_args *args, enum aj_question_kind kind, const char *v)
 {
-	*AJ_PUSH(args->arena, &args->questions) = (struct aj_question){ kind, v };
+	*AJ_PUSH(args->arena, &args->questions) = (struct aj_policy_question){ kind, v };
 	return NULL;
 }
 

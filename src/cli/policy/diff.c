@@ -7,7 +7,7 @@
 #include "cli/terminal/findings.h"
 #include "jail/result/result.h"
 
-struct side {
+struct diff_side {
 	struct aj_loaded loaded;
 	struct aj_diags diags;
 };
@@ -42,7 +42,7 @@ static bool list_contains(const text_list *list, const char *item)
 	return false;
 }
 
-static void compare_key(size_t k, const struct side sides[2], struct aj_arena *arena, change_list *ret)
+static void compare_key(size_t k, const struct diff_side sides[2], struct aj_arena *arena, change_list *ret)
 {
 	const struct aj_key *key = &aj_policy_keys[k];
 	const struct aj_policy *a = &sides[0].loaded.policy, *b = &sides[1].loaded.policy;
@@ -77,7 +77,7 @@ static void print_items(char sign, const char *const *items, size_t count, struc
 		printf("    %c %s\n", sign, aj_line(arena, items[i]));
 }
 
-static void print_change(const struct change *c, const struct side sides[2], struct aj_arena *arena)
+static void print_change(const struct change *c, const struct diff_side sides[2], struct aj_arena *arena)
 {
 	const char *from = aj_key_value(c->key, &sides[0].loaded.policy, arena),
 		   *to = aj_key_value(c->key, &sides[1].loaded.policy, arena);
@@ -93,7 +93,7 @@ static void print_change(const struct change *c, const struct side sides[2], str
 	print_items('-', c->removed.items, c->removed.count, arena);
 }
 
-static void print_order(const change_list *changes, const struct side sides[2], struct aj_arena *arena, enum aj_order order)
+static void print_order(const change_list *changes, const struct diff_side sides[2], struct aj_arena *arena, enum aj_order order)
 {
 	bool any = false;
 	for (size_t i = 0; i < changes->count; i++) {
@@ -130,7 +130,7 @@ static void print_locks(const change_list *changes, bool added)
 		printf("\n");
 }
 
-static void print_text(const change_list *changes, const struct side sides[2], struct aj_arena *arena)
+static void print_text(const change_list *changes, const struct diff_side sides[2], struct aj_arena *arena)
 {
 	print_order(changes, sides, arena, AJ_LOOSER);
 	print_locks(changes, false);
@@ -151,7 +151,7 @@ static json_t *texts_json(const char *const *items, size_t count)
 	return all;
 }
 
-static json_t *change_json(const struct change *c, const struct side sides[2], struct aj_arena *arena)
+static json_t *change_json(const struct change *c, const struct diff_side sides[2], struct aj_arena *arena)
 {
 	json_t *doc = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:s*}", "key", c->key->name, "change", words[c->order], "kind",
 	                        aj_key_kind(c->key, &sides[1].loaded.policy), "enforced_by", aj_enforcer_name(c->key->by), "from",
@@ -167,7 +167,7 @@ static json_t *change_json(const struct change *c, const struct side sides[2], s
 	return doc;
 }
 
-static void print_json(const change_list *changes, const struct side sides[2], bool looser, struct aj_arena *arena)
+static void print_json(const change_list *changes, const struct diff_side sides[2], bool looser, struct aj_arena *arena)
 {
 	json_t *list = json_array(), *ends[2];
 	for (size_t i = 0; i < changes->count; i++)
@@ -179,7 +179,7 @@ static void print_json(const change_list *changes, const struct side sides[2], b
 
 int aj_policy_diff(struct aj_policy_args *args, struct aj_error *err)
 {
-	struct side *sides = aj_alloc(args->arena, 2 * sizeof *sides);
+	struct diff_side *sides = aj_alloc(args->arena, 2 * sizeof *sides);
 	change_list changes = { 0 };
 	bool looser = false;
 	if (aj_policy_site(args, err) < 0)

@@ -17,7 +17,7 @@
 
 enum { HOPS = 40 };
 
-struct query {
+struct path_query {
 	const struct aj_plan *plan;
 	const struct aj_policy *policy;
 	struct aj_arena *arena;
@@ -30,7 +30,7 @@ static struct aj_answer make_answer(enum aj_answer_verdict verdict, const char *
 }
 
 /* Set the key of the policy, and its item, that a mount comes from. */
-static void find_rule(const struct query *l, const struct aj_mount *row, struct aj_answer *a)
+static void find_rule(const struct path_query *l, const struct aj_mount *row, struct aj_answer *a)
 {
 	static const struct {
 		const char *folder, *key; /* NULL: every jail has it */
@@ -66,7 +66,7 @@ static void find_rule(const struct query *l, const struct aj_mount *row, struct 
 }
 
 /* May the jail's id access the file so? The kernel answers for our own id; for root the jail's id is another, which has no groups. */
-static bool permitted(const struct query *l, const char *path, const struct stat *st, int want)
+static bool permitted(const struct path_query *l, const char *path, const struct stat *st, int want)
 {
 	if (geteuid() != 0)
 		return faccessat(AT_FDCWD, path, want, AT_EACCESS) == 0;
@@ -81,7 +81,7 @@ static const char *join(struct aj_arena *arena, const char *base, const char *te
 	return aj_path_simplify(aj_printf(arena, "%s/%s%s", text[0] == '/' ? "" : base, text, rest), arena);
 }
 
-static struct aj_answer no_access_answer(const struct query *l, const char *path, struct aj_answer a)
+static struct aj_answer no_access_answer(const struct path_query *l, const char *path, struct aj_answer a)
 {
 	a.verdict = AJ_DENIED;
 	a.enforcer = "kernel: file permissions";
@@ -89,7 +89,7 @@ static struct aj_answer no_access_answer(const struct query *l, const char *path
 	return a;
 }
 
-static struct aj_answer missing_answer(const struct query *l, const char *path, bool may_be_made, bool tree, struct aj_answer a)
+static struct aj_answer missing_answer(const struct path_query *l, const char *path, bool may_be_made, bool tree, struct aj_answer a)
 {
 	a.verdict = may_be_made ? AJ_ALLOWED : AJ_DENIED;
 	a.why = may_be_made
@@ -100,8 +100,8 @@ static struct aj_answer missing_answer(const struct query *l, const char *path, 
 }
 
 /* The answer for a file that exists. */
-static struct aj_answer final_answer(const struct query *l, const char *path, const struct stat *st, const struct aj_mount *row,
-                                     struct aj_answer a)
+static struct aj_answer final_answer(const struct path_query *l, const char *path, const struct stat *st,
+                                     const struct aj_mount *row, struct aj_answer a)
 {
 	const char *kind = S_ISDIR(st->st_mode) ? "folder" : S_ISCHR(st->st_mode) ? "device" : "file";
 	if (l->write && aj_mount_denies_writes(row)) {
@@ -116,7 +116,7 @@ static struct aj_answer final_answer(const struct query *l, const char *path, co
 }
 
 /* The answer where no tree was found or no workspace was named, so that there is no file to check. */
-static struct aj_answer unknown_answer(const struct query *l, const struct aj_mount *row, bool tree, struct aj_answer a)
+static struct aj_answer unknown_answer(const struct path_query *l, const struct aj_mount *row, bool tree, struct aj_answer a)
 {
 	const char *place_name = tree ? "the Python tree, which was not found on this host" : "the folder that --workspace names";
 	a.verdict = l->write && aj_mount_denies_writes(row) ? AJ_DENIED : AJ_ALLOWED;
@@ -128,7 +128,7 @@ static struct aj_answer unknown_answer(const struct query *l, const struct aj_mo
 
 /* Deny where an item of filesystem.protect holds the place. `path`: relative to the workspace, or absolute in the main repository.
  * `there`: the workspace exists and can be searched. */
-static void apply_protect(const struct query *l, const char *path, bool there, struct aj_answer *a)
+static void apply_protect(const struct path_query *l, const char *path, bool there, struct aj_answer *a)
 {
 	const char *pattern;
 	for (size_t i = 0; i < l->policy->protect.count; i++)
@@ -153,7 +153,7 @@ static void apply_protect(const struct query *l, const char *path, bool there, s
 		}
 }
 
-static void apply_protected_places(const struct query *l, const struct aj_path_match *place, struct aj_answer *a)
+static void apply_protected_places(const struct path_query *l, const struct aj_path_match *place, struct aj_answer *a)
 {
 	const struct aj_mount *row = place->row;
 	if (!l->write || !l->plan->writable_workspace)
@@ -165,7 +165,7 @@ static void apply_protected_places(const struct query *l, const struct aj_path_m
 }
 
 /* Has the path a symlink in it? The source of a bind is never resolved through one. */
-static bool through_link(const struct query *l, const char *path)
+static bool through_link(const struct path_query *l, const char *path)
 {
 	struct stat st;
 	for (const char *at = path; *at; at += strspn(at, "/")) {
@@ -177,7 +177,7 @@ static bool through_link(const struct query *l, const char *path)
 }
 
 /* Resolve the rest of the path below a bind; a symlink sets *ret_next, which the caller resolves from the jail's root. */
-static struct aj_answer walk_below(const struct query *l, const struct aj_path_match *place, const char **ret_next)
+static struct aj_answer walk_below(const struct path_query *l, const struct aj_path_match *place, const char **ret_next)
 {
 	struct aj_answer a = make_answer(AJ_ALLOWED, NULL, "");
 	const struct aj_mount *row = place->row;
@@ -216,7 +216,7 @@ static struct aj_answer walk_below(const struct query *l, const struct aj_path_m
 	return final_answer(l, path, &st, row, a);
 }
 
-static struct aj_answer walk_place(const struct query *l, const struct aj_path_match *place, const char **ret_next)
+static struct aj_answer walk_place(const struct path_query *l, const struct aj_path_match *place, const char **ret_next)
 {
 	struct aj_answer a = walk_below(l, place, ret_next);
 	if (!*ret_next)
@@ -224,7 +224,7 @@ static struct aj_answer walk_place(const struct query *l, const struct aj_path_m
 	return a;
 }
 
-static struct aj_answer answer_at(const struct query *l, const char *path, const struct aj_path_match *place, const char **ret_next)
+static struct aj_answer answer_at(const struct path_query *l, const char *path, const struct aj_path_match *place, const char **ret_next)
 {
 	const struct aj_mount *row = place->row;
 	struct aj_answer a = make_answer(AJ_ALLOWED, NULL, "");
@@ -273,7 +273,7 @@ static struct aj_answer answer_at(const struct query *l, const char *path, const
 struct aj_answer aj_answer_path(const struct aj_plan *plan, const struct aj_policy *policy, const char *path, bool write,
                                 struct aj_arena *arena)
 {
-	struct query l = { plan, policy, arena, write };
+	struct path_query l = { plan, policy, arena, write };
 	const char *start = path;
 	for (int i = 0; i < HOPS; i++) {
 		const char *next = NULL;

@@ -11,7 +11,7 @@ struct aj_policy_word {
 	const char *name, *file;
 };
 
-struct aj_question {
+struct aj_policy_question {
 	enum aj_question_kind kind;
 	const char *text;
 };
@@ -20,7 +20,7 @@ struct aj_policy_args {
 	struct aj_arena *arena;
 	struct aj_options options; /* --config, --json, and those options of exec and run that change the policy */
 	AJ_LIST(struct aj_policy_word) policies;
-	AJ_LIST(struct aj_question) questions;
+	AJ_LIST(struct aj_policy_question) questions;
 	bool all, write, source, site_schema, text, codes;
 };
 

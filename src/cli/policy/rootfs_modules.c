@@ -11,9 +11,9 @@
 static const char built_in[] = " array atexit binascii builtins cmath errno faulthandler fcntl gc grp itertools marshal math posix pwd "
 			       "pyexpat select spwd sys syslog time unicodedata xxsubtype zlib zipimport __main__ ";
 
-enum kind { NOTHING, MODULE, PACKAGE };
+enum module_kind { NOTHING, MODULE, PACKAGE };
 
-static enum kind find_entry(const char *folder, const char *part, size_t bytes)
+static enum module_kind find_entry(const char *folder, const char *part, size_t bytes)
 {
 	static const char *const endings[] = { "py", "pyc", "so" };
 	cleanup_listing struct aj_listing entries = aj_listing_open(folder);
@@ -39,7 +39,7 @@ static bool find_below(const char *folder, const char *module, struct aj_arena *
 {
 	for (;;) {
 		size_t bytes = strcspn(module, ".");
-		enum kind kind = find_entry(folder, module, bytes);
+		enum module_kind kind = find_entry(folder, module, bytes);
 		if (kind == NOTHING || !module[bytes])
 			return kind != NOTHING;
 		if (kind == MODULE) /* a module may put others into sys.modules: os.path is no file */

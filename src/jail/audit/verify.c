@@ -26,7 +26,7 @@ const char *aj_verify_kind_name(enum aj_verify_kind kind)
 	return kinds[kind];
 }
 
-struct reader {
+struct trail_reader {
 	int fd;
 	off_t at, end; /* end: the file's size while we held the lock; later records are not verified */
 	char *buffer;
@@ -37,7 +37,7 @@ struct reader {
 enum piece { PIECE_LINE, PIECE_END, PIECE_CUT, PIECE_LONG, PIECE_ERROR };
 
 /* Read the next line; *ret is in the reader's buffer, without its newline. */
-static enum piece next_line(struct reader *r, char **ret, size_t *ret_bytes)
+static enum piece next_line(struct trail_reader *r, char **ret, size_t *ret_bytes)
 {
 	r->line++;
 	for (;;) {
@@ -80,7 +80,7 @@ static void set_problem(struct aj_verify *v, enum aj_verify_kind kind, uint64_t 
 }
 
 /* A record's number is too high: the rest of the file shows whether lines are missing, moved or doubled. */
-static void classify_gap(struct aj_verify *v, struct reader *r, uint64_t expected, uint64_t found)
+static void classify_gap(struct aj_verify *v, struct trail_reader *r, uint64_t expected, uint64_t found)
 {
 	uint64_t line = r->line;
 	bool comes_later = false, comes_again = false;
@@ -149,7 +149,7 @@ static void note_time(struct aj_verify *v, const json_t *json)
 }
 
 /* Check a record against the one before it. False: there is a problem. */
-static bool check_link(struct aj_verify *v, struct reader *r, const struct aj_chain_record *record, const struct aj_chain_link *last)
+static bool check_link(struct aj_verify *v, struct trail_reader *r, const struct aj_chain_record *record, const struct aj_chain_link *last)
 {
 	if (record->seq > last->seq + 1)
 		classify_gap(v, r, last->seq + 1, record->seq);
@@ -166,7 +166,7 @@ static bool check_link(struct aj_verify *v, struct reader *r, const struct aj_ch
 	return false;
 }
 
-static int verify_lines(struct reader *r, const char *noted_head, struct aj_arena *arena, struct aj_verify *v)
+static int verify_lines(struct trail_reader *r, const char *noted_head, struct aj_arena *arena, struct aj_verify *v)
 {
 	struct aj_chain_link last = aj_chain_start;
 	bool head_seen = false;
@@ -226,7 +226,7 @@ int aj_verify(const char *path, const char *noted_head, struct aj_arena *arena, 
 	if (aj_chain_lock(fd, false) < 0 || fstat(fd, &st) < 0)
 		return aj_fail(err, AJ_EXIT_USAGE, "audit", errno, "lock `%s`", path);
 	aj_chain_unlock(fd);
-	struct reader r = { .fd = fd, .end = st.st_size, .buffer = malloc(BUFFER_BYTES) };
+	struct trail_reader r = { .fd = fd, .end = st.st_size, .buffer = malloc(BUFFER_BYTES) };
 	int done = r.buffer ? verify_lines(&r, noted_head, arena, ret) : -1, error = errno;
 	free(r.buffer);
 	if (done < 0)

@@ -148,7 +148,7 @@ static size_t on_character(struct aj_escape_filter *f, unsigned char c, char *ou
 	f->point = f->point << 6 | (c & 0x3f);
 	if (--f->rest)
 		return 0;
-	return aj_is_control(f->point) ? leave_out(f, AJ_ESCAPE_C1) : put_held(f, out);
+	return aj_obeyed_as_control(f->point) ? leave_out(f, AJ_ESCAPE_C1) : put_held(f, out);
 }
 
 /* A byte that belongs to no sequence: the sequence under way is left out, as terminals break it off too, and the byte counts by itself. */

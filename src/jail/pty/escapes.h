@@ -6,21 +6,8 @@
 #include <stdint.h>
 
 #include "jail/pty/modes.h"
+#include "jail/pty/sequences.h"
 #include "policy/policy.h"
-
-/* The sequences that were left out, by their effect. */
-enum aj_escape_kind {
-	AJ_ESCAPE_CLIPBOARD,
-	AJ_ESCAPE_NOTIFICATION,
-	AJ_ESCAPE_ANSWER,
-	AJ_ESCAPE_WINDOW,
-	AJ_ESCAPE_PRINTER,
-	AJ_ESCAPE_STRING,
-	AJ_ESCAPE_C1,
-	AJ_ESCAPE_BELL,
-	AJ_ESCAPE_OTHER,
-	AJ_ESCAPE_KINDS
-};
 
 struct aj_escape_row {
 	const char *name, *why;

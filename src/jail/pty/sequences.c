@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "jail/pty/escapes.h"
+#include "jail/pty/modes.h"
 
 /* --- CSI --- */
 
@@ -123,7 +123,7 @@ static const struct {
 };
 
 /* The number of a character, or of the part of it that came: does a terminal obey it? Also one that is written longer than need be. */
-bool aj_is_control(unsigned point)
+bool aj_obeyed_as_control(unsigned point)
 {
 	return point < 0x20 || (point >= 0x7f && point < 0xa0);
 }
@@ -141,7 +141,7 @@ static bool is_clean(const char *text, size_t bytes)
 		unsigned rest = aj_character_bytes(c) - 1, point = rest ? c & (0x3fU >> rest) : c;
 		for (; rest && i < bytes && ((unsigned char)text[i] & 0xc0) == 0x80; rest--)
 			point = point << 6 | ((unsigned char)text[i++] & 0x3f);
-		if (rest || aj_is_control(point))
+		if (rest || aj_obeyed_as_control(point))
 			return false;
 	}
 	return true;

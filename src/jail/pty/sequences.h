@@ -3,6 +3,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The sequences that were left out, by their effect. */
+enum aj_escape_kind {
+	AJ_ESCAPE_CLIPBOARD,
+	AJ_ESCAPE_NOTIFICATION,
+	AJ_ESCAPE_ANSWER,
+	AJ_ESCAPE_WINDOW,
+	AJ_ESCAPE_PRINTER,
+	AJ_ESCAPE_STRING,
+	AJ_ESCAPE_C1,
+	AJ_ESCAPE_BELL,
+	AJ_ESCAPE_OTHER,
+	AJ_ESCAPE_KINDS
+};
+
 enum { AJ_PASSES = -1 };
 
 /* CSI ... final. */
@@ -13,6 +27,6 @@ int aj_escape_kind_of(const char *sequence, size_t bytes);
 int aj_osc_kind(const char *text, size_t bytes, bool whole, unsigned *ret_number);
 
 /* The number of a character, or of the part of it that came: does a terminal obey it? Also one that is written longer than need be. */
-bool aj_is_control(unsigned point);
+bool aj_obeyed_as_control(unsigned point);
 /* Length of the character that this byte begins; 1 also for bytes that begin none. */
 unsigned aj_character_bytes(unsigned char c);

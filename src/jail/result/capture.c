@@ -40,17 +40,18 @@ static void add_flag(struct aj_buffer *out, const char *before, bool flag)
 	aj_buffer_text(out, flag ? "true" : "false");
 }
 
-void aj_capture_members(struct aj_members *m, const struct aj_result *r)
+void aj_capture_members(struct aj_members *m, const struct aj_output_buffer *jail_out, const struct aj_output_buffer *jail_err,
+                        const json_t *claim)
 {
 	static const char *const claims[] = { "value", "repr", "str", "final_answer", "results" };
-	const json_t *claimed = json_object_get(r->claim, "truncated");
-	add_stream(m, "stdout", "stdout_base64", &r->out);
-	add_stream(m, "stderr", "stderr_base64", &r->err);
+	const json_t *claimed = json_object_get(claim, "truncated");
+	add_stream(m, "stdout", "stdout_base64", jail_out);
+	add_stream(m, "stderr", "stderr_base64", jail_err);
 	struct aj_buffer *out = aj_member(m, "truncated");
-	add_flag(out, "{\"stdout\":", aj_output_buffer_omitted(&r->out) > 0);
-	add_flag(out, ",\"stderr\":", aj_output_buffer_omitted(&r->err) > 0);
+	add_flag(out, "{\"stdout\":", aj_output_buffer_omitted(jail_out) > 0);
+	add_flag(out, ",\"stderr\":", aj_output_buffer_omitted(jail_err) > 0);
 	aj_buffer_text(out, ",\"total_bytes\":");
-	aj_buffer_number(out, r->out.total_bytes + r->err.total_bytes);
+	aj_buffer_number(out, jail_out->total_bytes + jail_err->total_bytes);
 	for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
 		if (json_is_true(json_object_get(claimed, claims[i]))) {
 			aj_buffer_text(out, ",\"");

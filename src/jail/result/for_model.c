@@ -10,13 +10,13 @@
 enum { TEXT_BYTES = 2000, OUTPUT_BYTES = 600, VALUE_BYTES = 400, ERROR_BYTES = 500, TYPE_BYTES = 100 };
 #define CUT "..."
 
-struct text {
+struct model_text {
 	char bytes[TEXT_BYTES + 1];
 	size_t used;
 };
 
 /* Append at most `most` bytes of s, whole characters alone. */
-static void add_some(struct text *t, size_t most, const char *s)
+static void add_some(struct model_text *t, size_t most, const char *s)
 {
 	size_t left = TEXT_BYTES - t->used, n = s ? strlen(s) : 0;
 	if (most > left)
@@ -35,7 +35,7 @@ static void add_some(struct text *t, size_t most, const char *s)
 	}
 }
 
-static void add_text(struct text *t, const char *s)
+static void add_text(struct model_text *t, const char *s)
 {
 	add_some(t, TEXT_BYTES, s);
 }
@@ -46,7 +46,7 @@ static const char *string_at(const json_t *object, const char *key)
 	return s && *s ? s : NULL;
 }
 
-static void add_line(struct text *t, const char *before, size_t most, const char *s)
+static void add_line(struct model_text *t, const char *before, size_t most, const char *s)
 {
 	if (!s)
 		return;
@@ -57,7 +57,7 @@ static void add_line(struct text *t, const char *before, size_t most, const char
 }
 
 /* The end of an output says most about an error. */
-static void add_output(struct text *t, const char *before, const char *s)
+static void add_output(struct model_text *t, const char *before, const char *s)
 {
 	size_t n = s ? strlen(s) : 0;
 	if (n > OUTPUT_BYTES) {
@@ -69,7 +69,7 @@ static void add_output(struct text *t, const char *before, const char *s)
 	add_line(t, before, OUTPUT_BYTES, n ? s : NULL);
 }
 
-static void add_error(struct text *t, const json_t *error)
+static void add_error(struct model_text *t, const json_t *error)
 {
 	char at[60] = "";
 	json_int_t line = json_integer_value(json_object_get(error, "line"));
@@ -96,7 +96,7 @@ static const char *headline(const char *status)
 
 json_t *aj_for_model_json(const json_t *result)
 {
-	struct text t = { .used = 0 };
+	struct model_text t = { .used = 0 };
 	const char *status = string_at(result, "status"), *type = string_at(result, "type");
 	const char *first = headline(status ? status : "");
 	const json_t *errors = json_object_get(result, "errors"), *error = json_object_get(result, "error");

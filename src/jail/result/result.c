@@ -274,7 +274,7 @@ void aj_result_members(struct aj_members *m, const struct aj_result *r, const st
 	if (!ran)
 		aj_member_json(m, "error", error_json("SetupError", &r->setup));
 	if (plan->capture)
-		aj_capture_members(m, r);
+		aj_capture_members(m, &r->out, &r->err, r->claim);
 	aj_members_add_files(m, r->files, r->files_skipped);
 	add_number_or_null(m, "exit_code", r->exit_code >= 0 && ran, r->exit_code);
 	add_number_or_null(m, "signal", r->signal, r->signal);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "network/egress/refused_connection.h"
 
 enum {
 	FIRST_US = 30 * 1000000,          /* for the first bytes, where they are awaited */

@@ -30,7 +30,7 @@ struct aj_connection {
 	char address[46];
 	struct aj_io inside, outside;
 	struct aj_timer timer;
-	struct aj_waiter waiter;
+	struct aj_name_waiter waiter;
 	struct aj_http *http;
 	struct aj_egress_event *refusal; /* of its first bytes, reported; NULL: none */
 	struct aj_flow out, in;
@@ -49,11 +49,6 @@ void aj_connections_reset(struct aj_relay *relay);
 bool aj_first_bytes(struct aj_flow *flow, const uint8_t *data, size_t bytes, size_t *ret_pass);
 /* The jail sends no more: may what the gate holds pass? Only an incomplete message of TLS or HTTP may not. */
 bool aj_first_bytes_ended(const struct aj_connection *c);
-/* Does this port wait for the first bytes before any connection is made? */
-static inline bool aj_first_bytes_awaited(uint16_t port)
-{
-	return port == 443 || port == 80;
-}
 
 /* --- network/egress/upstream.c --- */
 
@@ -65,6 +60,13 @@ void aj_upstream_forget(struct aj_connection *c);
 void aj_upstream_made(struct aj_connection *c, int fd);
 /* No other address will do: the connection ends. */
 void aj_upstream_failed(struct aj_connection *c, const char *why);
+
+/* --- network/egress/proxy_connect.c --- */
+
+/* The connection `fd` to the proxy stands: ask for the one that is meant. aj_upstream_made() or aj_upstream_failed() follows, now or later. */
+void aj_proxy_ask(struct aj_connection *c, int fd);
+
+/* --- network/egress/connection.c --- */
 
 void aj_connection_reached(struct aj_connection *c);
 void aj_connection_settle(struct aj_connection *c);

@@ -7,7 +7,7 @@
 
 #include "network/egress/connection.h"
 #include "network/inspect/client_hello.h"
-#include "network/inspect/http_looks.h"
+#include "network/inspect/http_head.h"
 
 enum { HTTPS = 443, HTTP = 80, TLS_HANDSHAKE = 22 };
 

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "network/egress/connection.h"
+#include "network/egress/refused_connection.h"
 
 enum {
 	UNPARK_US = 100000,

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/loop/loop.h"
-#include "network/egress/relay.h"
+#include "network/egress/relay_loop.h"
 #include "network/resolve/own_address.h"
 #include "policy/seccomp/compile.h"
 #include "sandbox/caps.h"

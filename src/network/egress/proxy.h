@@ -5,8 +5,6 @@
 #include "network/resolve/names.h"
 #include "policy/policy.h"
 
-struct aj_connection;
-
 struct aj_proxy {
 	uint16_t port;                           /* 0: no proxy */
 	char authorization[AJ_CREDENTIALS_TEXT]; /* "": no credentials */
@@ -15,5 +13,3 @@ struct aj_proxy {
 
 /* From the policy; -1: not http://HOST:PORT. */
 int aj_proxy_parse(struct aj_proxy *proxy, const struct aj_policy *policy);
-/* The connection `fd` to the proxy stands: ask for the one that is meant. aj_upstream_made() or aj_upstream_failed() follows, now or later. */
-void aj_proxy_ask(struct aj_connection *c, int fd);

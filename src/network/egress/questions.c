@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "network/egress/connection.h"
+#include "network/egress/refused_connection.h"
 
 enum {
 	QUESTIONS_MAX = 16, /* open at a time; the supervisor lets fewer reach a person */

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "network/egress/connection.h"
+#include "base/sockaddr.h"
+#include "network/egress/relay.h"
+#include "network/helper/socket_end.h"
 #include "network/inspect/refusal.h"
 
 enum {

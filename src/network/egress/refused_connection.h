@@ -1,6 +1,9 @@
 /* Connections that are refused, and answered before they end: see network/inspect/refusal.h. They are few at a time, for a short time. */
 #pragma once
-#include "network/egress/egress.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "network/egress/event.h"
 
 struct aj_relay;
 struct aj_turned_away;

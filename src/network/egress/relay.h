@@ -2,12 +2,11 @@
 #pragma once
 #include "base/loop/loop.h"
 #include "base/loop/rate.h"
-#include "network/egress/egress.h"
-#include "network/egress/process.h"
+#include "network/egress/event.h"
 #include "network/egress/proxy.h"
-#include "network/egress/refused_connection.h"
 #include "network/egress/rules.h"
 #include "network/helper/flow.h"
+#include "network/helper/helper.h"
 #include "network/helper/pace.h"
 #include "network/inspect/dns.h"
 #include "network/resolve/names.h"
@@ -21,6 +20,20 @@ struct aj_resolver;
 struct aj_dns_server;
 struct aj_connection;
 struct aj_question;
+struct aj_turned_away;
+
+/* What the process gets from the supervisor that starts it. */
+struct aj_relay_of {
+	const struct aj_policy *policy;
+	const struct aj_egress_sockets *sockets;
+	struct aj_unsent unsent; /* rows: struct aj_egress_row */
+};
+
+/* A connection, in memory that the supervisor reads when the relay has ended. */
+struct aj_egress_row {
+	struct aj_unsent_row row;
+	struct aj_egress_event event; /* AJ_EGRESS_FAILED until there was a connection; its bytes are in `row` */
+};
 
 struct aj_relay {
 	struct aj_loop *loop;
@@ -32,7 +45,7 @@ struct aj_relay {
 	struct aj_unsent unsent; /* rows of connections: struct aj_egress_row */
 	/* The supervisor: at its end of file the relay ends. */
 	struct aj_io supervisor;
-	struct aj_report *first_report, **last_report;
+	struct aj_egress_report *first_report, **last_report;
 	unsigned reports;
 	struct aj_egress_event said[AJ_RELAY_SAID]; /* refusals of this second; count: that came again */
 	unsigned said_times[AJ_RELAY_SAID];         /* reported in that second, one by one */
@@ -58,13 +71,6 @@ struct aj_relay {
 	struct aj_pace pace;  /* of its turns */
 	struct aj_timer rest; /* then its pipes are closed */
 };
-
-/* NULL with an error. It reads from the sockets only in aj_relay_run(). */
-struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_relay_of *of, const struct aj_rules *rules,
-                              const struct aj_proxy *proxy, const struct aj_egress_sockets *sockets, int supervisor,
-                              struct aj_error *err);
-/* Until the supervisor ends it. */
-void aj_relay_run(struct aj_relay *relay);
 
 /* --- network/egress/reports.c --- */
 
@@ -110,3 +116,9 @@ void aj_question_answered(struct aj_relay *relay, const struct aj_egress_answer 
 
 struct aj_dns_server *aj_dns_server_new(struct aj_relay *relay); /* NULL: no memory */
 int aj_dns_server_watch(struct aj_dns_server *server, bool on);
+
+/* Does this port wait for the first bytes before any connection is made? */
+static inline bool aj_first_bytes_awaited(uint16_t port)
+{
+	return port == 443 || port == 80;
+}

@@ -18,8 +18,8 @@ enum {
 	ENDS_MAX = 64,
 };
 
-struct aj_report {
-	struct aj_report *next;
+struct aj_egress_report {
+	struct aj_egress_report *next;
 	struct aj_egress_row *row; /* of an ended connection; NULL: use `event` */
 	struct aj_egress_event event;
 };
@@ -31,7 +31,7 @@ bool aj_reports_full(const struct aj_relay *relay)
 
 static void queue(struct aj_relay *relay, const struct aj_egress_event *event, struct aj_egress_row *row)
 {
-	struct aj_report *report = calloc(1, sizeof *report);
+	struct aj_egress_report *report = calloc(1, sizeof *report);
 	if (!report)
 		abort(); /* fail closed: the supervisor sees the relay's end */
 	report->row = row;
@@ -140,7 +140,7 @@ int64_t aj_reports_due_us(const struct aj_relay *relay)
 /* False: not sent, now or for good. */
 static bool send_first(struct aj_relay *relay, int flags)
 {
-	struct aj_report *report = relay->first_report;
+	struct aj_egress_report *report = relay->first_report;
 	const struct aj_egress_event *event = report->row ? &report->row->event : &report->event;
 	if (send(relay->supervisor.fd, event, sizeof *event, flags | MSG_NOSIGNAL) < 0)
 		return false;
@@ -157,7 +157,7 @@ void aj_reports_send_last(struct aj_relay *relay)
 {
 	aj_reports_flush(relay);
 	while (relay->first_report) {
-		struct aj_report *report = relay->first_report;
+		struct aj_egress_report *report = relay->first_report;
 		if (report->row)
 			relay->first_report = report->next;
 		else if (!send_first(relay, 0))

@@ -251,7 +251,7 @@ static void try_next(struct aj_connection *c, int error)
 		aj_loop_set(c->relay->loop, &c->timer, aj_now_us() + LAST_US);
 }
 
-static void on_resolved(struct aj_waiter *waiter)
+static void on_resolved(struct aj_name_waiter *waiter)
 {
 	try_next(waiter->arg, 0);
 }
@@ -260,7 +260,7 @@ void aj_upstream_start(struct aj_connection *c)
 {
 	c->upstream = AJ_UPSTREAM_RESOLVING;
 	aj_loop_unset(c->relay->loop, &c->timer); /* the resolver has a deadline of its own */
-	c->waiter = (struct aj_waiter){ .fn = on_resolved, .arg = c };
+	c->waiter = (struct aj_name_waiter){ .fn = on_resolved, .arg = c };
 	c->by_proxy = c->relay->proxy.port && !c->to_loopback;
 	c->via = c->to_loopback ? &c->relay->loopback : c->by_proxy ? &c->relay->proxy.name : c->name;
 	if (!c->via || aj_resolver_ask(c->relay->resolver, c->via, &c->waiter))

@@ -10,8 +10,73 @@
 #include <strings.h>
 
 #include "base/text.h"
-#include "network/inspect/http_looks.h"
-#include "network/inspect/span.h"
+#include "network/inspect/slice.h"
+
+bool aj_http_token_char(char c)
+{
+	return isalnum((unsigned char)c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+/* The blanks that lenient servers take between the words of a request's first line (RFC 9112, section 3). */
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r';
+}
+
+/* Does the first line, which may not be whole, end with a version of HTTP? A NUL before its end: no server reads on. Other control
+ * characters some servers let pass. Beyond the longest head the strict reader is to judge. */
+static enum aj_http_looks ends_with_version(const char *at, const char *end, bool ended)
+{
+	static const char version[] = "HTTP/";
+	const char *line = memchr(at, '\n', (size_t)(end - at)), *stop = line ? line : end;
+	if (!line && ended)
+		line = end;
+	if (memchr(at, '\0', (size_t)(stop - at)))
+		return AJ_HTTP_NO;
+	if (!line)
+		return end - at < AJ_HTTP_HEAD_MAX_BYTES / 2 ? AJ_HTTP_MORE : AJ_HTTP_YES;
+	for (; line - at >= (ptrdiff_t)sizeof version; at++)
+		if (is_blank(*at) && strncasecmp(at + 1, version, sizeof version - 1) == 0)
+			return AJ_HTTP_YES;
+	return AJ_HTTP_NO;
+}
+
+/* A line without a version (HTTP/0.9) whose target names a host: a URL, or HOST:PORT of CONNECT. (NATS also begins with CONNECT, followed by
+ * JSON.) */
+static bool names_host(struct aj_slice method, const char *target, const char *end)
+{
+	static const char *const schemes[] = { "http://", "https://" };
+	for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+		if ((size_t)(end - target) >= strlen(schemes[i]) && strncasecmp(target, schemes[i], strlen(schemes[i])) == 0)
+			return true;
+	return aj_slice_is_word(method, "CONNECT") && target < end && *target != '{';
+}
+
+/* As lenient servers would take the first words for a request: in doubt they count as one, and the strict reader below refuses them.
+ * Servers take any token for a method, and some of them blanks before it. The usual methods have letters and `-` alone: other protocols'
+ * first words, such as those of git and ssh, have digits, so a path behind one of these proves nothing. */
+enum aj_http_looks aj_http_looks(const uint8_t *data, size_t bytes, bool ended)
+{
+	const char *at = (const char *)data, *end = at + bytes;
+	bool letters = true;
+	while (at < end && (is_blank(*at) || *at == '\n'))
+		at++;
+	const char *method = at;
+	for (; at < end && aj_http_token_char(*at); at++)
+		letters = letters && (isalpha((unsigned char)*at) || *at == '-');
+	if (at == end)
+		return ended ? AJ_HTTP_NO : bytes < AJ_HTTP_HEAD_MAX_BYTES ? AJ_HTTP_MORE : AJ_HTTP_YES;
+	if (at == method || !is_blank(*at))
+		return AJ_HTTP_NO;
+	const char *target = at;
+	while (target < end && is_blank(*target))
+		target++;
+	if (letters && target < end && *target == '/')
+		return AJ_HTTP_YES;
+	enum aj_http_looks looks = ends_with_version(at, end, ended);
+	const struct aj_slice word = { method, (size_t)(at - method) };
+	return looks == AJ_HTTP_NO && letters && names_host(word, target, end) ? AJ_HTTP_YES : looks;
+}
 
 enum { HEAD, BODY_BEGIN, BODY, CHUNK_SIZE, CHUNK, CHUNK_END, TRAILERS, REFUSED };
 enum { METHOD_MAX = 32, LENGTH_DIGITS_MAX = 18, HEX_DIGITS_MAX = 15 };
@@ -41,7 +106,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(struct aj_http *h, cons
 	return false;
 }
 
-static bool is_token(struct aj_span s)
+static bool is_token(struct aj_slice s)
 {
 	for (size_t i = 0; i < s.bytes; i++)
 		if (!aj_http_token_char(s.at[i]))
@@ -51,7 +116,7 @@ static bool is_token(struct aj_span s)
 
 /* --- the host that a request names --- */
 
-static bool is_port(struct aj_span s, uint16_t port)
+static bool is_port(struct aj_slice s, uint16_t port)
 {
 	char text[8];
 	int bytes = snprintf(text, sizeof text, "%u", port);
@@ -59,7 +124,7 @@ static bool is_port(struct aj_span s, uint16_t port)
 }
 
 /* Is `s` the host, as a name or as another spelling of the address? */
-static bool is_host(const struct aj_http *h, struct aj_span s)
+static bool is_host(const struct aj_http *h, struct aj_slice s)
 {
 	char text[INET6_ADDRSTRLEN];
 	uint8_t ours[16], theirs[16];
@@ -76,14 +141,14 @@ static bool is_host(const struct aj_http *h, struct aj_span s)
 }
 
 /* HOST or HOST:PORT, and nothing else: no user, blank or list. Without a port: any, since programs leave it out. */
-static bool check_authority(struct aj_http *h, struct aj_span s, const char *place)
+static bool check_authority(struct aj_http *h, struct aj_slice s, const char *place)
 {
-	struct aj_span host = s, port = { NULL, 0 };
+	struct aj_slice host = s, port = { NULL, 0 };
 	const char *bracket = s.bytes && *s.at == '[' ? memchr(s.at, ']', s.bytes) : NULL;
 	const char *from = bracket ? bracket : s.at, *colon = s.bytes ? memchr(from, ':', s.bytes - (size_t)(from - s.at)) : NULL;
 	if (colon) {
 		host.bytes = (size_t)(colon - s.at);
-		port = (struct aj_span){ colon + 1, s.bytes - host.bytes - 1 };
+		port = (struct aj_slice){ colon + 1, s.bytes - host.bytes - 1 };
 	}
 	if (is_host(h, host) && (!colon || is_port(port, h->port)))
 		return true;
@@ -93,7 +158,7 @@ static bool check_authority(struct aj_http *h, struct aj_span s, const char *pla
 
 /* --- a head --- */
 
-static bool check_target(struct aj_http *h, struct aj_span target, bool options)
+static bool check_target(struct aj_http *h, struct aj_slice target, bool options)
 {
 	static const char scheme[] = "http://";
 	for (size_t i = 0; i < target.bytes; i++)
@@ -110,20 +175,20 @@ static bool check_target(struct aj_http *h, struct aj_span target, bool options)
 	size_t bytes = 0;
 	while (bytes < target.bytes && !strchr("/?#", target.at[bytes]))
 		bytes++;
-	return check_authority(h, (struct aj_span){ target.at, bytes }, "the request's target");
+	return check_authority(h, (struct aj_slice){ target.at, bytes }, "the request's target");
 }
 
-static bool check_request_line(struct aj_http *h, struct aj_span line, struct head *head)
+static bool check_request_line(struct aj_http *h, struct aj_slice line, struct head *head)
 {
-	struct aj_span method, target;
-	if (!aj_span_split(&line, ' ', &method) || method.bytes > METHOD_MAX || !is_token(method))
+	struct aj_slice method, target;
+	if (!aj_slice_split(&line, ' ', &method) || method.bytes > METHOD_MAX || !is_token(method))
 		return refuse(h, "bytes that are no HTTP request");
 	if (method.bytes == 3 && memcmp(method.at, "PRI", 3) == 0)
 		return refuse(h, "HTTP/2 in plain text, whose requests are not checked: HTTP/1.1 or https works");
-	if (aj_span_is_word(method, "CONNECT"))
+	if (aj_slice_is_word(method, "CONNECT"))
 		return refuse(h, "CONNECT asks the server for a connection to another host");
-	head->bare = !aj_span_is_word(method, "POST") && !aj_span_is_word(method, "PUT") && !aj_span_is_word(method, "PATCH");
-	if (!aj_span_split(&line, ' ', &target))
+	head->bare = !aj_slice_is_word(method, "POST") && !aj_slice_is_word(method, "PUT") && !aj_slice_is_word(method, "PATCH");
+	if (!aj_slice_split(&line, ' ', &target))
 		return refuse(h, "a request without a version of HTTP");
 	if (line.bytes != 8 || (memcmp(line.at, "HTTP/1.1", 8) != 0 && memcmp(line.at, "HTTP/1.0", 8) != 0))
 		return refuse(h, "a request that is not HTTP/1.1 or HTTP/1.0");
@@ -131,7 +196,7 @@ static bool check_request_line(struct aj_http *h, struct aj_span line, struct he
 	return check_target(h, target, method.bytes == 7 && memcmp(method.at, "OPTIONS", 7) == 0);
 }
 
-static bool read_length(struct aj_span s, uint64_t *ret)
+static bool read_length(struct aj_slice s, uint64_t *ret)
 {
 	uint64_t value = 0;
 	if (s.bytes == 0 || s.bytes > LENGTH_DIGITS_MAX)
@@ -145,24 +210,24 @@ static bool read_length(struct aj_span s, uint64_t *ret)
 	return true;
 }
 
-static bool check_field(struct aj_http *h, struct aj_span line, struct head *head)
+static bool check_field(struct aj_http *h, struct aj_slice line, struct head *head)
 {
-	struct aj_span name, value = line;
-	if (!aj_span_split(&value, ':', &name) || !is_token(name))
+	struct aj_slice name, value = line;
+	if (!aj_slice_split(&value, ':', &name) || !is_token(name))
 		return refuse(h, "a header line that is not `name: value`, or goes on over two lines");
-	value = aj_span_trimmed(value);
+	value = aj_slice_trimmed(value);
 	for (size_t i = 0; i < value.bytes; i++)
 		if (aj_is_control(value.at[i]) && value.at[i] != '\t')
 			return refuse(h, "a header with a control character");
-	if (aj_span_is_word(name, "Host"))
+	if (aj_slice_is_word(name, "Host"))
 		return head->hosts++ ? refuse(h, "a request with two Host headers") : check_authority(h, value, "the request's Host");
-	if (aj_span_is_word(name, "Content-Length"))
+	if (aj_slice_is_word(name, "Content-Length"))
 		return head->lengths++ || !read_length(value, &head->body_bytes)
 		         ? refuse(h, "a Content-Length that is given twice, or is no number")
 		         : true;
-	if (aj_span_is_word(name, "Transfer-Encoding")) {
+	if (aj_slice_is_word(name, "Transfer-Encoding")) {
 		head->chunked = true;
-		return head->encodings++ || !aj_span_is_word(value, "chunked")
+		return head->encodings++ || !aj_slice_is_word(value, "chunked")
 		         ? refuse(h, "a Transfer-Encoding that is not `chunked` alone")
 		         : true;
 	}
@@ -170,20 +235,20 @@ static bool check_field(struct aj_http *h, struct aj_span line, struct head *hea
 }
 
 /* The line at the start of `rest`, which a CRLF ends: `rest` has no other line feed or carriage return (see head_bytes()). */
-static struct aj_span take_line(struct aj_span *rest)
+static struct aj_slice take_line(struct aj_slice *rest)
 {
 	const char *end = memchr(rest->at, '\n', rest->bytes);
-	struct aj_span line = { rest->at, (size_t)(end - rest->at) - 1 };
-	*rest = (struct aj_span){ end + 1, rest->bytes - line.bytes - 2 };
+	struct aj_slice line = { rest->at, (size_t)(end - rest->at) - 1 };
+	*rest = (struct aj_slice){ end + 1, rest->bytes - line.bytes - 2 };
 	return line;
 }
 
-static bool check_head(struct aj_http *h, struct aj_span rest)
+static bool check_head(struct aj_http *h, struct aj_slice rest)
 {
 	struct head head = { 0 };
 	if (!check_request_line(h, take_line(&rest), &head))
 		return false;
-	for (struct aj_span line = take_line(&rest); line.bytes; line = take_line(&rest))
+	for (struct aj_slice line = take_line(&rest); line.bytes; line = take_line(&rest))
 		if (!check_field(h, line, &head))
 			return false;
 	if (!head.hosts)
@@ -195,10 +260,10 @@ static bool check_head(struct aj_http *h, struct aj_span rest)
 	return true;
 }
 
-static bool check_trailers(struct aj_http *h, struct aj_span rest)
+static bool check_trailers(struct aj_http *h, struct aj_slice rest)
 {
 	struct head head = { 0 };
-	for (struct aj_span line = take_line(&rest); line.bytes; line = take_line(&rest)) {
+	for (struct aj_slice line = take_line(&rest); line.bytes; line = take_line(&rest)) {
 		if (!check_field(h, line, &head))
 			return false;
 		if (head.hosts || head.lengths || head.encodings)
@@ -212,7 +277,7 @@ static bool check_trailers(struct aj_http *h, struct aj_span rest)
 
 /* The bytes of a head with the empty line that ends it; 0: the end has not come, or the head is refused. A line feed without a carriage
  * return, or the other way round, refuses the connection: servers differ in how they read these. */
-static size_t head_bytes(struct aj_http *h, struct aj_span s)
+static size_t head_bytes(struct aj_http *h, struct aj_slice s)
 {
 	size_t end = s.bytes < AJ_HTTP_HEAD_MAX_BYTES ? s.bytes : AJ_HTTP_HEAD_MAX_BYTES;
 	for (size_t i = h->scanned; i < end; i++) {
@@ -235,7 +300,7 @@ static size_t head_bytes(struct aj_http *h, struct aj_span s)
 }
 
 /* The bytes of a complete line `HEX CR LF`; 0: not complete, or refused. Extensions of chunks mean nothing to servers, and are refused. */
-static size_t chunk_line(struct aj_http *h, struct aj_span s)
+static size_t chunk_line(struct aj_http *h, struct aj_slice s)
 {
 	uint64_t size = 0;
 	size_t digits = 0;
@@ -256,7 +321,7 @@ static size_t chunk_line(struct aj_http *h, struct aj_span s)
 	return digits + 2;
 }
 
-static size_t chunk_end(struct aj_http *h, struct aj_span s)
+static size_t chunk_end(struct aj_http *h, struct aj_slice s)
 {
 	if (s.bytes && (s.at[0] != '\r' || (s.bytes > 1 && s.at[1] != '\n'))) {
 		refuse(h, "a chunk of a body that is longer than its size");
@@ -268,7 +333,7 @@ static size_t chunk_end(struct aj_http *h, struct aj_span s)
 	return 2;
 }
 
-static size_t take_body(struct aj_http *h, struct aj_span s, uint8_t next)
+static size_t take_body(struct aj_http *h, struct aj_slice s, uint8_t next)
 {
 	size_t bytes = h->body_left < s.bytes ? (size_t)h->body_left : s.bytes;
 	h->body_left -= bytes;
@@ -278,7 +343,7 @@ static size_t take_body(struct aj_http *h, struct aj_span s, uint8_t next)
 }
 
 /* Buffer the begin of the body until it is known whether it is a request line. */
-static size_t take_body_begin(struct aj_http *h, struct aj_span s)
+static size_t take_body_begin(struct aj_http *h, struct aj_slice s)
 {
 	const bool whole = h->body_left <= s.bytes;
 	switch (aj_http_looks((const uint8_t *)s.at, whole ? (size_t)h->body_left : s.bytes, whole)) {
@@ -294,21 +359,21 @@ static size_t take_body_begin(struct aj_http *h, struct aj_span s)
 	return 0;
 }
 
-static size_t take_head(struct aj_http *h, struct aj_span s, bool request)
+static size_t take_head(struct aj_http *h, struct aj_slice s, bool request)
 {
 	/* Empty lines before a request, which servers skip. */
 	if (request && s.at[0] == '\r' && (s.bytes == 1 || s.at[1] == '\n'))
 		return s.bytes == 1 ? 0 : 2;
 	/* Frames of another protocol may never have a line's end. */
-	if (request && s.at[0] != '\n' && !is_token((struct aj_span){ s.at, 1 }))
+	if (request && s.at[0] != '\n' && !is_token((struct aj_slice){ s.at, 1 }))
 		return refuse(h, "bytes that are no HTTP request");
 	size_t bytes = head_bytes(h, s);
 	if (!bytes)
 		return 0;
-	return (request ? check_head : check_trailers)(h, (struct aj_span){ s.at, bytes }) ? bytes : 0;
+	return (request ? check_head : check_trailers)(h, (struct aj_slice){ s.at, bytes }) ? bytes : 0;
 }
 
-static size_t step(struct aj_http *h, struct aj_span s)
+static size_t step(struct aj_http *h, struct aj_slice s)
 {
 	switch (h->state) {
 	case HEAD:
@@ -331,7 +396,7 @@ static size_t step(struct aj_http *h, struct aj_span s)
 
 enum aj_http_said aj_http_feed(struct aj_http *h, const uint8_t *data, size_t bytes, size_t *ret_pass)
 {
-	struct aj_span rest = { (const char *)data, bytes };
+	struct aj_slice rest = { (const char *)data, bytes };
 	size_t taken = 1;
 	while (rest.bytes && taken && h->state != REFUSED) {
 		taken = step(h, rest);

@@ -7,6 +7,13 @@
 
 enum { AJ_HTTP_HEAD_MAX_BYTES = 16 << 10 }; /* of a head, and of a chunked body's trailers */
 
+/* Does a connection on a port that is for no protocol in particular begin with HTTP, so that its requests are to be checked? `data`: its bytes
+ * from the first on. MORE: call again with more bytes; never returned if they have `ended`, which also ends a line. */
+enum aj_http_looks { AJ_HTTP_NO, AJ_HTTP_MORE, AJ_HTTP_YES };
+enum aj_http_looks aj_http_looks(const uint8_t *data, size_t bytes, bool ended);
+/* A character of a method or of a header's name (RFC 9110, section 5.6.2). */
+bool aj_http_token_char(char c);
+
 enum aj_http_said { AJ_HTTP_PASS, AJ_HTTP_REFUSED };
 
 struct aj_http {

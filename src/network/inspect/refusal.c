@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "network/inspect/http_looks.h"
+#include "network/inspect/http_head.h"
 
 enum { HTTP = 80, SENTENCE_BYTES = 1024 };
 enum { TLS_ALERT = 21, TLS_HANDSHAKE = 22, FATAL = 2, ACCESS_DENIED = 49 };

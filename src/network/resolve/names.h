@@ -25,7 +25,7 @@ struct aj_resolved {
 
 enum aj_resolution { AJ_UNRESOLVED, AJ_RESOLVING, AJ_RESOLVED };
 
-struct aj_waiter;
+struct aj_name_waiter;
 
 struct aj_name {
 	char text[256]; /* lower case, no final dot */
@@ -39,7 +39,7 @@ struct aj_name {
 	const char *failed; /* NULL: `count` addresses follow */
 	unsigned count;
 	struct aj_resolved addresses[8];
-	struct aj_waiter *waiters;
+	struct aj_name_waiter *waiters;
 	/* Of a name that is refused; network/egress/refused_names.c. */
 	bool absent;      /* it has no address */
 	uint8_t asked;    /* types of question that its latest look-up has had */

@@ -13,13 +13,13 @@
 
 static int routes = -1;
 
-struct question {
+struct route_question {
 	struct nlmsghdr head;
 	struct rtmsg route;
 	uint8_t attributes[64];
 };
 
-union answer {
+union route_answer {
 	struct nlmsghdr head;
 	uint8_t bytes[2048];
 };
@@ -37,7 +37,7 @@ static bool is_unreachable(int error)
 	       error == EOPNOTSUPP;
 }
 
-static void add(struct question *q, unsigned short type, const void *data, size_t bytes)
+static void add(struct route_question *q, unsigned short type, const void *data, size_t bytes)
 {
 	struct rtattr head = { .rta_len = (unsigned short)RTA_LENGTH(bytes), .rta_type = type };
 	memcpy((uint8_t *)q + q->head.nlmsg_len, &head, sizeof head);
@@ -52,14 +52,14 @@ static bool ask(int family, const uint8_t *address, const uint8_t *source, uint1
 	static uint32_t number;
 	const size_t bytes = family == AF_INET ? 4 : 16;
 	const uint8_t protocol = IPPROTO_TCP;
-	struct question q = { .head = { .nlmsg_len = NLMSG_LENGTH(sizeof q.route),
-		                        .nlmsg_type = RTM_GETROUTE,
-		                        .nlmsg_flags = NLM_F_REQUEST,
-		                        .nlmsg_seq = ++number },
-		              .route = { .rtm_family = (unsigned char)family,
-		                         .rtm_dst_len = (unsigned char)(8 * bytes),
-		                         .rtm_src_len = (unsigned char)(source ? 8 * bytes : 0) } };
-	union answer a;
+	struct route_question q = { .head = { .nlmsg_len = NLMSG_LENGTH(sizeof q.route),
+		                              .nlmsg_type = RTM_GETROUTE,
+		                              .nlmsg_flags = NLM_F_REQUEST,
+		                              .nlmsg_seq = ++number },
+		                    .route = { .rtm_family = (unsigned char)family,
+		                               .rtm_dst_len = (unsigned char)(8 * bytes),
+		                               .rtm_src_len = (unsigned char)(source ? 8 * bytes : 0) } };
+	union route_answer a;
 	add(&q, RTA_DST, address, bytes);
 	if (source)
 		add(&q, RTA_SRC, source, bytes);

@@ -157,7 +157,7 @@ static void add_address(struct aj_name *name, int family, const void *address)
 
 static void tell_waiters(struct aj_name *name)
 {
-	struct aj_waiter *waiter;
+	struct aj_name_waiter *waiter;
 	while ((waiter = name->waiters)) {
 		name->waiters = waiter->next;
 		waiter->name = NULL;
@@ -227,7 +227,7 @@ static void start_query(struct aj_resolver *r, struct aj_name *name)
 	set_deadline(r);
 }
 
-bool aj_resolver_ask(struct aj_resolver *r, struct aj_name *name, struct aj_waiter *waiter)
+bool aj_resolver_ask(struct aj_resolver *r, struct aj_name *name, struct aj_name_waiter *waiter)
 {
 	if (name->state == AJ_UNRESOLVED || (name->state == AJ_RESOLVED && name->until_us < aj_now_us()))
 		start_query(r, name);
@@ -239,11 +239,11 @@ bool aj_resolver_ask(struct aj_resolver *r, struct aj_name *name, struct aj_wait
 	return false;
 }
 
-void aj_resolver_forget(struct aj_waiter *waiter)
+void aj_resolver_forget(struct aj_name_waiter *waiter)
 {
 	if (!waiter->name)
 		return;
-	struct aj_waiter **at = &waiter->name->waiters;
+	struct aj_name_waiter **at = &waiter->name->waiters;
 	while (*at != waiter)
 		at = &(*at)->next;
 	*at = waiter->next;

@@ -4,11 +4,11 @@
 #include "base/loop/loop.h"
 #include "network/resolve/names.h"
 
-struct aj_waiter {
-	void (*fn)(struct aj_waiter *waiter);
+struct aj_name_waiter {
+	void (*fn)(struct aj_name_waiter *waiter);
 	void *arg;
 	struct aj_name *name; /* waited for; NULL: none */
-	struct aj_waiter *next;
+	struct aj_name_waiter *next;
 };
 
 struct aj_resolver;
@@ -16,5 +16,5 @@ struct aj_resolver;
 struct aj_resolver *aj_resolver_new(struct aj_loop *loop); /* NULL: no memory */
 /* True: the name's resolution is there (name->failed, name->addresses), and stays so until control returns to the loop. False: `waiter` is
  * called when it is. */
-bool aj_resolver_ask(struct aj_resolver *resolver, struct aj_name *name, struct aj_waiter *waiter);
-void aj_resolver_forget(struct aj_waiter *waiter);
+bool aj_resolver_ask(struct aj_resolver *resolver, struct aj_name *name, struct aj_name_waiter *waiter);
+void aj_resolver_forget(struct aj_name_waiter *waiter);

@@ -89,7 +89,7 @@ struct name {
 };
 typedef AJ_LIST(struct name) names;
 
-struct search {
+struct etc_search {
 	int etc;
 	names entries; /* of /etc */
 	struct aj_arena *arena;
@@ -110,7 +110,7 @@ static bool leads_into_usr(const char *name, const char *link)
 	return strncmp(link, "/usr/", 5) == 0;
 }
 
-static int add(const struct search *s, const char *name, unsigned char type)
+static int add(const struct etc_search *s, const char *name, unsigned char type)
 {
 	char link[PATH_MAX];
 	struct stat st = { .st_mode = DTTOIF(type) };
@@ -135,7 +135,7 @@ static int by_path(const void *a, const void *b)
 }
 
 /* The entries of a folder of /etc without hidden ones; none where it is missing. */
-static int list_folder(const struct search *s, const char *folder, names *ret)
+static int list_folder(const struct etc_search *s, const char *folder, names *ret)
 {
 	cleanup_listing struct aj_listing entries = aj_listing_take(openat(s->etc, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	if (entries.error == ENOENT || entries.error == ENOTDIR || entries.error == EACCES)
@@ -147,7 +147,7 @@ static int list_folder(const struct search *s, const char *folder, names *ret)
 }
 
 /* Add the matches of `pattern` in `folder` ("", or a path with a final slash), which has these entries. */
-static int add_matches(const struct search *s, const names *entries, const char *folder, const char *pattern)
+static int add_matches(const struct etc_search *s, const names *entries, const char *folder, const char *pattern)
 {
 	size_t part = strcspn(pattern, "/"), fixed = strcspn(pattern, "*/");
 	bool whole = fixed == part; /* else the part ends with `*` */
@@ -165,7 +165,7 @@ static int add_matches(const struct search *s, const names *entries, const char 
 	return 0;
 }
 
-static int find_all(struct search *s)
+static int find_all(struct etc_search *s)
 {
 	if (list_folder(s, ".", &s->entries) < 0)
 		return -1;
@@ -183,7 +183,7 @@ static int find_all(struct search *s)
 int aj_etc_find(aj_etc_list *list, struct aj_arena *arena, struct aj_error *err)
 {
 	cleanup_fd int etc = open("/etc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct search s = { .etc = etc, .arena = arena, .list = list, .err = err };
+	struct etc_search s = { .etc = etc, .arena = arena, .list = list, .err = err };
 	if (etc < 0)
 		return errno == ENOENT ? 0 : aj_fail(err, AJ_EXIT_SETUP, "host", errno, "open `/etc`");
 	return find_all(&s);

@@ -7,7 +7,7 @@
 #include "policy/load/check.h"
 #include "policy/publish.h"
 
-static void network(const struct aj_check *c)
+static void network(const struct aj_lint *c)
 {
 	if (c->p->network != AJ_NET_ALLOW && c->p->allow.count) {
 		aj_diag_error(c->diags, aj_at(c, "network.allow"), AJ_E_CONTRADICTION,
@@ -40,7 +40,7 @@ static void network(const struct aj_check *c)
 		              aj_origin_text(aj_at(c, "require.walls"), c->diags->arena));
 }
 
-static void published(const struct aj_check *c)
+static void published(const struct aj_lint *c)
 {
 	struct aj_publish_rule rule;
 	if (c->p->publish.count && (c->p->network == AJ_NET_NONE || c->p->network == AJ_NET_HOST)) {
@@ -62,7 +62,7 @@ static void published(const struct aj_check *c)
 	}
 }
 
-static void files(const struct aj_check *c)
+static void files(const struct aj_lint *c)
 {
 	static const char *const own[] = { "/proc", "/dev", "/usr", "/etc" };
 	for (size_t i = 0; i < c->p->binds.count; i++) {
@@ -102,7 +102,7 @@ static void files(const struct aj_check *c)
 	}
 }
 
-static void masks(const struct aj_check *c)
+static void masks(const struct aj_lint *c)
 {
 	struct aj_masked mask;
 	for (size_t i = 0; i < c->p->masks.count; i++)
@@ -111,7 +111,7 @@ static void masks(const struct aj_check *c)
 			              "the mask `/usr` would hide every program, Python too: nothing could be started");
 }
 
-static void process(const struct aj_check *c)
+static void process(const struct aj_lint *c)
 {
 	if (c->p->fork && !c->p->exec)
 		aj_diag_error(c->diags, aj_at(c, "process.fork"), AJ_E_CONTRADICTION,
@@ -141,7 +141,7 @@ static void process(const struct aj_check *c)
 		}
 }
 
-static void limits(const struct aj_check *c)
+static void limits(const struct aj_lint *c)
 {
 	if ((c->p->require & AJ_WALL_MEMORY_CGROUP) && !c->p->memory_bytes)
 		aj_diag_error(c->diags, aj_at(c, "require.walls"), AJ_E_CONTRADICTION,
@@ -156,7 +156,7 @@ static void limits(const struct aj_check *c)
 
 void aj_policy_contradictions(const struct aj_loaded *loaded, struct aj_diags *diags)
 {
-	const struct aj_check c = { loaded, &loaded->policy, diags };
+	const struct aj_lint c = { loaded, &loaded->policy, diags };
 	network(&c);
 	published(&c);
 	files(&c);

@@ -114,12 +114,12 @@ static bool is_guarded(const char *pattern)
 static const char *const module_keys[] = { "python.imports", "requests.imports" };
 enum { MODULE_KEYS = sizeof module_keys / sizeof *module_keys };
 
-static const aj_text_list *modules_of(const struct aj_check *c, const char *key)
+static const aj_text_list *modules_of(const struct aj_lint *c, const char *key)
 {
 	return aj_const_field(&aj_policy_keys[aj_key_index(key)], c->p);
 }
 
-static void warn_of_module(const struct aj_check *c, const char *key, size_t i)
+static void warn_of_module(const struct aj_lint *c, const char *key, size_t i)
 {
 	const char *pattern = modules_of(c, key)->items[i];
 	size_t top = strcspn(pattern, "."), underscore = *pattern == '_';
@@ -134,7 +134,7 @@ static void warn_of_module(const struct aj_check *c, const char *key, size_t i)
 	}
 }
 
-static void imports(const struct aj_check *c, const char *key)
+static void imports(const struct aj_lint *c, const char *key)
 {
 	for (size_t i = 0; c->p->layer && i < modules_of(c, key)->count; i++) {
 		const char *pattern = modules_of(c, key)->items[i];
@@ -149,7 +149,7 @@ static void imports(const struct aj_check *c, const char *key)
 	}
 }
 
-static void secrets(const struct aj_check *c)
+static void secrets(const struct aj_lint *c)
 {
 	for (size_t i = 0; i < c->p->env.count; i++) {
 		const char *entry = c->p->env.items[i];
@@ -163,7 +163,7 @@ static void secrets(const struct aj_check *c)
 }
 
 /* The services at these addresses give the machine's credentials to every program that asks. */
-static void allowed_host(const struct aj_check *c, size_t i)
+static void allowed_host(const struct aj_lint *c, size_t i)
 {
 	static const char *const metadata[] = { "169.254.169.254", "169.254.170.2",   "100.100.100.200", "168.63.129.16",
 		                                "192.0.0.192",     "[fd00:ec2::254]", "[fd20:ce::254]" };
@@ -177,7 +177,7 @@ static void allowed_host(const struct aj_check *c, size_t i)
 			             "`%s` holds %s, where a cloud's machines get their credentials", item, metadata[j]);
 }
 
-static void rails(const struct aj_check *c)
+static void rails(const struct aj_lint *c)
 {
 	if (c->p->layer && c->p->builtins == AJ_BUILTINS_FULL && !c->p->exec)
 		aj_diag_warn(c->diags, aj_at(c, "python.builtins"), AJ_W_BUILTINS,
@@ -193,7 +193,7 @@ static void rails(const struct aj_check *c)
 		allowed_host(c, i);
 }
 
-static void binds(const struct aj_check *c)
+static void binds(const struct aj_lint *c)
 {
 	static const char *const whole[] = { "/home", "/root", "/etc", "/var", "/run", "/proc", "/sys", "/dev", "/boot", "/tmp" };
 	static const char *const sockets[] = { "docker.sock", "podman.sock", "containerd.sock", ".ssh",
@@ -223,7 +223,7 @@ static void binds(const struct aj_check *c)
 
 void aj_policy_lint_modules(const struct aj_loaded *loaded, const char *option, struct aj_diags *diags)
 {
-	const struct aj_check c = { loaded, &loaded->policy, diags };
+	const struct aj_lint c = { loaded, &loaded->policy, diags };
 	for (int m = 0; loaded->policy.layer && m < MODULE_KEYS; m++) {
 		size_t k = aj_key_index(module_keys[m]);
 		for (size_t i = 0; i < loaded->items_at[k].count && i < modules_of(&c, module_keys[m])->count; i++) {
@@ -236,7 +236,7 @@ void aj_policy_lint_modules(const struct aj_loaded *loaded, const char *option, 
 
 void aj_policy_lint(const struct aj_loaded *loaded, struct aj_diags *diags)
 {
-	const struct aj_check c = { loaded, &loaded->policy, diags };
+	const struct aj_lint c = { loaded, &loaded->policy, diags };
 	for (int m = 0; m < MODULE_KEYS; m++)
 		imports(&c, module_keys[m]);
 	secrets(&c);

@@ -98,20 +98,6 @@ static int merge_value(struct aj_stack *s, struct aj_policy *next, const char *s
 	return 0;
 }
 
-bool aj_policy_lock(const char *what, bool lock[AJ_KEYS_MAX])
-{
-	size_t bytes = strlen(what);
-	bool found = false;
-	for (size_t k = 0; k < aj_policy_key_count; k++) {
-		const char *name = aj_policy_keys[k].name;
-		bool section = strncmp(name, what, bytes) == 0 && name[bytes] == '.';
-		if (strcmp(what, "*") != 0 && strcmp(what, name) != 0 && !section)
-			continue;
-		found = lock[k] = true;
-	}
-	return found;
-}
-
 static int merge_locks(struct aj_stack *s, const struct aj_toml *value, const char *file, bool *lock)
 {
 	struct aj_origin at = { file, value->line, value->column };

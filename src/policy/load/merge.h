@@ -1,7 +1,7 @@
 /* Merges one layer, a file's keys or the command line's options, into a policy, checked against the layers below. For load.c alone. */
 #pragma once
 #include "base/toml/source.h"
-#include "policy/load/load.h"
+#include "policy/load/loaded.h"
 
 /* The origin of a layer, which decides what the layer may set. */
 enum aj_trust {

@@ -6,7 +6,6 @@
 
 #include "base/toml/source.h"
 #include "policy/bind.h"
-#include "policy/load/load.h"
 
 static int unknown_key(struct aj_diags *diags, const struct aj_origin *at, const char *name)
 {
@@ -80,6 +79,20 @@ static int read_section(struct aj_site *site, const struct aj_toml *table, struc
 			r = aj_diag_error(diags, &at, AJ_E_VALUE, "`rootfs.path` is not an absolute path");
 	}
 	return r;
+}
+
+bool aj_policy_lock(const char *what, bool lock[AJ_KEYS_MAX])
+{
+	size_t bytes = strlen(what);
+	bool found = false;
+	for (size_t k = 0; k < aj_policy_key_count; k++) {
+		const char *name = aj_policy_keys[k].name;
+		bool section = strncmp(name, what, bytes) == 0 && name[bytes] == '.';
+		if (strcmp(what, "*") != 0 && strcmp(what, name) != 0 && !section)
+			continue;
+		found = lock[k] = true;
+	}
+	return found;
 }
 
 static int read_table(struct aj_site *site, const struct aj_toml *root, struct aj_diags *diags)

@@ -5,7 +5,7 @@
 
 #include "policy/seccomp/syscalls.h"
 
-struct question {
+struct call_question {
 	const char *name;
 	const uint64_t *args;
 	bool answered;                      /* a row allows the call, or returns 0 */
@@ -23,7 +23,7 @@ static bool row_matches(const struct aj_syscall *row, const uint64_t args[6])
 
 static int find_refusal(const struct aj_syscall *row, void *data)
 {
-	struct question *q = data;
+	struct call_question *q = data;
 	if (strcmp(row->name, q->name) != 0 || !row_matches(row, q->args))
 		return 0;
 	if (row->errnum <= 0)
@@ -35,7 +35,7 @@ static int find_refusal(const struct aj_syscall *row, void *data)
 	return q->row || q->answered;
 }
 
-static const struct aj_syscall *refusal_found(const struct question *q)
+static const struct aj_syscall *refusal_found(const struct call_question *q)
 {
 	return q->answered || q->row ? q->row : q->otherwise;
 }
@@ -43,13 +43,13 @@ static const struct aj_syscall *refusal_found(const struct question *q)
 const struct aj_syscall *aj_syscalls_refusal(enum aj_profile profile, enum aj_network network, uint64_t deny, const char *name,
                                              const uint64_t args[6])
 {
-	struct question q = { .name = name, .args = args };
+	struct call_question q = { .name = name, .args = args };
 	aj_syscalls_each(profile, network, find_refusal, &q);
 	if (refusal_found(&q))
 		return refusal_found(&q);
 	deny &= ~(uint64_t)AJ_ANSWERED; /* those are answered with success, not refused */
 	for (int i = 0; i < AJ_FILTER_GROUPS; i++) {
-		struct question denied = { .name = name, .args = args };
+		struct call_question denied = { .name = name, .args = args };
 		if (deny & 1ULL << i)
 			aj_syscalls_denied_each(1ULL << i, find_refusal, &denied);
 		if (refusal_found(&denied))

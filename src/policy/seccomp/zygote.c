@@ -55,7 +55,7 @@ static const struct aj_syscall births[] = {
 };
 /* clang-format on */
 
-struct visit {
+struct zygote_visit {
 	aj_syscall_fn *each;
 	void *data;
 };
@@ -68,7 +68,7 @@ static int has_name(const struct aj_syscall *row, void *name)
 /* Never a tracer's calls: a tracer could let calls pass for which this filter returns SECCOMP_RET_TRACE. */
 static int each_allowed(const struct aj_syscall *row, void *data)
 {
-	const struct visit *v = data;
+	const struct zygote_visit *v = data;
 	char name[sizeof row->name];
 	memcpy(name, row->name, sizeof name);
 	return row->errnum || aj_syscalls_denied_each(AJ_DENY_PTRACE, has_name, name) ? 0 : v->each(row, v->data);
@@ -81,7 +81,7 @@ int aj_syscalls_births_each(aj_syscall_fn *each, void *data)
 
 int aj_syscalls_zygote_each(enum aj_profile profile, aj_syscall_fn *each, void *data)
 {
-	struct visit v = { each, data };
+	struct zygote_visit v = { each, data };
 	int r = aj_syscalls_births_each(each, data);
 	if (!r)
 		r = aj_syscalls_startup_each(each_allowed, &v);

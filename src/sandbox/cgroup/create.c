@@ -34,7 +34,7 @@ static void read_list(const char *dir, const char *file, char *out, size_t out_b
 		out[0] = '\0';
 }
 
-struct rows {
+struct control_rows {
 	const struct aj_cgroup_row *items;
 	size_t count;
 };
@@ -43,13 +43,13 @@ struct rows {
 static bool is_wanted(const struct aj_plan *plan, const char *controller, const char *available)
 {
 	size_t bytes = strlen(controller);
-	const struct rows lists[] = { { plan->cgroup_rows.items, plan->cgroup_rows.count },
-		                      { plan->zygote_rows.items, plan->zygote ? plan->zygote_rows.count : 0 } };
+	const struct control_rows lists[] = { { plan->cgroup_rows.items, plan->cgroup_rows.count },
+		                              { plan->zygote_rows.items, plan->zygote ? plan->zygote_rows.count : 0 } };
 	/* Memory is always enabled with the others: beside foreign processes the kernel refuses it, and with it the whole write; pids or
 	 * cpu alone it accepts, and the cgroup becomes a threaded domain, where no jail can be born. */
 	if ((lists[0].count || lists[1].count) && strcmp(controller, "memory") == 0 && aj_has_word(available, controller))
 		return true;
-	for (const struct rows *list = lists; list < lists + sizeof lists / sizeof *lists; list++)
+	for (const struct control_rows *list = lists; list < lists + sizeof lists / sizeof *lists; list++)
 		for (size_t i = 0; i < list->count; i++)
 			if (strncmp(list->items[i].file, controller, bytes) == 0 && list->items[i].file[bytes] == '.')
 				return true;
@@ -128,7 +128,7 @@ static void sweep_leaves(int dir, int depth)
 }
 
 /* 0, or -1 with errno. */
-static int write_rows(int leaf, struct rows rows)
+static int write_rows(int leaf, struct control_rows rows)
 {
 	for (size_t i = 0; i < rows.count; i++) {
 		const struct aj_cgroup_row *row = &rows.items[i];
@@ -140,7 +140,7 @@ static int write_rows(int leaf, struct rows rows)
 }
 
 /* Create a folder in `in` with these rows, whose name lets the next start sweep it; returns its descriptor, or -1. */
-static int create_leaf(const struct aj_plan *plan, const char *in, struct rows rows, char *ret_path, size_t path_bytes,
+static int create_leaf(const struct aj_plan *plan, const char *in, struct control_rows rows, char *ret_path, size_t path_bytes,
                        struct aj_error *err)
 {
 	cleanup_fd int dir = open(in, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -172,18 +172,19 @@ static int create_leaf(const struct aj_plan *plan, const char *in, struct rows r
 
 int aj_cgroup_create(const struct aj_plan *plan, const char *in, char *ret_path, size_t path_bytes, struct aj_error *err)
 {
-	return create_leaf(plan, in, (struct rows){ plan->cgroup_rows.items, plan->cgroup_rows.count }, ret_path, path_bytes, err);
+	return create_leaf(plan, in, (struct control_rows){ plan->cgroup_rows.items, plan->cgroup_rows.count }, ret_path,
+	                   path_bytes, err);
 }
 
 int aj_zygote_cgroups_create(const struct aj_plan *plan, struct aj_zygote_cgroups *ret, struct aj_error *err)
 {
 	*ret = (struct aj_zygote_cgroups){ .jails = AJ_ZYGOTE_JAILS_STEP };
-	int folder = create_leaf(plan, plan->cgroup, (struct rows){ 0 }, ret->folder, sizeof ret->folder, err);
+	int folder = create_leaf(plan, plan->cgroup, (struct control_rows){ 0 }, ret->folder, sizeof ret->folder, err);
 	aj_close(&folder);
 	if (err->exit_code)
 		return -1;
-	int leaf = create_leaf(plan, ret->folder, (struct rows){ plan->zygote_rows.items, plan->zygote_rows.count }, ret->leaf,
-	                       sizeof ret->leaf, err);
+	int leaf = create_leaf(plan, ret->folder, (struct control_rows){ plan->zygote_rows.items, plan->zygote_rows.count },
+	                       ret->leaf, sizeof ret->leaf, err);
 	if (leaf < 0)
 		aj_zygote_cgroups_remove(ret);
 	return leaf;

@@ -12,7 +12,6 @@
 #include "base/fd.h"
 #include "base/pidfd.h"
 #include "sandbox/cgroup/leaf.h"
-#include "sandbox/mediate/connector_process.h"
 
 enum { END_MS = 200 }; /* for the connector to end its workers, before it is killed */
 

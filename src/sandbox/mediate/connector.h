@@ -4,21 +4,11 @@
  * The kernel holds and reports each connect; none passes. The connector duplicates the socket, copies the address, finds out where they
  * lead, and connects the duplicate there: later changes by the caller to memory, folders or descriptors have no effect. */
 #pragma once
-#include "policy/plan/plan.h"
-#include "policy/seccomp/notify.h"
-#include "sandbox/mounts/named_sockets.h"
+#include "sandbox/mediate/connector_process.h"
 
 struct aj_connector {
 	int pidfd;  /* a child of ours; -1: none */
 	int socket; /* struct aj_notification both ways; -1: none */
-};
-
-/* The jail whose calls are made. */
-struct aj_caller {
-	pid_t init_pid;
-	int listener_fd;
-	const char *leaf; /* its cgroup, or "" */
-	const struct aj_named_sockets *named;
 };
 
 /* Start the connector, and wait until it has joined the namespaces of the caller of `first`, which is not answered yet. */

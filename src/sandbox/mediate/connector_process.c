@@ -29,7 +29,7 @@ enum {
 	WORKERS_MAX = 64,  /* pending connects of one jail */
 };
 
-struct work {
+struct connector_work {
 	const struct aj_plan *plan;
 	const struct aj_caller *jail;
 	const struct aj_notification *first; /* the call that the connector was started for */
@@ -52,7 +52,7 @@ static void interrupt_every(long us)
 }
 
 /* 0, or errno; EINTR: still pending. */
-static int try_connect(const struct work *w, const struct aj_endpoint *e)
+static int try_connect(const struct connector_work *w, const struct aj_endpoint *e)
 {
 	struct sockaddr_un file = { .sun_family = AF_UNIX };
 	const struct sockaddr *to = (const struct sockaddr *)&e->address.any;
@@ -69,7 +69,7 @@ static int try_connect(const struct work *w, const struct aj_endpoint *e)
 
 /* A call without an answer would wait for ever, so an error here ends the connector: the supervisor then closes the listener, which ends
  * all held calls. */
-static void answer_call(const struct work *w, const struct aj_notification *call, int errnum)
+static void answer_call(const struct connector_work *w, const struct aj_notification *call, int errnum)
 {
 	int r = errnum ? aj_notify_refuse(w->jail->listener_fd, call->id, errnum) : aj_notify_done(w->jail->listener_fd, call->id);
 	if (r == 0 || errno == ENOENT) /* ENOENT: the caller is gone */
@@ -89,7 +89,8 @@ static int64_t send_timeout_us(int socket)
 }
 
 /* Each attempt blocks in the kernel as the caller's would; an interrupted TCP connect continues, and the next attempt joins it. */
-static int wait_for_connect(const struct work *w, const struct aj_notification *call, const struct aj_endpoint *e, int64_t started_us)
+static int wait_for_connect(const struct connector_work *w, const struct aj_notification *call, const struct aj_endpoint *e,
+                            int64_t started_us)
 {
 	int64_t most_us = send_timeout_us(e->socket);
 	int domain = AF_UNIX;
@@ -112,7 +113,7 @@ static void die_with(pid_t parent)
 }
 
 /* 0: a worker took the call. */
-static int start_worker(struct work *w, const struct aj_notification *call, struct aj_endpoint *e, int64_t started_us)
+static int start_worker(struct connector_work *w, const struct aj_notification *call, struct aj_endpoint *e, int64_t started_us)
 {
 	struct clone_args args = { .exit_signal = SIGCHLD };
 	pid_t parent = getpid();
@@ -137,7 +138,7 @@ static int start_worker(struct work *w, const struct aj_notification *call, stru
 }
 
 /* Answers a call, or returns it to the supervisor; `waits`: the caller still waits. */
-static void finish_call(const struct work *w, const struct aj_notification *call, bool waits, int error)
+static void finish_call(const struct connector_work *w, const struct aj_notification *call, bool waits, int error)
 {
 	if (!waits) /* or the kernel did not say: an answer to a caller that is gone has no effect */
 		answer_call(w, call, EACCES);
@@ -147,7 +148,7 @@ static void finish_call(const struct work *w, const struct aj_notification *call
 		_exit(1);
 }
 
-static void make_connect(struct work *w, const struct aj_notification *call)
+static void make_connect(struct connector_work *w, const struct aj_notification *call)
 {
 	struct aj_endpoint e;
 	int error = aj_endpoint_find(&w->reach, call, &e);
@@ -169,7 +170,7 @@ static void make_connect(struct work *w, const struct aj_notification *call)
 
 /* --- the process --- */
 
-_Noreturn static void end_workers(struct work *w)
+_Noreturn static void end_workers(struct connector_work *w)
 {
 	for (int i = 0; i < WORKERS_MAX; i++)
 		if (w->workers[i] > 0)
@@ -180,7 +181,7 @@ _Noreturn static void end_workers(struct work *w)
 }
 
 /* A lasting process must not keep the supervisor's descriptors: a reader may wait for the last duplicate to be closed. */
-static int close_other_fds(const struct work *w)
+static int close_other_fds(const struct connector_work *w)
 {
 	int keep[AJ_SOCKETS_MAX + 3] = { w->socket, w->reach.holders.proc_fd, w->jail->listener_fd };
 	size_t count = 3;
@@ -198,7 +199,7 @@ static bool is_on_top(const struct aj_plan *plan, size_t row)
 	return true;
 }
 
-static int find_file_systems(struct work *w)
+static int find_file_systems(struct connector_work *w)
 {
 	for (size_t i = 0; i < w->plan->mounts.count; i++) {
 		const struct aj_mount *m = &w->plan->mounts.items[i];
@@ -213,7 +214,7 @@ static int find_file_systems(struct work *w)
 	return 0;
 }
 
-static int join_jail(struct work *w)
+static int join_jail(struct connector_work *w)
 {
 	const struct aj_plan *plan = w->plan;
 	int spaces = CLONE_NEWUSER | CLONE_NEWNS | (int)(plan->namespaces & CLONE_NEWNET);
@@ -236,7 +237,7 @@ static int join_jail(struct work *w)
 _Noreturn void aj_connector_run(const struct aj_plan *plan, const struct aj_caller *jail, const struct aj_notification *first,
                                 int socket, pid_t parent)
 {
-	struct work work = { .plan = plan, .jail = jail, .first = first, .socket = socket }, *w = &work;
+	struct connector_work work = { .plan = plan, .jail = jail, .first = first, .socket = socket }, *w = &work;
 	sigset_t alarm;
 	struct aj_notification call;
 	signal(SIGALRM, SIG_IGN);

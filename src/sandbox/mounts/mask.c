@@ -18,17 +18,16 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "sandbox/mounts/mount.h"
 
 /* The task at a target, for which its path is walked. */
-struct task {
+struct mask_task {
 	const char *step; /* in errors */
 	enum aj_reason reason;
 	bool holds;
 };
-static const struct task mask = { "mask", AJ_REASON_SETUP, false };
-static const struct task hold = { "protect", AJ_REASON_SETUP, true };
-static const struct task pin = { "mounts", AJ_REASON_MOUNT, false };
+static const struct mask_task mask = { "mask", AJ_REASON_SETUP, false };
+static const struct mask_task hold = { "protect", AJ_REASON_SETUP, true };
+static const struct mask_task pin = { "mounts", AJ_REASON_MOUNT, false };
 
 int aj_mask_blanks(size_t rows, struct aj_error *err)
 {
@@ -99,7 +98,7 @@ static int cover_with_itself(int place)
 }
 
 /* A missing target needs no mask, unless the jail could create it. */
-static int absent(int root, int dir, const struct task *task, const char *target, int above_bytes, struct aj_error *err)
+static int absent(int root, int dir, const struct mask_task *task, const char *target, int above_bytes, struct aj_error *err)
 {
 	bool changeable, mount_root;
 	if (may_change(root, dir, &changeable, &mount_root) < 0)
@@ -118,7 +117,7 @@ static int absent(int root, int dir, const struct task *task, const char *target
 
 /* Walk to `target` and pin_folder every folder above it. Returns the target itself and its kind; with `if_present` also a folder above it that
  * is closed to the jail; -1 with err; or -1 without err where the target does not exist and the jail cannot create it, or with `if_present`. */
-static int walk_to(int root, const struct task *task, const char *target, bool if_present, bool *ret_folder, struct aj_error *err)
+static int walk_to(int root, const struct mask_task *task, const char *target, bool if_present, bool *ret_folder, struct aj_error *err)
 {
 	cleanup_fd int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
 	for (const char *at = target + 1;;) {

@@ -7,6 +7,9 @@
 #include "base/error.h"
 #include "sandbox/mounts/blanks.h"
 
+/* Any directory will do: it only carries the new root until pivot_root, in the jail's own mount namespace. */
+#define AJ_MOUNT_CARRIER "/tmp"
+
 /* The placeholders that masks consist of, in a tmpfs of their own on the carrier, with inodes for the layers of `rows` overlays. Call it
  * before the new root is mounted on the carrier: pivot_root removes this tmpfs. Returns its fd. */
 int aj_mask_blanks(size_t rows, struct aj_error *err);

@@ -3,9 +3,6 @@
 #pragma once
 #include "sandbox/mounts/built.h"
 
-/* Any directory will do: it only carries the new root until pivot_root, in the jail's own mount namespace. */
-#define AJ_MOUNT_CARRIER "/tmp"
-
 /* Open the sources of all binds as detached mounts: `fd` of each, -1 where an optional one is absent. A file or folder that gets a `name` is
  * only opened (O_PATH): an overlay of its parent will show it. */
 int aj_mount_sources(struct aj_built *built, struct aj_error *err);

@@ -23,7 +23,7 @@ struct front {
 	const struct aj_server_config *config;
 	struct aj_loop *loop;
 	struct aj_listener clients;
-	struct aj_http *http;
+	struct aj_metrics_http *http;
 	struct aj_io signals;
 	struct aj_timer watchdog, look, kill;
 	struct aj_board *board;

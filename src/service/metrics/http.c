@@ -15,7 +15,7 @@
 #include "service/sockets/send.h"
 
 struct visitor {
-	struct aj_http *http; /* NULL: a free place */
+	struct aj_metrics_http *http; /* NULL: a free place */
 	struct aj_io io;
 	struct aj_timer timer;
 	int fd;
@@ -24,7 +24,7 @@ struct visitor {
 	struct aj_buffer out;
 };
 
-struct aj_http {
+struct aj_metrics_http {
 	struct aj_loop *loop;
 	struct aj_acceptor accept;
 	struct aj_quota quota; /* shared by all visitors: on a loopback address any local process may connect */
@@ -137,7 +137,7 @@ static void on_late(struct aj_timer *timer)
 
 static void on_connection(void *arg, int fd)
 {
-	struct aj_http *http = arg;
+	struct aj_metrics_http *http = arg;
 	/* Take a free place, or else the oldest visitor's. */
 	struct visitor *v = http->visitors;
 	for (size_t i = 0; i < AJ_HTTP_CLIENTS && v->http; i++)
@@ -154,15 +154,18 @@ static void on_connection(void *arg, int fd)
 		close_visitor(v);
 }
 
-struct aj_http *aj_http_new(struct aj_loop *loop, struct aj_listener *listener, void (*print)(void *arg, struct aj_buffer *out), void *arg)
+struct aj_metrics_http *aj_http_new(struct aj_loop *loop, struct aj_listener *listener,
+                                    void (*print)(void *arg, struct aj_buffer *out), void *arg)
 {
-	struct aj_http *http = calloc(1, sizeof *http);
+	struct aj_metrics_http *http = calloc(1, sizeof *http);
 	if (!http)
 		abort();
-	*http = (struct aj_http){ .loop = loop,
-		                  .accept = { .listener = *listener, .on_connection = on_connection, .arg = http, .quota = &http->quota },
-		                  .print = print,
-		                  .arg = arg };
+	*http = (struct aj_metrics_http){
+		.loop = loop,
+		.accept = { .listener = *listener, .on_connection = on_connection, .arg = http, .quota = &http->quota },
+		.print = print,
+		.arg = arg
+	};
 	*listener = (struct aj_listener)AJ_NO_LISTENER;
 	if (aj_accept_begin(&http->accept, loop) == 0)
 		return http;
@@ -170,7 +173,7 @@ struct aj_http *aj_http_new(struct aj_loop *loop, struct aj_listener *listener, 
 	return NULL;
 }
 
-void aj_http_free(struct aj_http *http)
+void aj_http_free(struct aj_metrics_http *http)
 {
 	if (!http)
 		return;

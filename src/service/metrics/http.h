@@ -11,9 +11,9 @@ enum { AJ_HTTP_CLIENTS = 8, AJ_HTTP_REQUEST_BYTES = 8192, AJ_HTTP_LIMIT_MS = 500
  * *ret_body: whether the response has a body. */
 int aj_http_status(const char *head, size_t bytes, bool *ret_body);
 
-struct aj_http;
+struct aj_metrics_http;
 
 /* Serve the page that `print` writes. Takes ownership of the listener. Aborts when out of memory. Returns NULL with errno. */
-struct aj_http *aj_http_new(struct aj_loop *loop, struct aj_listener *listener, void (*print)(void *arg, struct aj_buffer *out),
-                            void *arg);
-void aj_http_free(struct aj_http *http);
+struct aj_metrics_http *aj_http_new(struct aj_loop *loop, struct aj_listener *listener,
+                                    void (*print)(void *arg, struct aj_buffer *out), void *arg);
+void aj_http_free(struct aj_metrics_http *http);

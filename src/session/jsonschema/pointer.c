@@ -11,13 +11,13 @@
 
 enum { POINTER_BYTES = 200 };
 
-struct text {
+struct pointer_text {
 	char *out;
 	size_t used, room;
 	bool cut;
 };
 
-static void append(struct text *text, const char *more)
+static void append(struct pointer_text *text, const char *more)
 {
 	size_t bytes = strlen(more);
 	if (text->cut || bytes > text->room - text->used) {
@@ -29,7 +29,7 @@ static void append(struct text *text, const char *more)
 }
 
 /* Append a character at a time, so that one that does not fit is left out whole. */
-static void append_key(struct text *text, const char *key)
+static void append_key(struct pointer_text *text, const char *key)
 {
 	for (size_t left = strlen(key), n; left && !text->cut; key += n, left -= n) {
 		char one[5] = { 0 };
@@ -41,7 +41,7 @@ static void append_key(struct text *text, const char *key)
 }
 
 /* The caps on schemas and checks bound the chain's depth, and so this recursion. */
-static void append_place(struct text *text, const struct aj_pointer *place)
+static void append_place(struct pointer_text *text, const struct aj_pointer *place)
 {
 	char number[24];
 	if (!place)
@@ -66,7 +66,7 @@ static void replace_controls(char *out)
 void aj_pointer_vformat(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, va_list ap)
 {
 	char pointer[POINTER_BYTES + 8] = "";
-	struct text text = { .out = pointer, .room = POINTER_BYTES };
+	struct pointer_text text = { .out = pointer, .room = POINTER_BYTES };
 	append_place(&text, place);
 	strcpy(pointer + text.used, text.cut ? "..." : "");
 	int at = snprintf(out, out_bytes, "%s%s", pointer, place ? ": " : "");

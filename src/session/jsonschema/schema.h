@@ -14,8 +14,7 @@ enum {
 	AJ_SCHEMA_MAX_DEFS = 256,
 	AJ_SCHEMA_MAX_CHAIN = 32, /* schemas that check the same value, each reached from the one before ($ref, anyOf, ...) */
 	AJ_SCHEMA_MAX_STEPS = 1000000, /* of one check: about one for each pair of a value and a keyword */
-	AJ_SCHEMA_MAX_CHECK_DEPTH = 512,
-	AJ_SCHEMA_WHY_BYTES = 400, /* enough for every reason */
+	AJ_SCHEMA_WHY_BYTES = 400,     /* enough for every reason */
 };
 
 struct aj_schema;

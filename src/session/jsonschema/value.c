@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/jsonschema/schema.h"
-
 _Static_assert(LDBL_MANT_DIG >= 64, "a long double holds every int64_t and every double");
 
 static const struct {

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { AJ_SCHEMA_MAX_CHECK_DEPTH = 512 };
+
 /* A value may have several bits: an integral number is INTEGER and NUMBER. */
 enum aj_type {
 	AJ_TYPE_NULL = 1,

@@ -15,13 +15,45 @@
 #include "base/path.h"
 #include "base/tree/node.h"
 #include "workspace/changes/apply_locks.h"
-#include "workspace/changes/apply_order.h"
 #include "workspace/changes/apply_select.h"
 #include "workspace/changes/apply_steps.h"
 #include "workspace/changes/walk.h"
 
+static const char *const data[] = { "objects", "refs", "HEAD", "packed-refs", "index", "logs", "ORIG_HEAD" };
+enum { DATA = sizeof data / sizeof *data };
+
+static enum aj_step_pass pass_below(const char *path)
+{
+	for (size_t i = 0; i < DATA; i++)
+		if (aj_path_within(path, data[i]))
+			return i == 0 ? AJ_PASS_GIT_OBJECTS : AJ_PASS_GIT_HEADS;
+	return AJ_PASS_GIT;
+}
+
+/* A submodule has its repository in `modules`, and a linked worktree its own part in `worktrees`. One of them may be called `refs`, which
+ * makes its objects late and breaks nothing. */
+static enum aj_step_pass pass_in_repository(const char *path)
+{
+	enum aj_step_pass pass = pass_below(path);
+	if (!aj_path_below(path, "modules") && !aj_path_below(path, "worktrees"))
+		return pass;
+	for (const char *at = strchr(path, '/'); at && pass == AJ_PASS_GIT; at = strchr(at + 1, '/'))
+		pass = pass_below(at + 1);
+	return pass;
+}
+
+enum aj_step_pass aj_apply_pass(const struct aj_change *c)
+{
+	if (c->kind == AJ_CHANGE_DELETED || S_ISDIR(c->was.st_mode))
+		return AJ_PASS_LATE;
+	if (!c->unit_bytes || !c->path[c->unit_bytes])
+		return AJ_PASS_FILES;
+	return pass_in_repository(c->path + c->unit_bytes + 1);
+}
+
 struct plan {
 	struct aj_change_state *s;
+	const struct aj_apply_how *how;
 	struct aj_selection selection;
 	struct aj_applied *ret;
 	struct aj_journal_writer journal;
@@ -33,7 +65,7 @@ struct plan {
 static void tell_caller(struct plan *p, enum aj_apply_told told, const struct aj_change *c)
 {
 	p->ret->counts[told]++;
-	p->selection.how->tell(p->selection.how->arg, told, c);
+	p->how->tell(p->how->arg, told, c);
 }
 
 static void leave_change(struct plan *p, const struct aj_change *c)
@@ -52,7 +84,7 @@ static char op_of(const struct aj_change *c)
 
 static void add_step(struct plan *p, const struct aj_change *c)
 {
-	struct aj_step step = { .op = op_of(c), .pass = aj_apply_pass(c), .mode = c->is.st_mode, .path = c->path };
+	struct aj_apply_step step = { .op = op_of(c), .pass = aj_apply_pass(c), .mode = c->is.st_mode, .path = c->path };
 	if (c->was.st_mode) {
 		step.was_mode = c->was.st_mode;
 		step.dev = c->was.st_dev;
@@ -83,7 +115,7 @@ static int on_change(void *arg, const struct aj_change *c)
 		tell_caller(p, AJ_APPLY_REFUSED, &told);
 		return 0;
 	}
-	if (c->conflict && !p->selection.how->force)
+	if (c->conflict && !p->how->force)
 		tell_caller(p, AJ_APPLY_CONFLICT, c);
 	else
 		tell_caller(p, AJ_APPLY_TAKEN, c);
@@ -108,9 +140,9 @@ static int on_dropped(void *arg, const struct aj_change *c)
 static int check_paths(const struct plan *p, struct aj_error *err)
 {
 	const struct aj_selection *s = &p->selection;
-	for (size_t i = 0; i < s->how->paths_count; i++)
+	for (size_t i = 0; i < s->paths_count; i++)
 		if (!s->met[i])
-			return aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "nothing is changed at `%s`", s->how->paths[i]);
+			return aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "nothing is changed at `%s`", s->paths[i]);
 	if (!s->inside)
 		return 0;
 	aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "`%s` lies in a repository, which is applied as a whole", s->inside);
@@ -212,7 +244,7 @@ int aj_apply_abort(struct aj_change_state *state, struct aj_applied *ret, struct
 
 static int make_plan(struct plan *p, aj_change_fn *each, struct aj_error *err)
 {
-	p->selection.met = calloc(p->selection.how->paths_count + 1, sizeof *p->selection.met);
+	p->selection.met = calloc(p->how->paths_count + 1, sizeof *p->selection.met);
 	if (!p->selection.met)
 		abort();
 	int result = aj_changes_walk(p->s, each, p, err);
@@ -230,7 +262,9 @@ int aj_apply(struct aj_change_state *state, const struct aj_apply_how *how, stru
 	struct plan *p = calloc(1, sizeof *p);
 	if (!p)
 		abort();
-	*p = (struct plan){ .s = state, .selection.how = how, .ret = ret, .marks = -1 };
+	*p = (struct plan){
+		.s = state, .how = how, .selection = { .paths = how->paths, .paths_count = how->paths_count }, .ret = ret, .marks = -1
+	};
 	int result = aj_journal_begin(&p->journal, state->dir) < 0 ? no_journal(err, errno, "begin") : make_plan(p, on_change, err);
 	if (result < 0 || p->journal.count == 0)
 		aj_journal_drop(&p->journal, state->dir);
@@ -250,7 +284,12 @@ int aj_changes_drop(struct aj_change_state *state, const struct aj_apply_how *ho
 	struct plan *p = calloc(1, sizeof *p);
 	if (!p)
 		abort();
-	*p = (struct plan){ .s = state, .selection.how = how, .ret = ret, .marks = marks, .journal.fd = -1 };
+	*p = (struct plan){ .s = state,
+		            .how = how,
+		            .selection = { .paths = how->paths, .paths_count = how->paths_count },
+		            .ret = ret,
+		            .marks = marks,
+		            .journal.fd = -1 };
 	int result = marks < 0 ? -1 : make_plan(p, on_dropped, err);
 	if (marks < 0 || p->journal.failed)
 		result = aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "write down what was discarded");

@@ -1,6 +1,7 @@
 /* Takes the changes of a run into its workspace: all of them or those below given paths; together, or not at all. */
 #pragma once
 #include "base/buffer.h"
+#include "workspace/changes/apply_journal.h"
 #include "workspace/changes/change.h"
 #include "workspace/changes/run_state.h"
 
@@ -34,3 +35,6 @@ int aj_apply(struct aj_change_state *state, const struct aj_apply_how *how, stru
 int aj_apply_abort(struct aj_change_state *state, struct aj_applied *ret, struct aj_error *err);
 /* Settle changes without applying them: they are no changes any more. `ret->counts[AJ_APPLY_TAKEN]` says how many. */
 int aj_changes_drop(struct aj_change_state *state, const struct aj_apply_how *how, struct aj_applied *ret, struct aj_error *err);
+/* When the change takes effect among the others: of a repository, objects come first and what names them last, so that a git of the host
+ * that reads meanwhile finds every object. It looks at the path alone. */
+enum aj_step_pass aj_apply_pass(const struct aj_change *change);

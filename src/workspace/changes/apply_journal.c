@@ -27,7 +27,7 @@ static const char *const names[AJ_PHASES] = {
 	[AJ_PHASE_STAGING] = NAME("staging"), [AJ_PHASE_SWAPPING] = NAME("swapping"), [AJ_PHASE_CLEANING] = NAME("cleaning"), [AJ_PHASE_UNSTAGING] = NAME("unstaging"), [AJ_PHASE_UNDOING] = NAME("undoing")
 };
 
-void aj_step_write(struct aj_buffer *out, const struct aj_step *s)
+void aj_step_write(struct aj_buffer *out, const struct aj_apply_step *s)
 {
 	char head[256];
 	int n = snprintf(head, sizeof head, "%c %u %" PRIu64 " %o %o %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " ", s->op,
@@ -50,11 +50,11 @@ static bool plain(const char *path)
 	return false; /* a slash at the end */
 }
 
-bool aj_step_read(const char *text, size_t bytes, struct aj_step *ret)
+bool aj_step_read(const char *text, size_t bytes, struct aj_apply_step *ret)
 {
 	uint64_t pass, mode, was_mode;
 	const char *at = text + 2, *end = text + bytes;
-	struct aj_step s = { 0 };
+	struct aj_apply_step s = { 0 };
 	if (bytes < 3 || text[0] == '\0' || !strchr("MPDCL", text[0]) || text[1] != ' ' || memchr(text, '\0', bytes) != end - 1)
 		return false;
 	if (!aj_take_number(&at, end, 10, AJ_PASSES - 1, &pass) || !aj_take_number(&at, end, 10, UINT64_MAX, &s.number) ||
@@ -96,7 +96,7 @@ int aj_journal_begin(struct aj_journal_writer *w, int dir)
 	return 0;
 }
 
-void aj_journal_add(struct aj_journal_writer *w, struct aj_step *step)
+void aj_journal_add(struct aj_journal_writer *w, struct aj_apply_step *step)
 {
 	step->number = w->count++;
 	aj_step_write(&w->kept, step);
@@ -172,7 +172,7 @@ int aj_journal_open(struct aj_journal *j, int dir)
 	return j->fd < 0 ? -1 : find_steps(j);
 }
 
-bool aj_journal_step(const struct aj_journal *j, size_t index, char room[AJ_STEP_BYTES], struct aj_step *ret)
+bool aj_journal_step(const struct aj_journal *j, size_t index, char room[AJ_STEP_BYTES], struct aj_apply_step *ret)
 {
 	uint64_t from = j->places[index].at, bytes = j->places[index + 1].at - from;
 	errno = EINVAL;

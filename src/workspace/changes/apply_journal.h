@@ -28,7 +28,7 @@ enum aj_step_op {
 /* The order in which steps take effect. */
 enum aj_step_pass { AJ_PASS_FILES, AJ_PASS_GIT_OBJECTS, AJ_PASS_GIT, AJ_PASS_GIT_HEADS, AJ_PASS_LATE, AJ_PASSES };
 
-struct aj_step {
+struct aj_apply_step {
 	char op;
 	unsigned pass;
 	uint64_t number;   /* from 0 */
@@ -41,8 +41,8 @@ struct aj_step {
 };
 
 /* One step, written and read; a NUL ends it. False: the text is no step. `text` must outlive the step. */
-void aj_step_write(struct aj_buffer *out, const struct aj_step *step);
-bool aj_step_read(const char *text, size_t bytes, struct aj_step *ret);
+void aj_step_write(struct aj_buffer *out, const struct aj_apply_step *step);
+bool aj_step_read(const char *text, size_t bytes, struct aj_apply_step *ret);
 
 struct aj_journal_place {
 	uint64_t at; /* of the step's record */
@@ -67,7 +67,7 @@ struct aj_journal_writer {
 	bool failed;
 };
 int aj_journal_begin(struct aj_journal_writer *writer, int dir);
-void aj_journal_add(struct aj_journal_writer *writer, struct aj_step *step); /* sets its number */
+void aj_journal_add(struct aj_journal_writer *writer, struct aj_apply_step *step); /* sets its number */
 int aj_journal_commit(struct aj_journal_writer *writer, int dir);
 void aj_journal_drop(struct aj_journal_writer *writer, int dir);
 
@@ -75,7 +75,7 @@ void aj_journal_drop(struct aj_journal_writer *writer, int dir);
 int aj_journal_open(struct aj_journal *journal, int dir);
 /* A step in `room` of that many bytes; false with errno. */
 enum { AJ_STEP_BYTES = 4096 + 256 };
-bool aj_journal_step(const struct aj_journal *journal, size_t index, char room[AJ_STEP_BYTES], struct aj_step *ret);
+bool aj_journal_step(const struct aj_journal *journal, size_t index, char room[AJ_STEP_BYTES], struct aj_apply_step *ret);
 int aj_journal_enter(struct aj_journal *journal, enum aj_phase phase); /* -1 with errno */
 int aj_journal_end(struct aj_journal *journal);                        /* removes it; -1 with errno */
 /* The name beside the place of a step: for its new content, or for what was there. */

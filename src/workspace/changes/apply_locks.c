@@ -13,7 +13,7 @@
 
 static void add(struct aj_journal_writer *journal, const char *path)
 {
-	aj_journal_add(journal, &(struct aj_step){ .op = AJ_STEP_LOCK, .mode = S_IFREG, .path = path });
+	aj_journal_add(journal, &(struct aj_apply_step){ .op = AJ_STEP_LOCK, .mode = S_IFREG, .path = path });
 }
 
 static void lock_in_workspace(struct aj_apply_locks *l, struct aj_journal_writer *journal, const struct aj_change_state *s,

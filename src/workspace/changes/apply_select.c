@@ -32,9 +32,9 @@ bool aj_select_names(const char *path, const struct aj_change *c)
 
 enum aj_selected aj_select(struct aj_selection *s, const struct aj_change *c)
 {
-	enum aj_selected found = s->how->paths_count ? AJ_SELECTED_NOT : c->held ? AJ_SELECTED_BUT_HELD : AJ_SELECTED;
-	for (size_t i = 0; i < s->how->paths_count; i++) {
-		const char *path = s->how->paths[i];
+	enum aj_selected found = s->paths_count ? AJ_SELECTED_NOT : c->held ? AJ_SELECTED_BUT_HELD : AJ_SELECTED;
+	for (size_t i = 0; i < s->paths_count; i++) {
+		const char *path = s->paths[i];
 		bool whole = aj_select_covers(path, c->path);
 		s->met[i] |= whole;
 		if (in_unit(c, path)) {

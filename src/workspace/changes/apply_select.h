@@ -1,9 +1,13 @@
 /* Which changes a caller's paths mean. */
 #pragma once
-#include "workspace/changes/apply.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "workspace/changes/change.h"
 
 struct aj_selection {
-	const struct aj_apply_how *how;
+	const char *const *paths; /* relative to the workspace, or absolute in its main repository, and plain; none: all */
+	size_t paths_count;
 	bool *met;          /* by path: a change was found there */
 	const char *inside; /* a path inside a repository that is applied whole; NULL: none */
 };

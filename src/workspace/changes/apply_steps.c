@@ -85,7 +85,7 @@ struct stat aj_step_stat(const struct aj_applying *a, const char *name)
 
 bool aj_step_is_old(const struct aj_applying *a, const struct stat *st)
 {
-	const struct aj_step *s = &a->step;
+	const struct aj_apply_step *s = &a->step;
 	return st->st_mode && st->st_dev == s->dev && st->st_ino == s->ino && ((st->st_mode ^ s->was_mode) & S_IFMT) == 0 &&
 	       (S_ISDIR(st->st_mode) || ((uint64_t)st->st_size == s->bytes && aj_node_mtime_ns(st) == s->mtime_ns));
 }

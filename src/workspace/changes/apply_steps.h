@@ -15,7 +15,7 @@ struct aj_applying {
 	bool dirty; /* and something in it was renamed */
 	char room[AJ_STEP_BYTES];
 	/* The step at hand, and the names of its place, of its new content and of what was there. */
-	struct aj_step step;
+	struct aj_apply_step step;
 	const char *at;
 	char fresh[AJ_JOURNAL_NAME], old[AJ_JOURNAL_NAME];
 	struct aj_buffer kept; /* names of files that an undo found changed and left where they are, each with a newline */

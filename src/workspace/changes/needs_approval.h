@@ -17,3 +17,5 @@ size_t aj_git_obeyed(const char *below);
 bool aj_git_lock(const char *below);
 /* The end of the part of `path`, whose names are plain, that the policy or the built-in list protects; 0: none. */
 size_t aj_change_protected(const struct aj_change_record *record, const char *path);
+/* Would a link at `path` with this target lead out of the workspace, to where a user can write? */
+bool aj_link_leads_out(const char *path, const char *target, const char *workspace);

@@ -8,9 +8,9 @@
 #include "base/tree/node.h"
 #include "workspace/changes/change.h"
 
-static struct aj_origin of(const struct stat *st)
+static struct aj_file_origin of(const struct stat *st)
 {
-	return (struct aj_origin){ .bytes = st->st_size, .mtime_ns = aj_node_mtime_ns(st) };
+	return (struct aj_file_origin){ .bytes = st->st_size, .mtime_ns = aj_node_mtime_ns(st) };
 }
 
 static void add(struct aj_origins *o, const struct stat *st)
@@ -44,13 +44,13 @@ static void list(struct aj_origins *o, int dir, unsigned depth)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct aj_origin *x = a, *y = b;
+	const struct aj_file_origin *x = a, *y = b;
 	return x->mtime_ns != y->mtime_ns ? (x->mtime_ns < y->mtime_ns ? -1 : 1) : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
 bool aj_origins_has(struct aj_origins *o, int workspace, const struct stat *file)
 {
-	struct aj_origin wanted = of(file);
+	struct aj_file_origin wanted = of(file);
 	if (!o->listed) {
 		list(o, workspace, 0);
 		if (o->count)

@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-struct aj_origin {
+struct aj_file_origin {
 	long long bytes, mtime_ns;
 };
 
 struct aj_origins {
 	bool listed;
-	struct aj_origin *files; /* sorted */
+	struct aj_file_origin *files; /* sorted */
 	size_t count, room;
 };
 

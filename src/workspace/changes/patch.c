@@ -20,7 +20,7 @@
 enum { CHUNK = 64 << 10, TEXT_LOOKED_AT = 8000, TEXT_MAX = 64 << 20 };
 
 /* The file before or after: a descriptor, or the target of a link. */
-struct side {
+struct patch_side {
 	int fd;
 	mode_t mode; /* 0: there is none, or a folder */
 	uint64_t bytes;
@@ -28,7 +28,7 @@ struct side {
 	char target[PATH_MAX];
 };
 
-struct part {
+struct patch_part {
 	aj_patch_fn *put;
 	void *arg;
 	struct aj_error *err;
@@ -37,12 +37,12 @@ struct part {
 	bool quoted;
 };
 
-static void put_text(const struct part *p, const char *text)
+static void put_text(const struct patch_part *p, const char *text)
 {
 	p->put(p->arg, text, strlen(text));
 }
 
-static void quote(struct part *p)
+static void quote(struct patch_part *p)
 {
 	size_t used = 0;
 	for (const char *c = p->path; *c; c++) {
@@ -58,7 +58,7 @@ static void quote(struct part *p)
 	p->name[used] = '\0';
 }
 
-static void put_name(const struct part *p, const char *prefix)
+static void put_name(const struct patch_part *p, const char *prefix)
 {
 	put_text(p, p->quoted ? "\"" : "");
 	put_text(p, prefix);
@@ -78,7 +78,7 @@ static bool is_git_mode(mode_t mode)
 	return (mode & 0777) == (S_ISDIR(mode) || mode & S_IXUSR ? 0755 : 0644);
 }
 
-static void put_head(const struct part *p)
+static void put_head(const struct patch_part *p)
 {
 	put_text(p, "diff --git ");
 	put_name(p, "a/");
@@ -87,14 +87,14 @@ static void put_head(const struct part *p)
 	put_text(p, "\n");
 }
 
-static void put_mode(const struct part *p, const char *which, mode_t mode)
+static void put_mode(const struct patch_part *p, const char *which, mode_t mode)
 {
 	put_text(p, which);
 	put_text(p, git_mode(mode));
 	put_text(p, "\n");
 }
 
-static void put_files(const struct part *p, bool was, bool is)
+static void put_files(const struct patch_part *p, bool was, bool is)
 {
 	const char *end = strchr(p->name, ' ') && !p->quoted ? "\t\n" : "\n"; /* so that the name's end is known */
 	put_text(p, "--- ");
@@ -109,7 +109,7 @@ static void put_files(const struct part *p, bool was, bool is)
 
 /* --- contents --- */
 
-static ssize_t read_side(const struct side *s, char *out, size_t room, uint64_t at)
+static ssize_t read_side(const struct patch_side *s, char *out, size_t room, uint64_t at)
 {
 	uint64_t left = s->bytes > at ? s->bytes - at : 0;
 	size_t bytes = left < room ? (size_t)left : room;
@@ -119,11 +119,12 @@ static ssize_t read_side(const struct side *s, char *out, size_t room, uint64_t 
 	return (ssize_t)bytes;
 }
 
-static int open_side(const struct part *p, int top, const char *path, bool force, const struct stat *expected, struct side *ret)
+static int open_side(const struct patch_part *p, int top, const char *path, bool force, const struct stat *expected,
+                     struct patch_side *ret)
 {
 	struct stat st;
 	char begin[TEXT_LOOKED_AT];
-	*ret = (struct side){ .fd = -1 };
+	*ret = (struct patch_side){ .fd = -1 };
 	if (!S_ISREG(expected->st_mode) && !S_ISLNK(expected->st_mode))
 		return 0;
 	cleanup_fd int place = aj_node_place(top, path, force);
@@ -145,7 +146,7 @@ static int open_side(const struct part *p, int top, const char *path, bool force
 }
 
 /* All lines of a file that is new or gone: a hunk of one sign. */
-static int put_whole(const struct part *p, const struct side *s, char sign)
+static int put_whole(const struct patch_part *p, const struct patch_side *s, char sign)
 {
 	char *chunk = malloc(CHUNK), head[80];
 	uint64_t lines = 0;
@@ -190,7 +191,7 @@ static bool find_diff(char *out, size_t room)
 	return aj_program_find("diff", out, room) && out[0] == '/';
 }
 
-static int start_diff(const struct part *p, int was, int is, int to, pid_t *ret)
+static int start_diff(const struct patch_part *p, int was, int is, int to, pid_t *ret)
 {
 	char program[PATH_MAX];
 	char *const words[] = { "diff", "-a", "-u", "/proc/self/fd/3", "/proc/self/fd/4", NULL }, *const env[] = { "LC_ALL=C", NULL };
@@ -212,7 +213,7 @@ static int start_diff(const struct part *p, int was, int is, int to, pid_t *ret)
 }
 
 /* Its output but the first two lines, which name the files. */
-static int put_hunks(const struct part *p, const struct side *was, const struct side *is)
+static int put_hunks(const struct patch_part *p, const struct patch_side *was, const struct patch_side *is)
 {
 	int ends[2], status = 0;
 	char *chunk = malloc(CHUNK);
@@ -243,7 +244,7 @@ static int put_hunks(const struct part *p, const struct side *was, const struct 
 
 /* --- parts --- */
 
-static int put_one(const struct part *p, const struct side *s, bool made)
+static int put_one(const struct patch_part *p, const struct patch_side *s, bool made)
 {
 	if (!s->mode)
 		return 0;
@@ -261,7 +262,7 @@ static int put_one(const struct part *p, const struct side *s, bool made)
 	return put_whole(p, s, made ? '+' : '-');
 }
 
-static int put_changed(const struct part *p, const struct side *was, const struct side *is, bool content)
+static int put_changed(const struct patch_part *p, const struct patch_side *was, const struct patch_side *is, bool content)
 {
 	bool mode = strcmp(git_mode(was->mode), git_mode(is->mode)) != 0;
 	if (content && (was->binary || is->binary)) {
@@ -286,7 +287,7 @@ static int put_changed(const struct part *p, const struct side *was, const struc
 }
 
 /* A line for permissions that git's header cannot express. git and patch skip it. */
-static void put_permissions(const struct part *p, const struct aj_change *c, bool binary)
+static void put_permissions(const struct patch_part *p, const struct aj_change *c, bool binary)
 {
 	char line[48];
 	mode_t is = c->is.st_mode, was = ((is ^ c->was.st_mode) & S_IFMT) == 0 ? c->was.st_mode : 0;
@@ -303,11 +304,11 @@ static void put_permissions(const struct part *p, const struct aj_change *c, boo
 
 int aj_patch(struct aj_change_state *state, const struct aj_change *c, aj_patch_fn *each, void *arg, struct aj_error *err)
 {
-	struct part *p = calloc(1, sizeof *p);
-	struct side was = { .fd = -1 }, is = { .fd = -1 };
+	struct patch_part *p = calloc(1, sizeof *p);
+	struct patch_side was = { .fd = -1 }, is = { .fd = -1 };
 	if (!p)
 		abort();
-	*p = (struct part){ .put = each, .arg = arg, .err = err, .path = c->path };
+	*p = (struct patch_part){ .put = each, .arg = arg, .err = err, .path = c->path };
 	quote(p);
 	struct aj_change_side side = aj_change_side(state, c->path);
 	int result = open_side(p, side.host, side.path, false, &c->was, &was);

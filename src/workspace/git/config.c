@@ -5,13 +5,13 @@
 #include <ctype.h>
 #include <string.h>
 
-struct reader {
+struct config_reader {
 	const char *at, *end;
 	struct aj_gitconfig now;
 };
 
 /* As in git: a carriage return before a newline is dropped, and the end of the file counts as a newline. */
-static int next_char(struct reader *r)
+static int next_char(struct config_reader *r)
 {
 	if (r->at + 1 < r->end && r->at[0] == '\r' && r->at[1] == '\n')
 		r->at++;
@@ -24,7 +24,7 @@ static bool is_space(int c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static bool at_end(const struct reader *r)
+static bool at_end(const struct config_reader *r)
 {
 	return r->at >= r->end;
 }
@@ -43,7 +43,7 @@ static void close_text(char *out, size_t room, size_t used)
 		memcpy(out + room - 4, "...", 3);
 }
 
-static bool read_subsection(struct reader *r)
+static bool read_subsection(struct config_reader *r)
 {
 	size_t used = strlen(r->now.subsection); /* `[a.b "c"]` is b.c of a */
 	int c;
@@ -65,7 +65,7 @@ static bool read_subsection(struct reader *r)
 	return next_char(r) == ']';
 }
 
-static bool read_section(struct reader *r)
+static bool read_section(struct config_reader *r)
 {
 	size_t used = 0;
 	r->now.subsection[0] = '\0';
@@ -87,7 +87,7 @@ static bool read_section(struct reader *r)
 	}
 }
 
-static bool read_escape(struct reader *r, size_t *used)
+static bool read_escape(struct config_reader *r, size_t *used)
 {
 	int c = next_char(r);
 	switch (c) {
@@ -112,7 +112,7 @@ static bool read_escape(struct reader *r, size_t *used)
 	return true;
 }
 
-static bool read_value(struct reader *r)
+static bool read_value(struct config_reader *r)
 {
 	bool quoted = false, comment = false;
 	size_t used = 0, spaces = 0;
@@ -143,7 +143,7 @@ static bool read_value(struct reader *r)
 	}
 }
 
-static bool read_variable(struct reader *r, int c)
+static bool read_variable(struct config_reader *r, int c)
 {
 	size_t used = 0;
 	for (; isalnum(c) || c == '-'; c = next_char(r))
@@ -159,7 +159,7 @@ static bool read_variable(struct reader *r, int c)
 
 bool aj_gitconfig_read(const char *text, size_t bytes, void (*each)(void *arg, const struct aj_gitconfig *variable), void *arg)
 {
-	struct reader r = { .at = text, .end = text + bytes };
+	struct config_reader r = { .at = text, .end = text + bytes };
 	if (bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
 		r.at += 3;
 	while (!at_end(&r)) {

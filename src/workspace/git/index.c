@@ -26,7 +26,7 @@ enum {
 	FILE_BYTES = 128 << 20
 };
 
-struct reader {
+struct index_reader {
 	const unsigned char *data;
 	size_t end, at; /* end: of what the sum at the end is over */
 	unsigned version;
@@ -36,7 +36,7 @@ struct reader {
 	char path[PATH_BYTES];
 };
 
-static uint32_t number_at(const struct reader *r, size_t at)
+static uint32_t number_at(const struct index_reader *r, size_t at)
 {
 	return (uint32_t)r->data[at] << 24 | (uint32_t)r->data[at + 1] << 16 | (uint32_t)r->data[at + 2] << 8 | r->data[at + 3];
 }
@@ -52,7 +52,7 @@ static bool is_plain(const char *path)
 }
 
 /* In version 4 an entry begins with the number of bytes that its path lacks at the end of the previous path. */
-static bool read_strip(struct reader *r, size_t *ret)
+static bool read_strip(struct index_reader *r, size_t *ret)
 {
 	size_t value;
 	if (r->at >= r->end)
@@ -69,7 +69,7 @@ static bool read_strip(struct reader *r, size_t *ret)
 }
 
 /* `ret_whole`: the entry takes nothing from the previous path. */
-static bool read_path(struct reader *r, size_t begin, bool *ret_whole)
+static bool read_path(struct index_reader *r, size_t begin, bool *ret_whole)
 {
 	size_t strip = r->path_bytes;
 	if (r->version == 4 && (!read_strip(r, &strip) || strip > r->path_bytes))
@@ -89,7 +89,7 @@ static bool read_path(struct reader *r, size_t begin, bool *ret_whole)
 
 /* Git takes the length of a path, and so the place of the next entry, from the flags. Git obeys the flag CE_EXTENDED in version 2, too,
  * which does not have that flag. */
-static bool read_entry(struct reader *r)
+static bool read_entry(struct index_reader *r)
 {
 	size_t begin = r->at;
 	if (r->end - r->at < ENTRY_BYTES)
@@ -105,14 +105,14 @@ static bool read_entry(struct reader *r)
 	return (flags & LENGTH) == (r->path_bytes < LENGTH ? r->path_bytes : LENGTH) && is_plain(r->path);
 }
 
-static unsigned starts_at(const struct reader *r, size_t place)
+static unsigned starts_at(const struct index_reader *r, size_t place)
 {
 	return r->starts[place / 4] >> place % 4 * 2 & (START | WHOLE);
 }
 
 /* The table from which git reads entries by several threads: the place of each block, and how many entries it has. Git takes the first path of a
  * block for a whole one. */
-static bool blocks_fit(const struct reader *r, size_t at, size_t bytes, size_t entries_end)
+static bool blocks_fit(const struct index_reader *r, size_t at, size_t bytes, size_t entries_end)
 {
 	bool fit = bytes % 8 == 4 && bytes / 8 <= BLOCKS_MAX;
 	uint32_t entries = 0;
@@ -128,7 +128,7 @@ static bool blocks_fit(const struct reader *r, size_t at, size_t bytes, size_t e
 	return fit && entries == r->entries;
 }
 
-static bool read_extensions(struct reader *r)
+static bool read_extensions(struct index_reader *r)
 {
 	size_t entries_end = r->at;
 	if (r->end >= END_BYTES && memcmp(r->data + r->end - END_BYTES, "EOIE", 4) == 0 && number_at(r, r->end - END_BYTES + 8) != entries_end)
@@ -156,11 +156,11 @@ bool aj_gitindex_plain(const char *data, size_t bytes)
 {
 	if (bytes < HEAD_BYTES + SUM_BYTES || memcmp(data, "DIRC", 4) != 0)
 		return true; /* git refuses it */
-	struct reader *r = calloc(1, sizeof *r);
+	struct index_reader *r = calloc(1, sizeof *r);
 	unsigned char *starts = calloc(1, bytes / 4 + 1);
 	if (!r || !starts)
 		abort();
-	*r = (struct reader){ .data = (const unsigned char *)data, .end = bytes - SUM_BYTES, .at = HEAD_BYTES, .starts = starts };
+	*r = (struct index_reader){ .data = (const unsigned char *)data, .end = bytes - SUM_BYTES, .at = HEAD_BYTES, .starts = starts };
 	r->version = number_at(r, 4);
 	r->entries = number_at(r, 8);
 	bool plain = r->version >= 2 && r->version <= 4 && !has_place(data, bytes);

@@ -19,7 +19,7 @@
 enum { FILES_MAX = 16000, PLACES_MAX = 16000, HOOKS_MAX = 1000, INCLUDES_DEPTH = 10, FILE_BYTES = 1 << 20 };
 
 /* One file of a configuration. */
-struct reading {
+struct name_reading {
 	struct aj_git_named *n;
 	const char *folder; /* of the file */
 	const char *top;    /* of the repository */
@@ -58,7 +58,7 @@ void aj_git_named_place(struct aj_git_named *n, const char *path)
 }
 
 /* As git expands a path; NULL: to a place of another user, or of git's own installation. */
-static const char *expand(const struct reading *r, const char *base, const char *value)
+static const char *expand(const struct name_reading *r, const char *base, const char *value)
 {
 	const char *home = secure_getenv("HOME");
 	if (strncmp(value, "~/", 2) == 0)
@@ -89,7 +89,7 @@ static void add_hooks(struct aj_git_named *n, const char *folder)
 }
 
 /* A relative value counts from the top of each repository: what is below all `..` is a place in whichever folder. */
-static void add_hooks_path(const struct reading *r, const char *value)
+static void add_hooks_path(const struct name_reading *r, const char *value)
 {
 	const char *path = expand(r, r->top, value);
 	if (strlen(value) + 1 >= AJ_GITCONFIG_VALUE_BYTES) /* it was cut */
@@ -105,7 +105,7 @@ static void add_hooks_path(const struct reading *r, const char *value)
 
 /* --- configuration --- */
 
-static void add_file(const struct reading *r, const char *name)
+static void add_file(const struct name_reading *r, const char *name)
 {
 	struct stat st;
 	const char *path = expand(r, r->top, name);
@@ -114,7 +114,7 @@ static void add_file(const struct reading *r, const char *name)
 }
 
 /* `-F./x` is an option with its file. A variable or a command substitution may stand for the top of the repository. */
-static void add_word(const struct reading *r, const char *word)
+static void add_word(const struct name_reading *r, const char *word)
 {
 	if (word[0] == '-')
 		word += word[1] && word[1] != '-' ? 2 : 1;
@@ -136,7 +136,7 @@ static void add_word(const struct reading *r, const char *word)
 static const char between[] = " \t\n'\"`;|&()<>=!";
 
 /* Split into words as a shell does, with quotes and backslashes. */
-static void add_quoted_words(const struct reading *r, const char *value)
+static void add_quoted_words(const struct name_reading *r, const char *value)
 {
 	char word[AJ_GITCONFIG_VALUE_BYTES], quote = '\0';
 	size_t used = 0;
@@ -156,7 +156,7 @@ static void add_quoted_words(const struct reading *r, const char *value)
 	}
 }
 
-static void add_words(const struct reading *r, const char *value)
+static void add_words(const struct name_reading *r, const char *value)
 {
 	r->n->cut |= strlen(value) + 1 >= AJ_GITCONFIG_VALUE_BYTES;
 	add_word(r, value); /* the whole value may be a path with blanks */
@@ -188,7 +188,7 @@ static bool is_trusted_file(const struct aj_gitconfig *v)
 }
 
 /* Even if missing: git would read a new one. */
-static void add_trusted_file(const struct reading *r, const char *value)
+static void add_trusted_file(const struct name_reading *r, const char *value)
 {
 	const char *path = expand(r, r->top, value);
 	r->n->cut |= in_other_home(value) || strlen(value) + 1 >= AJ_GITCONFIG_VALUE_BYTES;
@@ -200,7 +200,7 @@ static void read_config(struct aj_git_named *n, const char *path, const char *to
 
 static void on_variable(void *arg, const struct aj_gitconfig *v)
 {
-	const struct reading *r = arg;
+	const struct name_reading *r = arg;
 	if (is_trusted_file(v))
 		add_trusted_file(r, v->value);
 	/* A person runs an alias by its name, and core.worktree is the folder that everything is in. */
@@ -250,7 +250,7 @@ static void read_config(struct aj_git_named *n, const char *path, const char *to
 	char *text = depth <= INCLUDES_DEPTH ? read_text(n, path, &bytes) : NULL;
 	if (!text)
 		return;
-	struct reading r = { .n = n, .folder = aj_path_folder(path, n->arena), .top = top, .depth = depth };
+	struct name_reading r = { .n = n, .folder = aj_path_folder(path, n->arena), .top = top, .depth = depth };
 	aj_gitconfig_read(text, bytes, on_variable, &r);
 	free(text);
 }

@@ -26,7 +26,7 @@ enum { AHEAD = 32 };
 enum { HAS_HEAD = 1, HAS_OBJECTS = 2, HAS_REFS = 4, HAS_COMMONDIR = 8, HAS_DOT_GIT = 16 };
 static const char *const marks[] = { "HEAD", "objects", "refs", "commondir", ".git" };
 
-struct walk {
+struct repository_walk {
 	struct aj_repos *repos;
 	struct aj_arena *arena;
 	int workspace;
@@ -41,7 +41,7 @@ struct walk {
 };
 
 /* `folder`: the folder that contains `.git`, NULL for a bare repository. */
-static void add_repo(struct walk *w, const char *folder, const char *path, const char *kind, int dir, const char *name)
+static void add_repo(struct repository_walk *w, const char *folder, const char *path, const char *kind, int dir, const char *name)
 {
 	struct aj_repos *repos = w->repos;
 	if (repos->list.count >= REPOS_MAX) {
@@ -55,7 +55,7 @@ static void add_repo(struct walk *w, const char *folder, const char *path, const
 
 /* --- the tree --- */
 
-static const char *join_path(struct walk *w, const char *folder, const char *name)
+static const char *join_path(struct repository_walk *w, const char *folder, const char *name)
 {
 	return *folder ? aj_printf(w->arena, "%s/%s", folder, name) : aj_strdup(w->arena, name);
 }
@@ -70,7 +70,7 @@ static unsigned mark_of(const char *name)
 	return 0;
 }
 
-static void push_folder(struct walk *w, const char *path, size_t was)
+static void push_folder(struct repository_walk *w, const char *path, size_t was)
 {
 	struct aj_repos *repos = w->repos;
 	if (repos->folders.count >= FOLDERS_MAX) {
@@ -81,12 +81,12 @@ static void push_folder(struct walk *w, const char *path, size_t was)
 }
 
 /* The record of the folder at this index of the previous walk; NULL: none. */
-static const struct aj_repos_folder *previous_folder(const struct walk *w, size_t was)
+static const struct aj_repos_folder *previous_folder(const struct repository_walk *w, size_t was)
 {
 	return w->before && was < w->before->folders.count ? &w->before->folders.items[was] : NULL;
 }
 
-static size_t find_known(const struct walk *w, const struct aj_repos_folder *parent, const char *name, size_t *next)
+static size_t find_known(const struct repository_walk *w, const struct aj_repos_folder *parent, const char *name, size_t *next)
 {
 	for (size_t i = *next; parent && i < parent->count && i < *next + AHEAD; i++) {
 		const struct aj_repos_folder *child = previous_folder(w, parent->first + i);
@@ -99,7 +99,7 @@ static size_t find_known(const struct walk *w, const struct aj_repos_folder *par
 	return SIZE_MAX;
 }
 
-static void push_named(struct walk *w, const char *folder, const char *name, const struct aj_repos_folder *known, size_t *next)
+static void push_named(struct repository_walk *w, const char *folder, const char *name, const struct aj_repos_folder *known, size_t *next)
 {
 	if (strlen(folder) + strlen(name) + 2 > PATH_MAX) {
 		snprintf(w->repos->why, sizeof w->repos->why, "a path is longer than %d bytes", PATH_MAX);
@@ -117,7 +117,7 @@ static bool in_dot_git(const char *path)
 }
 
 /* Is a limit reached? The walk then ends and says so. */
-static bool limit_reached(struct walk *w)
+static bool limit_reached(struct repository_walk *w)
 {
 	if (w->entries <= ENTRIES_MAX && aj_now_us() < w->deadline_us)
 		return false;
@@ -139,7 +139,7 @@ static unsigned probe_marks(int dir)
 }
 
 /* List the folder: returns its marks, and queues its subfolders. */
-static unsigned list_folder(struct walk *w, const char *path, int dir, const struct aj_repos_folder *known)
+static unsigned list_folder(struct repository_walk *w, const char *path, int dir, const struct aj_repos_folder *known)
 {
 	unsigned found = 0;
 	size_t queued = w->repos->folders.count, next = 0;
@@ -179,7 +179,7 @@ static bool ends_in_dot_git(const char *path)
 
 /* Is it the same folder, with the same entries? Device and inode identify it, and its parents have been visited already, so a symlink on
  * the path changes nothing. */
-static bool unchanged(const struct walk *w, const char *path, const struct aj_repos_folder *known)
+static bool unchanged(const struct repository_walk *w, const char *path, const struct aj_repos_folder *known)
 {
 	struct stat st;
 	return known && known->changed.tv_sec && fstatat(w->workspace, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -188,7 +188,7 @@ static bool unchanged(const struct walk *w, const char *path, const struct aj_re
 }
 
 /* Add the repository that git would recognise by the entries of this folder. */
-static void add_found(struct walk *w, const char *path, int dir, unsigned found)
+static void add_found(struct repository_walk *w, const char *path, int dir, unsigned found)
 {
 	struct stat st;
 	bool shape = (found & HAS_HEAD) && ((found & HAS_COMMONDIR) || ((found & HAS_OBJECTS) && (found & HAS_REFS)));
@@ -203,7 +203,7 @@ static void add_found(struct walk *w, const char *path, int dir, unsigned found)
 }
 
 /* A folder without subfolders needs no listing: the marks are looked up by name. */
-static unsigned scan_folder(struct walk *w, struct aj_repos_folder *now, const struct stat *st, int dir)
+static unsigned scan_folder(struct repository_walk *w, struct aj_repos_folder *now, const struct stat *st, int dir)
 {
 	const struct aj_repos_folder *known = previous_folder(w, now->was);
 	bool counts = w->times && st->st_dev == w->dev;
@@ -217,7 +217,7 @@ static unsigned scan_folder(struct walk *w, struct aj_repos_folder *now, const s
 	return list_folder(w, now->path, dir, known && known->ino == st->st_ino ? known : NULL);
 }
 
-static void look_at(struct walk *w, size_t index)
+static void look_at(struct repository_walk *w, size_t index)
 {
 	struct aj_repos_folder now = w->repos->folders.items[index];
 	const struct aj_repos_folder *known = previous_folder(w, now.was);
@@ -253,7 +253,7 @@ void aj_repos_look(struct aj_repos *ret, struct aj_arena *arena, int workspace, 
 {
 	struct timespec now;
 	*ret = (struct aj_repos){ 0 };
-	struct walk w = {
+	struct repository_walk w = {
 		.repos = ret, .arena = arena, .workspace = workspace, .path = path, .before = before, .deadline_us = aj_in_ms(budget_ms)
 	};
 	w.times = aj_beneath_tells_changes(workspace, &w.dev);
@@ -270,7 +270,7 @@ void aj_repos_look(struct aj_repos *ret, struct aj_arena *arena, int workspace, 
 
 void aj_repos_add(struct aj_repos *repos, struct aj_arena *arena, int dir, const char *path)
 {
-	struct walk w = { .repos = repos, .arena = arena, .workspace = dir, .path = path };
+	struct repository_walk w = { .repos = repos, .arena = arena, .workspace = dir, .path = path };
 	add_repo(&w, NULL, path, "folder", dir, ".");
 	cleanup_listing struct aj_listing entries = aj_beneath_list(dir, "worktrees");
 	for (const struct dirent *e; (e = aj_listing_next(&entries));)

@@ -16,7 +16,7 @@
 
 enum { FILES_MAX = 200, BYTES_MAX = 1 << 20, DEPTH_MAX = 8 };
 
-struct reader {
+struct import_reader {
 	struct aj_request *request;
 	struct aj_arena *arena;
 	struct aj_error *err;
@@ -24,14 +24,14 @@ struct reader {
 	size_t bytes;
 };
 
-static int fail(struct reader *r, int errnum, const char *what, const char *path)
+static int fail(struct import_reader *r, int errnum, const char *what, const char *path)
 {
 	aj_fail(r->err, AJ_EXIT_SETUP, "home", errnum, "%s `~/%s`, which filesystem.home_import names", what, path);
 	aj_advise(r->err, "name single files there, or take this entry off the list");
 	return -1;
 }
 
-static int read_file(struct reader *r, int fd, const struct stat *st, const char *path)
+static int read_file(struct import_reader *r, int fd, const struct stat *st, const char *path)
 {
 	size_t bytes = st->st_size > 0 ? (size_t)st->st_size : 0;
 	if (r->request->imports.count >= FILES_MAX || st->st_size > BYTES_MAX || r->bytes + bytes > BYTES_MAX)
@@ -47,9 +47,9 @@ static int read_file(struct reader *r, int fd, const struct stat *st, const char
 	return 0;
 }
 
-static int read_one(struct reader *r, const char *path, int depth);
+static int read_one(struct import_reader *r, const char *path, int depth);
 
-static int read_folder(struct reader *r, const char *path, int depth)
+static int read_folder(struct import_reader *r, const char *path, int depth)
 {
 	if (depth >= DEPTH_MAX)
 		return fail(r, 0, "more than 8 folders lie in one another in", path);
@@ -60,7 +60,7 @@ static int read_folder(struct reader *r, const char *path, int depth)
 	return code == 0 && entries.error ? fail(r, entries.error, "list", path) : code;
 }
 
-static int read_one(struct reader *r, const char *path, int depth)
+static int read_one(struct import_reader *r, const char *path, int depth)
 {
 	struct stat st;
 	cleanup_fd int look = aj_beneath_open(r->home, path, O_PATH | O_NOFOLLOW);
@@ -90,7 +90,7 @@ int aj_imports_read(struct aj_request *request, const struct aj_policy *policy, 
 	if (!home)
 		return 0;
 	cleanup_fd int dir = aj_beneath_open(AT_FDCWD, home, O_PATH | O_DIRECTORY);
-	struct reader r = { .request = request, .arena = arena, .err = err, .home = dir };
+	struct import_reader r = { .request = request, .arena = arena, .err = err, .home = dir };
 	if (dir < 0)
 		return fail(&r, errno, "open the home of", policy->home_import.items[0]);
 	for (size_t i = 0; i < policy->home_import.count; i++)

@@ -14,16 +14,16 @@
 #include "base/path.h"
 #include "policy/toolchains.h"
 
-struct search {
+struct token_search {
 	struct aj_request *request;
 	const struct aj_policy *policy;
 	struct aj_arena *arena;
 	char path[PATH_MAX]; /* where the search is */
 };
-typedef void found_fn(struct search *);
+typedef void found_fn(struct token_search *);
 
 /* Hide the file in each folder that shows it. A link's file is hidden where that file is; a link to elsewhere leads nowhere in the jail. */
-static void hide(struct search *s)
+static void hide(struct token_search *s)
 {
 	char real[PATH_MAX];
 	struct aj_request *r = s->request;
@@ -44,7 +44,7 @@ static void hide(struct search *s)
 }
 
 /* Go from the folder, the first `at` bytes of the search's path, to a name in it. */
-static bool append_name(struct search *s, size_t at, const char *name)
+static bool append_name(struct token_search *s, size_t at, const char *name)
 {
 	size_t room = sizeof s->path - at;
 	if ((size_t)snprintf(s->path + at, room, "/%s", name) < room)
@@ -54,7 +54,7 @@ static bool append_name(struct search *s, size_t at, const char *name)
 }
 
 /* Call `found` with the search at each path below the present one that fits. */
-static void expand(struct search *s, const char *pattern, found_fn *found)
+static void expand(struct token_search *s, const char *pattern, found_fn *found)
 {
 	size_t bytes = strcspn(pattern, "/"), at = strlen(s->path);
 	const char *part = aj_strndup(s->arena, pattern, bytes), *rest = pattern + bytes + (pattern[bytes] == '/');
@@ -76,7 +76,7 @@ static void expand(struct search *s, const char *pattern, found_fn *found)
 }
 
 /* The same for many patterns, for most of which there is nothing: the folder is read once. One that cannot be listed is asked for each. */
-static void expand_all(struct search *s, const char *const patterns[], found_fn *found)
+static void expand_all(struct token_search *s, const char *const patterns[], found_fn *found)
 {
 	size_t at = strlen(s->path);
 	cleanup_listing struct aj_listing entries = aj_listing_open(s->path);
@@ -92,7 +92,7 @@ static void expand_all(struct search *s, const char *const patterns[], found_fn 
 		expand(s, patterns[i], found);
 }
 
-static void each_secret(struct search *s)
+static void each_secret(struct token_search *s)
 {
 	expand_all(s, aj_toolchain_secrets, hide);
 }
@@ -100,7 +100,7 @@ static void each_secret(struct search *s)
 void aj_tokens_hide(struct aj_request *request, const struct aj_policy *policy, const char *source, const char *name,
                     struct aj_arena *arena)
 {
-	struct search s = { .request = request, .policy = policy, .arena = arena };
+	struct token_search s = { .request = request, .policy = policy, .arena = arena };
 	const char *own = strrchr(name, '/') + 1;
 	if (strlen(source) >= sizeof s.path)
 		return;

@@ -16,7 +16,7 @@
 #include "policy/toolchains.h"
 #include "workspace/home/tokens.h"
 
-struct search {
+struct toolchain_search {
 	struct aj_request *request;
 	const struct aj_policy *policy;
 	struct aj_arena *arena;
@@ -31,7 +31,7 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void add_to_path(struct search *s, const char *entry)
+static void add_to_path(struct toolchain_search *s, const char *entry)
 {
 	for (size_t i = 0; i < s->path.count; i++)
 		if (strcmp(s->path.items[i], entry) == 0)
@@ -40,7 +40,7 @@ static void add_to_path(struct search *s, const char *entry)
 }
 
 /* The table's path for one spelling of the home. NULL: the variable is not set, or the result is no plain path. */
-static const char *expand(struct search *s, const char *path, const char *home)
+static const char *expand(struct toolchain_search *s, const char *path, const char *home)
 {
 	if (path[0] == '~') {
 		path = home ? aj_printf(s->arena, "%s%s", home, path + 1) : NULL;
@@ -53,7 +53,7 @@ static const char *expand(struct search *s, const char *path, const char *home)
 }
 
 /* The folder's path without symlinks, if a jail may be shown that folder. */
-static const char *source_of(struct search *s, const char *folder)
+static const char *source_of(struct toolchain_search *s, const char *folder)
 {
 	/* Folders below these are shown to every jail as they are, or are the jail's own. */
 	static const char *const own[] = { "/usr",  "/etc", "/proc", "/dev", "/sys",  "/run",
@@ -70,7 +70,7 @@ static const char *source_of(struct search *s, const char *folder)
 	return aj_strdup(s->arena, real);
 }
 
-static void show_folder(struct search *s, const char *folder)
+static void show_folder(struct toolchain_search *s, const char *folder)
 {
 	const char *source = source_of(s, folder), *workspace = s->request->workspace;
 	/* A folder of the workspace is there already, and a jail may have written it. */
@@ -88,7 +88,7 @@ static void show_folder(struct search *s, const char *folder)
 	*AJ_PUSH(s->arena, &s->request->tools) = bind;
 }
 
-static void add_toolchain(struct search *s, const struct aj_toolchain *tool, const char *entry, const char *home)
+static void add_toolchain(struct toolchain_search *s, const struct aj_toolchain *tool, const char *entry, const char *home)
 {
 	for (size_t i = 0; i < AJ_TOOLCHAIN_FOLDERS && tool->shown[i].path; i++) {
 		const struct aj_toolchain_folder *f = &tool->shown[i];
@@ -107,7 +107,7 @@ static void add_toolchain(struct search *s, const struct aj_toolchain *tool, con
 }
 
 /* Take the entry for every row that it betrays, among those of `name` (NULL: all). */
-static bool betrays(struct search *s, const char *entry, const char *name)
+static bool betrays(struct toolchain_search *s, const char *entry, const char *name)
 {
 	bool found = false;
 	for (const struct aj_toolchain *tool = aj_toolchains; tool->name; tool++)
@@ -133,7 +133,7 @@ static bool has_word(const struct aj_policy *policy, const char *word)
 }
 
 /* The usual folders of a toolchain that is named, whether or not PATH has them. */
-static bool find_usual(struct search *s, const char *name)
+static bool find_usual(struct toolchain_search *s, const char *name)
 {
 	bool found = false;
 	for (const struct aj_toolchain *tool = aj_toolchains; tool->name; tool++)
@@ -148,7 +148,7 @@ static bool find_usual(struct search *s, const char *name)
 }
 
 /* The jail has /usr as the host has it, and the workspace, where that is at its own path. */
-static bool is_shown(const struct search *s, const char *entry)
+static bool is_shown(const struct toolchain_search *s, const char *entry)
 {
 	static const char *const shown[] = { "/usr", "/bin", "/sbin" };
 	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
@@ -157,7 +157,7 @@ static bool is_shown(const struct search *s, const char *entry)
 	return s->request->workspace && s->policy->workspace_at == AJ_AT_SAME && aj_path_within(entry, s->request->workspace);
 }
 
-static void each_entry(struct search *s, const char *path)
+static void each_entry(struct toolchain_search *s, const char *path)
 {
 	bool all = has_word(s->policy, AJ_TOOLCHAINS_AUTO);
 	for (const char *at = path; *at;) {
@@ -177,7 +177,7 @@ static void each_entry(struct search *s, const char *path)
 static const char *const standard[] = { "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin" };
 
 /* Whether the jail has this toolchain anyway, in a folder of /usr on its PATH. */
-static bool in_system(struct search *s, const char *name)
+static bool in_system(struct toolchain_search *s, const char *name)
 {
 	const char *program = aj_toolchain_program(name);
 	size_t own = s->path.count, all = own + sizeof standard / sizeof *standard;
@@ -192,7 +192,7 @@ static bool in_system(struct search *s, const char *name)
 int aj_toolchains_find(struct aj_request *request, const struct aj_policy *policy, struct aj_arena *arena, struct aj_error *err)
 {
 	const char *home = secure_getenv("HOME"), *real = aj_home_of_caller(arena), *path = getenv("PATH");
-	struct search s = { .request = request, .policy = policy, .arena = arena };
+	struct toolchain_search s = { .request = request, .policy = policy, .arena = arena };
 	if (request->is_snippet || !policy->toolchains.count || has_word(policy, AJ_TOOLCHAINS_NONE))
 		return 0;
 	if (real && strpbrk(real, "*?[")) /* no path of the table would mean what it says */

@@ -37,7 +37,7 @@ struct named {
 struct copy {
 	const struct aj_copy_job *job;
 	struct aj_arena *arena;
-	struct aj_copied *done;
+	struct aj_copied_tree *done;
 	struct aj_error *err;
 	struct aj_buffer list;
 	void *links; /* a tree of struct named */
@@ -325,14 +325,14 @@ static void keep_node(void *node)
 	(void)node; /* in the arena */
 }
 
-int aj_copy_workspace(const struct aj_copy_job *job, struct aj_arena *arena, struct aj_copied *ret, struct aj_error *err)
+int aj_copy_workspace(const struct aj_copy_job *job, struct aj_arena *arena, struct aj_copied_tree *ret, struct aj_error *err)
 {
 	struct copy *c = calloc(1, sizeof *c);
 	struct aj_groups groups = { 0 };
 	struct stat st;
 	if (!c)
 		abort();
-	*ret = (struct aj_copied){ 0 };
+	*ret = (struct aj_copied_tree){ 0 };
 	c->job = job;
 	c->arena = arena;
 	c->done = ret;

@@ -16,7 +16,7 @@
 
 enum { AJ_COPY_SKIPPED_MAX = 20 };
 
-struct aj_copied {
+struct aj_copied_tree {
 	uint64_t files, bytes;
 	AJ_LIST(const char *) skipped; /* the first paths of files that were left out: FIFOs, sockets, devices, mounts, closed to the caller */
 	uint64_t skipped_count;
@@ -36,4 +36,4 @@ struct aj_copy_job {
 };
 
 /* -1 with err: then the copy is not complete. SIGINT, SIGTERM and SIGHUP end it where they are blocked and wait. */
-int aj_copy_workspace(const struct aj_copy_job *job, struct aj_arena *arena, struct aj_copied *ret, struct aj_error *err);
+int aj_copy_workspace(const struct aj_copy_job *job, struct aj_arena *arena, struct aj_copied_tree *ret, struct aj_error *err);

@@ -17,7 +17,7 @@ struct aj_view_tree {
 	int dir;                      /* of its layers, or of its copy */
 	int mapped, mapped_layers;
 	const char *changes; /* the folder that takes the changes */
-	struct aj_copied copied;
+	struct aj_copied_tree copied;
 };
 
 struct aj_view {

@@ -68,7 +68,7 @@ void aj_view_unmapped_text(const struct aj_view_unmapped *u, uid_t uid, gid_t gi
 	         uid, gid);
 }
 
-void aj_view_skipped_text(const struct aj_copied *copied, const char *name, char *out, size_t out_bytes)
+void aj_view_skipped_text(const struct aj_copied_tree *copied, const char *name, char *out, size_t out_bytes)
 {
 	size_t used = list_paths(copied->skipped.items, copied->skipped.count, copied->skipped_count, false, out, out_bytes);
 	snprintf(out + used, out_bytes - used,

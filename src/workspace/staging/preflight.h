@@ -14,7 +14,7 @@ struct aj_view_unmapped {
 void aj_view_find_unmapped(struct aj_view_unmapped *ret, struct aj_arena *arena, int workspace, uid_t uid, gid_t gid);
 /* For a person: the first paths, and the remedy. */
 void aj_view_unmapped_text(const struct aj_view_unmapped *unmapped, uid_t uid, gid_t gid, char *out, size_t out_bytes);
-void aj_view_skipped_text(const struct aj_copied *copied, const char *name, char *out, size_t out_bytes);
+void aj_view_skipped_text(const struct aj_copied_tree *copied, const char *name, char *out, size_t out_bytes);
 
 /* A mount point below the folder; NULL: none, or not known. */
 const char *aj_view_mount_below(struct aj_arena *arena, const char *folder);

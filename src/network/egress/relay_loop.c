@@ -1,7 +1,7 @@
 /* The relay's loop: events first, then one chunk of one bulk transfer, then reports. So no transfer delays a connection by more than
  * its chunk, and the transfers share what is left.
  * It makes no decision of its own: the listener, the DNS server and the connections do. */
-#include "network/egress/relay.h"
+#include "network/egress/relay_loop.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "network/egress/connection.h"
+#include "network/egress/refused_connection.h"
 #include "network/resolve/resolver.h"
 
 enum {

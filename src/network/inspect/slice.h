@@ -5,30 +5,30 @@
 #include <string.h>
 #include <strings.h>
 
-struct aj_span {
+struct aj_slice {
 	const char *at;
 	size_t bytes;
 };
 
 /* In any mix of capitals and small letters. */
-static inline bool aj_span_is_word(struct aj_span s, const char *word)
+static inline bool aj_slice_is_word(struct aj_slice s, const char *word)
 {
 	return s.bytes == strlen(word) && strncasecmp(s.at, word, s.bytes) == 0;
 }
 
 /* Takes from `rest` what lies before `mark`, and the mark; without it, nothing. */
-static inline bool aj_span_split(struct aj_span *rest, char mark, struct aj_span *ret)
+static inline bool aj_slice_split(struct aj_slice *rest, char mark, struct aj_slice *ret)
 {
 	const char *end = memchr(rest->at, mark, rest->bytes);
 	if (!end)
 		return false;
-	*ret = (struct aj_span){ rest->at, (size_t)(end - rest->at) };
-	*rest = (struct aj_span){ end + 1, rest->bytes - ret->bytes - 1 };
+	*ret = (struct aj_slice){ rest->at, (size_t)(end - rest->at) };
+	*rest = (struct aj_slice){ end + 1, rest->bytes - ret->bytes - 1 };
 	return true;
 }
 
 /* Without blanks and tabs at its ends. */
-static inline struct aj_span aj_span_trimmed(struct aj_span s)
+static inline struct aj_slice aj_slice_trimmed(struct aj_slice s)
 {
 	for (; s.bytes && (*s.at == ' ' || *s.at == '\t'); s.at++)
 		s.bytes--;
