@@ -338,10 +338,29 @@ Test(record, hostile_bytes)
 	json_decref(doc);
 }
 
+/* Every \xNN of a record is one byte: a text of this form does not look like the byte that it names. */
+Test(record, bytes_and_escaped_texts_differ)
+{
+	static char *const rows[][2] = { { "\xff", "\\xff" },  { "\\xff", "\\x5cxff" },     { "\\x5cxff", "\\x5cx5cxff" },
+		                         { "\\XFF", "\\XFF" }, { "\\\\xFf", "\\\\x5cxFf" }, { "\\xg0", "\\xg0" },
+		                         { "\\xf", "\\xf" },   { "C:\\x", "C:\\x" } };
+	enum { COUNT = sizeof rows / sizeof *rows };
+	char *given[COUNT + 1] = { NULL };
+	for (size_t i = 0; i < COUNT; i++)
+		given[i] = rows[i][0];
+	request.is_snippet = plan.snippet = false;
+	request.command.argv = given;
+	json_t *doc = aj_record_end(&request, NULL, &plan, &result), *list = json_object_get(doc, "argv");
+	for (size_t i = 0; i < COUNT; i++)
+		cr_expect_str_eq(json_string_value(json_array_get(list, i)), rows[i][1], "row %zu", i);
+	lines_of(doc);
+	json_decref(doc);
+}
+
 /* Everything as large as can be, in bytes that take the most room each. */
 Test(record, nothing_exceeds_the_line)
 {
-	static const char *const fill[] = { "x", "\001", "\xf0\x9f\x92\xa9", "\xff", "\"", "" };
+	static const char *const fill[] = { "x", "\001", "\xf0\x9f\x92\xa9", "\xff", "\"", "\\x00", "" };
 	for (size_t f = 0; f < sizeof fill / sizeof *fill; f++) {
 		enum { BYTES = 1 << 20 };
 		size_t n = strlen(fill[f]);

@@ -1,12 +1,19 @@
-/* Makes JSON strings of any bytes, none longer than its part of a record may be.
- * It knows no member of a record, and says in `truncated` where bytes were left out. */
+/* Makes JSON strings of any bytes, none longer than its part of a record may be. A byte that is not UTF-8 is written as \xNN, and so is a
+ * backslash that begins a text of this form, so that each \xNN stands for one byte. It knows no member of a record, and says in `truncated`
+ * where bytes were left out. */
 #include "jail/audit/composer.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/text.h"
 
 enum { LARGEST_BYTES = 16 << 10 }; /* of one string: the largest budget, that of all arguments */
+
+static bool looks_escaped(const char *s, size_t bytes)
+{
+	return bytes >= 4 && s[0] == '\\' && s[1] == 'x' && isxdigit((unsigned char)s[2]) && isxdigit((unsigned char)s[3]);
+}
 
 json_t *aj_composer_text(struct aj_composer *c, const char *s, size_t bytes, size_t *budget)
 {
@@ -16,7 +23,7 @@ json_t *aj_composer_text(struct aj_composer *c, const char *s, size_t bytes, siz
 	for (size_t i = 0; i < bytes;) {
 		unsigned char lead = (unsigned char)s[i];
 		size_t n = aj_utf8_first(s + i, bytes - i);
-		bool valid = n && lead != 0x7f;
+		bool valid = n && lead != 0x7f && !looks_escaped(s + i, bytes - i);
 		size_t cost = !valid ? 5 : n == 4 ? 12 : n > 1 || lead < 0x20 ? 6 : lead == '"' || lead == '\\' ? 2 : 1;
 		if (cost > left) {
 			c->truncated = true;
