@@ -2,6 +2,7 @@
 Usage: terminal.py AGENTJAIL; each check prints `ok NAME` or `FAIL NAME: why`. It looks at the screen and at the terminal's modes only."""
 
 import fcntl
+import json
 import os
 import pty
 import signal
@@ -196,6 +197,23 @@ def escapes():
           all(one in last for one in ("\x1b[?1049l", "\x1b[?1003l", "\x1b[?25h", "\x1b[m")), repr(last))
 
 
+def limits():
+    """A terminal's output goes through the supervisor, which finds the signs of a limit in it where no cgroup counts refusals."""
+    told = subprocess.run([AJ, "run", "--json", "--", "true"], capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
+    enforced = json.loads(told)["enforced"]
+    for wall, option, said, hint in (("memory", "--memory=64M", "x: Cannot allocate memory", "the memory limit may have been reached"),
+                                     ("pids", "--pids=50", "sh: 0: Cannot fork", "the process limit may have been reached")):
+        if enforced[wall].startswith("cgroup"):
+            print(f"skip limits: a hint at {wall}: a cgroup attests it")
+            continue
+        t = Terminal(AJ, "run", option, "--", "/usr/bin/python3", "-I", "-S", "-c", f"print({said!r}); raise SystemExit(1)")
+        t.exits(f"limits: a command that {wall} may have ended", 1)
+        check(f"limits: a hint at {wall}", f"hint: {hint}" in t.text and f"`{said.split(': ')[-1]}`" in t.text, repr(t.text[-500:]))
+        t = Terminal(AJ, "run", option, "--", "sh", "-c", f"echo '{said}'")
+        t.exits(f"limits: a command that succeeds has its words of {wall}", 0)
+        check(f"limits: no hint at {wall}", "hint:" not in t.text, repr(t.text[-500:]))
+
+
 def stops_by_itself():
     t = Terminal(AJ, "run", "--", "sh", "-c", "kill -TSTP $$; echo went on; kill -STOP $$; echo still")
     t.expect("unasked: a command at which no person has typed does not stop its supervisor", r"went on\r\nstill\r\n")
@@ -244,5 +262,5 @@ def hang_up():
         os.waitpid(pid, 0)
 
 
-for part in (job_control, inner_shell, signals, sizes, pipelines, bulk, escapes, stops_by_itself, nobody_reads, hang_up):
+for part in (job_control, inner_shell, signals, sizes, pipelines, bulk, escapes, limits, stops_by_itself, nobody_reads, hang_up):
     part()
