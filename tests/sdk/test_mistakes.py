@@ -12,6 +12,7 @@ import unittest
 import agentjail
 from agentjail import AsyncJail, AsyncService, AsyncSession, Jail, Service, Session, SessionEnded, SetupError, errors
 from agentjail.tinyagent import JailExecutor
+from test_service import FEW
 
 
 def add(a: int, b: int) -> int:
@@ -19,14 +20,14 @@ def add(a: int, b: int) -> int:
 
 
 async def in_loop(code):
-    async with AsyncService(parked=0) as service:
+    async with AsyncService(policy=FEW, parked=0) as service:
         return await AsyncJail(service=service).run(code)
 
 
 class TestMistakes(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.service = Service(parked=1)
+        cls.service = Service(policy=FEW, parked=1)
         cls.jail, cls.session = Jail(service=cls.service), Session(service=cls.service)
 
     @classmethod
@@ -99,7 +100,7 @@ class TestMistakes(unittest.TestCase):
             await session.close()
             with self.assertRaises(SessionEnded):
                 await session.run("1")
-            async with AsyncSession() as session:
+            async with AsyncService(policy=FEW, parked=0) as service, AsyncSession(service=service) as session:
                 await session.set()
             with self.assertRaises(SessionEnded):
                 await session.set()
