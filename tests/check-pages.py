@@ -91,7 +91,7 @@ def mistakes(top):
             yield "%s: not one of the files and folders at the top of the tree" % parts[0]
         if parts[0] == "docs" and len(parts) > 2 and parts[1] not in SHELVES + NOT_PAGES:
             yield "%s: not one of the folders of docs" % name
-        if parts[0] in ("src", "tests", "policies", "rootfs", "Makefile", ".ci", ".github") and not name.endswith((".md", "check-pages.py")):
+        if parts[0] in ("src", "tests", "policies", "rootfs", "docs", "Makefile", "agentjail.toml", ".ci", ".github") and not name.endswith((".md", "check-pages.py")):
             try:
                 with open(os.path.join(top, name), encoding="utf-8") as file:
                     text = file.read()
