@@ -201,10 +201,11 @@ Test(listing, worktrees)
 Test(listing, growth)
 {
 	struct aj_plan plan = { .writable_workspace = root, .workspace_bytes = 1 << 20 };
+	struct aj_built built = { .plan = &plan };
 	struct aj_growth *growth;
 	const char *why = NULL;
 	make("f/a");
-	cr_assert_eq(aj_growth_open(&growth, &plan, &aj_growth_alone, 1000, &err), 0);
+	cr_assert_eq(aj_growth_open(&growth, &built, &aj_growth_alone, 1000, &err), 0);
 	for (int i = 0; i < 100; i++)
 		cr_expect_null(aj_growth_turn(growth));
 	break_folder("f");
