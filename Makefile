@@ -170,7 +170,7 @@ tidy:
 	clang-tidy --quiet src/base/toml/toml.cc -- $(CPPFLAGS) -std=c++17 -fno-exceptions -fno-rtti
 
 format:
-	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] src/*/*/*.cc tests/*.[ch] tests/*/*.[ch])
+	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] src/*/*/*.cc tests/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 
 clean:
 	$(RM) -r build build-san

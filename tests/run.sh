@@ -242,7 +242,7 @@ for turn in beside alone; do
 		as_user=''
 	fi
 	for unit; do
-		part "unit/$(basename "$unit")" "$unit"
+		part "unit/${unit##*/unit/}" "$unit"
 	done
 done
 while [ $running -gt 0 ]; do collect; done

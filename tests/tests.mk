@@ -2,7 +2,8 @@
 # It builds test programs and runs scripts; no rule of the product needs anything from here. A comment that begins with `make ` is a line of `make help`.
 .PHONY: check check-sdk check-mcp check-ray check-vm fuzz fuzzers faults trees check-agents check-trees smolagents doctests check-wheel check-elsewhere check-deb bench bench-warm bench-walls bench-egress
 
-UNITS    := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
+UNITS    := $(patsubst tests/unit/%.c,$B/unit/%,$(sort $(wildcard tests/unit/*/test_*.c)))
+$(foreach stray,$(wildcard tests/unit/test_*.c),$(error $(stray) is in no group; fix: move it to tests/unit/GROUP/, with src/GROUP/ the folder that it tests))
 # Beside the launcher, in a jail or in place of its `exec`.
 PROGRAMS := $(addprefix $B/,probe inject raw.so warm relayed)
 STRANGERS := $B/library-test $B/library-shared $(if $(STATIC),$B/library-static)
@@ -200,9 +201,9 @@ bench-walls: all $B/probe $B/warm
 # --- test programs ---
 
 # Code of the runner that needs no interpreter.
-$B/unit/test_holes: $B/src/guest/holes.o
-$B/unit/test_huge: $B/src/guest/huge.o
-$B/unit/test_listing: LINK_TOOL += -Wl,--wrap=readdir
+$B/unit/guest/test_holes: $B/src/guest/holes.o
+$B/unit/guest/test_huge: $B/src/guest/huge.o
+$B/unit/base/test_listing: LINK_TOOL += -Wl,--wrap=readdir
 # Compiled in half of the time that -O2 takes.
 $B/tests/unit/%.o: CFLAGS += -Og
 

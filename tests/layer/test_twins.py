@@ -32,7 +32,7 @@ def c_names(source, array):
 
 
 def test(score):
-    rows = re.findall(r'^IMPORT\("([^"]*)", "([^"]*)", (true|false)\)$', text("tests", "unit", "imports.h"), re.M)
+    rows = re.findall(r'^IMPORT\("([^"]*)", "([^"]*)", (true|false)\)$', text("tests", "unit", "policy", "imports.h"), re.M)
     code = "FOLDER = %r\nROWS = %r\n%s" % (sys.path[0], [row[:2] for row in rows], SAID)
     done = subprocess.run([sys.executable, "-I", "-S", "-B", "-c", code], capture_output=True, text=True)
     score.check("twins/starts", done.returncode == 0, done.stderr)

@@ -146,7 +146,7 @@ struct aj_answer aj_answer_import(const struct aj_policy *policy, const char *mo
 		              "commands have no Python layer: every module that the host's Python has");
 	if (!policy->layer)
 		return answer(AJ_ALLOWED, "python.layer", AJ_BY_NOBODY, "the Python layer is off: every module that the tree has");
-	/* As class AllowedImports of guest/layer/check/allowed_imports.py does: tests/unit/imports.h asks both. */
+	/* As class AllowedImports of guest/layer/check/allowed_imports.py does: tests/unit/policy/imports.h asks both. */
 	if (aj_import_covers("agentjail.*", module))
 		return answer(AJ_DENIED, NULL, AJ_BY_RAIL, "the layer itself, which no policy lets a snippet import");
 	if (strcmp(module, "__future__") == 0)

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bpf.h"
+#include "../bpf.h"
 #include "policy/seccomp/compile.h"
 #include "policy/seccomp/syscalls.h"
 

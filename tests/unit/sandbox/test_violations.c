@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "bpf.h"
+#include "../bpf.h"
 #include "jail/result/result.h"
 #include "policy/load/load.h"
 #include "policy/seccomp/notify.h"
