@@ -22,10 +22,10 @@ check-programs: layers pages check-docs all $(if $(SAN),build/guest.so,wheel-fil
 # make test T=e2e/exec  the parts of make check whose name holds that word, as root and as a user (tests/README.md)
 .PHONY: test
 test:
-	$(if $(T),,$(error make test T=WORD: a part of make check, such as e2e/exec, reach, unit/test_path))
+	$(if $(T),,$(error make test T=WORD: a part of make check, such as e2e/exec, reach, unit/base/test_path))
 	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) all $(PROGRAMS) $B/toml-check $(UNITS_OF_T)
 	$Q $(JAILS) ONLY='$(T)' sh tests/run.sh $(UNITS_OF_T)
-UNITS_OF_T = $(foreach unit,$(UNITS),$(if $(findstring $(T),unit/$(notdir $(unit))),$(unit)))
+UNITS_OF_T = $(foreach unit,$(UNITS),$(if $(findstring $(T),$(patsubst $B/%,%,$(unit))),$(unit)))
 
 # make check-whole  make check without its samples, and every script as a user too, also what no user id changes
 .PHONY: check-whole
