@@ -1,6 +1,6 @@
 /* The table of options. For options.c alone. */
 #pragma once
-#include "cli/options/options.h"
+#include "cli/options/parsed.h"
 
 struct aj_option {
 	const char *name, *value; /* value: NULL for a switch; name: NULL in the heading of the rows below it */
