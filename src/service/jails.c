@@ -206,7 +206,7 @@ void aj_slots_fill(struct aj_server *s)
 	struct aj_fault fault;
 	struct aj_client_request *req;
 	while (!s->stopping && s->in_use < s->config->jails_max && (req = aj_client_request_next(s))) {
-		aj_client_request_dequeue(req);
+		aj_client_request_take(req);
 		if (open_for_request(req, find_policy(s, aj_query_text(&req->query, AJ_M_POLICY)), &fault) < 0)
 			aj_client_request_fail(req, &fault);
 	}

@@ -93,18 +93,28 @@ void aj_client_request_enqueue(struct aj_client_request *req)
 	req->waiting = true;
 }
 
-void aj_client_request_dequeue(struct aj_client_request *req)
+static void leave_queue(struct aj_client_request *req)
 {
 	struct aj_party *party = req->party;
 	struct aj_server *s = req->client->server;
 	TAILQ_REMOVE(&party->waiting, req, turn);
-	TAILQ_REMOVE(&s->queue, party, turn);
-	if (--party->waiting_count)
-		TAILQ_INSERT_TAIL(&s->queue, party, turn);
+	if (--party->waiting_count == 0)
+		TAILQ_REMOVE(&s->queue, party, turn);
 	req->client->waiting_count--;
 	s->waiting--;
 	req->waiting = false;
 	aj_loop_unset(s->loop, &req->overdue);
+}
+
+void aj_client_request_take(struct aj_client_request *req)
+{
+	struct aj_party *party = req->party;
+	struct aj_server *s = req->client->server;
+	leave_queue(req);
+	if (party->waiting_count) {
+		TAILQ_REMOVE(&s->queue, party, turn);
+		TAILQ_INSERT_TAIL(&s->queue, party, turn);
+	}
 }
 
 struct aj_client_request *aj_client_request_next(const struct aj_server *s)
@@ -119,7 +129,7 @@ struct aj_client_request *aj_client_request_next(const struct aj_server *s)
 void aj_client_request_free(struct aj_client_request *req)
 {
 	if (req->waiting)
-		aj_client_request_dequeue(req);
+		leave_queue(req);
 	if (req->slot)
 		req->slot->request = NULL;
 	LIST_REMOVE(req, of_client);

@@ -202,8 +202,8 @@ uint64_t aj_party_share(const struct aj_server *server, const struct aj_party *p
 void aj_client_request_enqueue(struct aj_client_request *request);
 /* The next request in the queue whose party may have one more jail; NULL: none. */
 struct aj_client_request *aj_client_request_next(const struct aj_server *server);
-/* Take it out of the queue. Its party goes to the end. */
-void aj_client_request_dequeue(struct aj_client_request *request);
+/* Take it out of the queue for a jail. Its party goes to the end; a request that ends while it waits costs no turn. */
+void aj_client_request_take(struct aj_client_request *request);
 /* An id as errors quote it; in `room`, or the id's own text. */
 const char *aj_client_request_label(const json_t *id, char room[AJ_LABEL_BYTES]);
 

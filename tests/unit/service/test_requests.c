@@ -7,16 +7,18 @@
 
 enum { CLIENTS = 3 };
 
+static const struct aj_server_config config = { .jails_max = 4 };
 static struct aj_server server;
 static struct aj_client clients[CLIENTS];
 
 static void start(void)
 {
-	server = (struct aj_server){ 0 };
+	server = (struct aj_server){ .config = &config, .loop = aj_loop_new() };
+	cr_assert(server.loop);
 	TAILQ_INIT(&server.queue);
 	for (int i = 0; i < CLIENTS; i++) {
 		clients[i] = (struct aj_client){ .server = &server, .dropped = true };
-		TAILQ_INIT(&clients[i].waiting);
+		TAILQ_INIT(&clients[i].party.waiting);
 	}
 }
 
@@ -26,7 +28,8 @@ static void done(void)
 		while (!LIST_EMPTY(&clients[i].requests))
 			aj_client_request_free(LIST_FIRST(&clients[i].requests));
 	cr_expect(server.requests == 0 && server.waiting == 0 && server.held_bytes == 0 && server.sessions == 0);
-	cr_expect(TAILQ_EMPTY(&server.queue));
+	cr_expect(TAILQ_EMPTY(&server.queue) && LIST_EMPTY(&server.tenants));
+	aj_loop_free(server.loop);
 }
 TestSuite(requests, .init = start, .fini = done);
 
@@ -92,6 +95,7 @@ static void expect_order(const char *want)
 {
 	char got[64] = "";
 	for (struct aj_client_request *req; (req = aj_client_request_next(&server));) {
+		aj_client_request_take(req);
 		strcat(got, json_string_value(req->id));
 		strcat(got, " ");
 		cr_expect_not(req->waiting);
@@ -100,11 +104,17 @@ static void expect_order(const char *want)
 	cr_expect_eq(server.waiting, 0);
 }
 
-static struct aj_client_request *wait(int client, const char *id)
+static struct aj_client_request *wait_as(int client, const char *tenant, const char *id)
 {
 	struct aj_client_request *req = add(client, json_string(id));
+	req->party = aj_party_get(&clients[client], tenant);
 	aj_client_request_enqueue(req);
 	return req;
+}
+
+static struct aj_client_request *wait(int client, const char *id)
+{
+	return wait_as(client, NULL, id);
 }
 
 Test(requests, turns)
@@ -114,6 +124,18 @@ Test(requests, turns)
 	cr_expect_eq(server.waiting, 6);
 	cr_expect_eq(clients[0].waiting_count, 3);
 	expect_order("a1 b1 c1 a2 c2 a3 ");
+}
+
+/* The connections of a tenant share one turn, and the tenant waits while it has its share of the jails. */
+Test(requests, turns_of_tenants)
+{
+	struct aj_client_request *first = wait_as(0, "t", "t1");
+	wait_as(1, "t", "t2"), wait(1, "b1"), wait_as(0, "", "a1");
+	cr_expect_eq(first->party->waiting_count, 2);
+	first->party->jails = 3;
+	cr_expect_str_eq(json_string_value(aj_client_request_next(&server)->id), "b1");
+	first->party->jails = 0;
+	expect_order("t1 b1 a1 t2 ");
 }
 
 /* One that ends while it waits leaves the queue, and its client with its last. */
