@@ -12,6 +12,7 @@ import pathlib
 import pickle
 import re
 import unittest
+import unittest.mock
 from base64 import b64decode
 from dataclasses import dataclass
 from html import unescape
@@ -287,6 +288,33 @@ class TestValues(unittest.TestCase):
         long = [{"__type__": "tuple", "data": [0] * 50 + [-1 if i >> b & 1 else -2 for b in range(10)]} for i in range(1000)]
         with self.assertWarns(UserWarning):
             self.assertIsInstance(values.decode({"__type__": "set", "data": long}), dict)
+
+    def test_numbers_with_chosen_paths(self):
+        """Numbers with different hashes, of which each one follows the same path through a dict's table. The work is counted, and not timed."""
+        slots, filled, n = 4096, 1200, 2600
+        path = [0]
+        while len(path) < slots:
+            path.append((path[-1] * 5 + 1) % slots)
+        numbers, taken, end, number = path[:filled], set(path[:filled]), filled, slots
+        while len(numbers) < n:
+            number, slot, perturb = number + 1, (number + 1) % slots, number + 1
+            while slot in taken and perturb:
+                perturb >>= 5
+                slot = (slot * 5 + 1 + perturb) % slots
+            if slot in taken:
+                numbers.append(number)
+                taken.add(path[end])
+                end += 1
+        cost = []
+        for keys in (numbers, range(n), [7 << 40 | i << 20 for i in range(n)]):
+            work = values.Work()
+            self.assertEqual(values._pairs({"data": [[k, 1] for k in keys]}, work), dict.fromkeys(keys, 1))
+            cost.append(values.WORK_US - work.left)
+        self.assertGreater(cost[0], 250_000)
+        self.assertLess(max(cost[1:]), 20_000)
+        one = {"__type__": "dict_with_complex_keys", "data": [[k, 1] for k in numbers]}
+        with unittest.mock.patch.object(values, "WORK_US", 20_000), self.assertWarnsRegex(UserWarning, "exceeds the work limit"):
+            self.assertTrue(values.decode(one) is one)
 
     def test_a_class_is_never_looked_up(self):
         claim = {"__type__": "Enum", "class_name": "Color", "module": __name__, "name": "RED", "value": 1}

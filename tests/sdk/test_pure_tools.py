@@ -251,6 +251,16 @@ class TestPackages(unittest.TestCase):
         ):  # fmt: skip
             with self.assertWarns(UserWarning):
                 self.assertIs(values.decode(claim), claim)
+        # 64-bit numbers of which pandas' hash tables keep the same 32 bits; other numbers, and texts, are made.
+        same = [n | ((n ^ n << 11) & 0x3FFFFFFF) << 33 for n in range(1, 40_000)]
+        numbers = [tagged("int", hex(n)) for n in same]
+        two = {"data": [tagged("tuple", [n, 1]) for n in numbers], "dtype": "object", "names": ["a", "b"]}
+        for data, dtype, index in ((numbers, "category", None), ([1] * len(same), "int64", two)):
+            claim = tagged("Series", data, dtype=dtype, index=index, name=None)
+            with self.assertWarns(UserWarning):
+                self.assertTrue(values.decode(claim) is claim)
+        for honest in (range(40_000), [str(n) for n in same]):
+            self.assertEqual(len(values.decode(tagged("Series", list(honest), dtype="category", index=None, name=None)).cat.categories), len(honest))
         many = pandas.Series(["u", "v"] * 5000, index=[1, 2] * 5000, dtype="category")
         pandas.testing.assert_series_equal(again(many), many)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Convert = Callable[[Any], Any]
 
 TEXT_BYTES_MAX = 256 << 20  # of an array of texts, in which each item takes the room of the longest
+NARROW = 1 << 31  # of ints: below it pandas hashes no two alike
 ITEMS = (int, float, complex, bool, str, bytes, type(None))
 PLAIN_KINDS = "biufcmMUS"  # of dtypes: those whose items are values, and whose text makes the dtype again
 NUMPY_DTYPE = re.compile(r"[<>=|]?[A-Za-z_]{1,16}[0-9]{0,10}(\[[0-9]{0,6}[a-zA-Z]{1,2}\])?")
@@ -101,6 +102,7 @@ def _index(index: Any, encode: Convert) -> Any:
 # Cost of each, in microseconds of values.Work.
 COSTS = {"ndarray": 20, "PIL.Image": 60, "Timestamp": 20, "Timedelta": 20, "Series": 0, "DataFrame": 0}  # the last two: for each column
 COLUMN, CATEGORIES, CELL_OF_TIME = 300, 1000, 2
+PAIRS_OF_NUMBERS = 500  # that pandas compares in a microsecond
 
 
 class Reader:
@@ -147,7 +149,7 @@ class Reader:
         if dtype != "object":  # whose cells may be anything, and stay what they are
             _check_items(values)
         if dtype == "category":
-            self._check_hashes(values)
+            self._check_table(values)
         if dtype[:1] in "SUV" and dtype[1:].isdecimal():  # pandas columns cannot have numpy string types
             raise ValueError("dtype")
         if dtype.startswith(("datetime64", "timedelta64")):  # of a time in any other form pandas tries one format after the other
@@ -169,12 +171,18 @@ class Reader:
     def _multi_index(self, pandas: Any, tuples: list[Any], names: list[Any] | None) -> Any:
         for level in zip(*tuples):
             self._work.take(CATEGORIES)
-            self._check_hashes(level)
+            self._check_table(level)
         return pandas.MultiIndex.from_tuples(tuples, names=names)
 
     def _check_hashes(self, items: Sequence[Any]) -> None:
         """Charge for hash collisions, which pandas resolves by comparing items. str hashes are randomised, so texts cost nothing."""
-        self._work.take_collisions({repr(item): item for item in items}.values())
+        self._work.take_collisions(list({repr(item): item for item in items}.values()))
+
+    def _check_table(self, items: Sequence[Any]) -> None:
+        """Charge for a hash table of pandas, which keeps 32 bits of a hash: a jail can choose any number of wide values that share them."""
+        self._check_hashes(items)
+        wide = {repr(item) for item in items if not _is_narrow(item)}
+        self._work.take(len(wide) ** 2 // PAIRS_OF_NUMBERS)
 
     def _frame(self, pandas: Any, x: dict[str, Any]) -> Any:
         rows, dtypes, columns = x["data"], x["dtypes"], self._decode(x["columns"])
@@ -202,6 +210,11 @@ def _matching(pattern: re.Pattern[str], text: Any) -> str:
     if type(text) is not str or not pattern.fullmatch(text):
         raise ValueError("no such text is expected")
     return text
+
+
+def _is_narrow(x: Any) -> bool:
+    """Whether pandas gives it a hash that a jail cannot make equal to another's: texts have random hashes, and 32-bit ints different ones."""
+    return type(x) in (str, bytes, bool, type(None)) or (type(x) is int and -NARROW <= x < NARROW)
 
 
 def _check_list(x: Any) -> None:

@@ -10,9 +10,10 @@ import enum
 import sys
 import warnings
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import groupby
 from pathlib import PurePath, PurePosixPath
 from typing import Any
 
@@ -22,6 +23,8 @@ SAFE_INT = 1 << 53  # beyond it an int goes as a tag: a reader that holds number
 LEVELS_MAX = 120
 WORK_US = 2_000_000  # of all values of a result, see Work
 SAME_HASH_FREE = 8  # members with one hash: as many as -1 and -2, which have the same, make of triples
+PROBED_FROM = 1024  # members of a set or dict: smaller ones cost little, whatever their hashes
+SET_RUN = 9  # slots that CPython's sets try in a row before they jump
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,15 +217,41 @@ class Work:
         if self.left < 0:
             raise ValueError("the values of this result take too much work")
 
-    def take_collisions(self, items: Iterable[Any]) -> None:
+    def take_collisions(self, items: Sequence[Any], run: int = 0) -> None:
         """Charge for hash collisions in a set or dict, which cost a comparison for each pair: a jail can choose any number of colliding numbers,
-        and tuples and sets of them."""
-        groups: dict[int, list[Any]] = {}
-        for item in items:
-            groups.setdefault(hash(item), []).append(item)
-        for group in groups.values():
+        and tuples and sets of them. run: as for take_probes()."""
+        if len(items) >= PROBED_FROM and not all(type(item) in (str, bytes) for item in items):  # whose hashes are randomised
+            self.take_probes([hash(item) for item in items], run)
+        for _, same in groupby(sorted(items, key=hash), hash):  # a dict of hashes would collide itself
+            group = list(same)
             if len(group) > SAME_HASH_FREE:
                 self.take(len(group) ** 2 * max(map(_leaves, group)) // 10)
+
+    def take_probes(self, hashes: list[int], run: int) -> None:
+        """Charge a quarter of a microsecond for each occupied slot that CPython visits while these hashes fill a dict (run 0) or a set (run SET_RUN).
+        Numbers are their own hashes: a jail can choose many that differ and follow one path through the table."""
+        size, full = 8, False
+        while not full:
+            room, mask = (size * 3 // 5 if run else size * 2 // 3), size - 1
+            table: list[int | None] = [None] * size
+            visits, most = 0, 4 * self.left + 4
+            for h in hashes[:room]:
+                perturb, at = h & 0xFFFF_FFFF_FFFF_FFFF, h & mask
+                start, last = at, at + run if at + run <= mask else at
+                while table[at] is not None and table[at] != h:
+                    visits += 1
+                    if at < last:
+                        at += 1
+                        continue
+                    perturb >>= 5
+                    start = at = (start * 5 + 1 + perturb) & mask
+                    last = at + run if at + run <= mask else at
+                table[at] = h
+                if visits > most:
+                    break
+            self.take(visits // 4)
+            full = len(hashes) <= room
+            size *= 4 if run and size < 1 << 17 else 2  # as dicts and sets grow
 
 
 def _leaves(x: Any) -> int:
@@ -275,13 +304,13 @@ def _items(x: dict[str, Any], work: Work) -> list[Any]:
 
 def _members(x: dict[str, Any], work: Work) -> list[Any]:
     items = _items(x, work)
-    work.take_collisions(items)
+    work.take_collisions(items, SET_RUN)
     return items
 
 
 def _pairs(x: dict[str, Any], work: Work) -> dict[Any, Any]:
     pairs = [(_decode(k, work), _decode(v, work)) for k, v in x["data"]]
-    work.take_collisions(k for k, _ in pairs)
+    work.take_collisions([k for k, _ in pairs])
     return dict(pairs)
 
 
