@@ -1,4 +1,4 @@
-/* Bytes as base64 (RFC 4648, with padding), for text formats that hold no bytes. */
+/* Base64 (RFC 4648, with padding), for binary data in text formats. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

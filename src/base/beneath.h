@@ -1,4 +1,4 @@
-/* Opens and examines files of a workspace, which a jail may have made: beneath a descriptor, through no symlink, and without blocking. */
+/* Opens and examines files of a workspace, which a jail may have created: beneath a descriptor, without following symlinks or blocking. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

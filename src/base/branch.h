@@ -1,4 +1,4 @@
-/* The clone flags of a branch, on which runner and supervisor agree; the kernel's filter is between them. */
+/* The clone flags of a branch: the runner passes them, the filter reports the call, and the supervisor compares them. */
 #pragma once
 
 /* CLONE_NEWUSER

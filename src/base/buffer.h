@@ -1,4 +1,4 @@
-/* Outgoing bytes: a buffer that grows, of which a part may be sent already. */
+/* Outgoing bytes: a growing buffer, part of which may have been sent already. */
 #pragma once
 #include <stddef.h>
 

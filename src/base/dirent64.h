@@ -1,5 +1,5 @@
-/* A directory entry, as getdents64() returns it: for code that may not allocate, as readdir() does.
- * It has no function: the system call fills a buffer of the caller's. */
+/* A directory entry as getdents64() returns it, for code that may not allocate memory, which readdir() does.
+ * A struct only: the system call fills the caller's buffer. */
 #pragma once
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* One error: the step that failed, the cause, and the remedy.
- * Set once at the bottom, carried upward unchanged; this header never prints. */
+ * Set where the failure occurs and passed up unchanged; nothing here prints. */
 #pragma once
 #include <stdarg.h>
 

@@ -1,5 +1,5 @@
-/* Owned file descriptors, whole reads and writes, and clocks.
- * Nothing here retries for ever: every call returns a byte count or -1 with errno. */
+/* Owned file descriptors, complete reads and writes, and clocks.
+ * Nothing here retries forever: every call returns a byte count or -1 with errno. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

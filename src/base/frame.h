@@ -1,4 +1,4 @@
-/* Frames on a byte stream: a length of 4 bytes, big endian, then so many bytes. On a snippet's control socket the first of them is the
+/* Frames on a byte stream: a length of 4 bytes, big endian, then that many bytes. On a snippet's control socket the first of these is the
  * frame's kind; a client's frames are JSON (docs/reference/protocol.md). */
 #pragma once
 #include <stdbool.h>

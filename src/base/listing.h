@@ -1,4 +1,4 @@
-/* Lists the entries of a folder, and tells an error from the end, for which readdir(3) returns NULL as well. */
+/* Lists the entries of a folder, and distinguishes an error from the end, since readdir(3) returns NULL for both. */
 #pragma once
 #include <dirent.h>
 

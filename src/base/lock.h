@@ -1,5 +1,5 @@
-/* Advisory locks of whole files, which end with the open file description, and which can be looked at without being taken: a look never
- * stands in the way of a program that takes the lock at that moment, as one by flock(2) would. */
+/* Advisory locks on whole files. A lock ends with its open file description. A lock can be tested without being taken: unlike a test by
+ * flock(2), this never makes another program's attempt at that moment fail. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
-/* Messages over a Unix socket, with the data that the kernel carries beside the bytes: the sender's process id, and descriptors.
- * A receiver keeps the descriptors that it asks for; any other is closed. */
+/* Messages over a Unix socket with ancillary data: the sender's process id, and descriptors.
+ * Descriptors that the receiver did not ask for are closed. */
 #pragma once
 #include <stddef.h>
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-/* Processes by pidfd, which names one process for good: a pid may be another process's by the time that it is used. */
+/* Processes by pidfd, which always refers to the same process; a pid may belong to another process by the time it is used. */
 #pragma once
 #include <stdbool.h>
 #include <sys/resource.h>

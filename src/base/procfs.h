@@ -1,5 +1,5 @@
-/* Reads the kernel's files about a process in /proc, above all whether a runner's walls stand.
- * It asks no process about itself. */
+/* Reads the kernel's files about a process in /proc, mainly to verify a runner's walls.
+ * The process itself is asked for nothing. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

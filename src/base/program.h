@@ -1,4 +1,4 @@
-/* Finds the file that execvp(3) starts for a program's name. It starts nothing, and reads directories and permissions alone. */
+/* Finds the file that execvp(3) would start for a program's name. It starts nothing, and reads only directories and permissions. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

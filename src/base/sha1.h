@@ -1,5 +1,5 @@
-/* SHA-1 of bytes that come in pieces, as lower-case hex: the names of git's objects.
- * Nothing of agentjail's own is named or judged by it: that is SHA-256 (base/sha256.h). */
+/* SHA-1 over bytes that arrive in pieces, as lower-case hex, for the names of git's objects.
+ * agentjail's own hashes are SHA-256 (base/sha256.h). */
 #pragma once
 #include <stddef.h>
 

@@ -1,5 +1,4 @@
-/* SHA-256 of bytes or of a file, as lower-case hex.
- * It knows nothing of the hash's purpose. */
+/* SHA-256 of bytes or of a file, as lower-case hex. */
 #pragma once
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/* An address and a port, as sockets take and give them, and as text. */
+/* An address and a port, as a struct sockaddr and as text. */
 #pragma once
 #include <arpa/inet.h>
 #include <netinet/in.h>

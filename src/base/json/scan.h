@@ -1,5 +1,5 @@
 /* Checks a JSON text as it arrives, in pieces of any length: syntax, UTF-8, depth, number of values. No tree is built, so a text that is
- * only forwarded costs its bytes and nothing more. The positions of an outermost object's members are kept. */
+ * only forwarded is never copied into one. The positions of an outermost object's members are kept. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Builds the tree of a JSON text that base/json/scan.h has accepted: the same as jansson's reader, without a call per character. */
+/* Builds the tree of a JSON text that base/json/scan.h has accepted: the same tree as jansson's parser, without a function call per
+ * character. */
 #pragma once
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
  * is charged to its quota. A party that has used up its advance is throttled, like a cgroup by cpu.max, and all throttled parties get
  * time back at a rate that leaves most of the thread to the others. That rate falls while the thread waits for a processor: the kernel's
  * scheduler does not distinguish a ping from the work of busy parties, and delays a thread that uses more than its share.
- * New parties that use up their advance and come back as other new parties are held back in the same way.
+ * A party that uses up its advance and returns as a new party is throttled in the same way.
  * This file reads no clock and never waits. */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* A bucket of tokens: how often something may happen, on average and in a row. */
+/* A token bucket: limits how often something may happen, on average and in a burst. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Findings about a policy, all of them: a list with place, code and advice. */
+/* The list of all findings about a policy, each with its position, code and advice. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The bytes of one policy: read once, hashed, and only from a place that no other user could have changed. */
+/* The bytes of one policy: read once, hashed, and rejected if another user could have changed the file. */
 #pragma once
 #include "base/sha256.h"
 #include "base/toml/diag.h"

@@ -1,5 +1,5 @@
 /* TOML text as a tree of plain C nodes with positions, parsed by toml++, which no other file uses.
- * It knows no key: the caller decides which keys are valid. */
+ * No keys are defined here: the caller decides which are valid. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

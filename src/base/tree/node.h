@@ -1,5 +1,5 @@
-/* Files of a hostile tree: their type is known before they are opened, no link is followed, and what is no regular file or folder is never
- * opened. The trees are a jail's view of a workspace, and the workspace itself. */
+/* Files of a hostile tree, such as a jail's view of a workspace, and the workspace itself. A file's type is known before the file is
+ * opened, no link is followed, and only regular files and folders are opened. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

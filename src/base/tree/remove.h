@@ -1,4 +1,4 @@
-/* Removal of a tree that a jail has made. */
+/* Removes a tree that a jail has made. */
 #pragma once
 
 /* Remove `name` in the folder `dir` and everything below it, of any type and at any depth. No program may change the tree meanwhile.
