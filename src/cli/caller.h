@@ -1,4 +1,4 @@
-/* Our inherited resource limits: those that would end us half-way are raised up to the hard limit, or reported at once. */
+/* Inherited resource limits of this process: those that would stop it half-way are raised to the hard limit, or reported at once. */
 #pragma once
 #include "base/error.h"
 

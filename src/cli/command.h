@@ -1,4 +1,4 @@
-/* One command, one file, one row of the table in main.c. */
+/* A command: one file, and one row of the table in commands.c. */
 #pragma once
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* What a person is told on standard error before a run. */
+/* Notices on standard error before a run. */
 #pragma once
 #include "cli/options/options.h"
 #include "policy/plan/plan.h"

@@ -1,4 +1,4 @@
-/* Commands that end before a jail was planned. */
+/* Reports why a command ended before its jail was planned. */
 #pragma once
 #include "cli/options/options.h"
 #include "cli/terminal/show.h"

@@ -1,4 +1,4 @@
-/* A cgroup for a policy that demands one: a transient scope, requested from systemd. */
+/* A cgroup for a policy that requires one: a transient scope, requested from systemd. */
 #pragma once
 #include "base/arena.h"
 #include "cli/options/options.h"

@@ -1,4 +1,4 @@
-/* The surroundings of a command: the folder of its caller, and variables of the caller. */
+/* The working directory and the environment variables of the caller that a command gets. */
 #pragma once
 #include "cli/options/options.h"
 

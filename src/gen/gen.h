@@ -1,4 +1,4 @@
-/* The printers of the build-time tool, each from tables of the code. */
+/* The printers of the build-time tool; each prints from tables of the code. */
 #pragma once
 
 /* Rows of man(7) macros: the options of a command (AJ_FOR_*), the keys of a policy or of a site's configuration, the codes of findings. */

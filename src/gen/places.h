@@ -1,4 +1,4 @@
-/* The places of a command line, each with its options and operands: the completions of shells are printed from these. */
+/* The positions of a command line, each with its options and operands, from which shell completions are printed. */
 #pragma once
 #include "cli/options/options.h"
 

@@ -1,4 +1,4 @@
-/* Runs the pthread_atfork() handlers around a copy of this process that libc does not make. */
+/* Runs the pthread_atfork() handlers around a fork that does not go through libc. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* The types of nodes that plain code has, with their fields.
- * Of a type that is not in the table nothing is known: code that has such a node is declined. */
+ * Code with a node of any other type is declined. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

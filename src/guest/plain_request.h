@@ -1,4 +1,4 @@
-/* Plain requests: those that have code and nothing else, as most of a session's have. */
+/* Plain requests: those with code and nothing else, as most requests of a session are. */
 #pragma once
 #include "guest/python.h"
 

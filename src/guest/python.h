@@ -1,5 +1,5 @@
 /* The few functions of Python's stable C interface that the runner uses, looked up in the interpreter that preloads it.
- * No Python header, no link: a missing function is an error that names it. */
+ * No Python header and no linking: a missing function is reported by its name. */
 #pragma once
 #include <stddef.h>
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-/* The main loop of a zygote: waits for orders, and makes a jail for each. */
+/* The main loop of a zygote: waits for orders, and makes one jail for each. */
 #pragma once
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/* libagentjail: Python that an AI agent wrote, run in a jail by the kernel's walls, from C.
+/* libagentjail: runs Python code of AI agents in jails that the kernel enforces, from C.
  *
  * One handle, one thread: every call must come from the thread that opened the handle (except agentjail_interrupt()), and the jails end
  * with that thread. After fork() the handle is the parent's; in the child every call fails. No function prints, exits, changes the

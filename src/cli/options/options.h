@@ -1,4 +1,4 @@
-/* The options of the commands that make jails as one table: parser, --help and the manual page come from it. */
+/* The options of the commands that make jails, as one table: the parser, --help and the manual page are made from it. */
 #pragma once
 #include "base/error.h"
 #include "cli/options/parsed.h"

@@ -1,4 +1,4 @@
-/* Options of `agentjail serve` alone: its policies, its sockets, and its numbers, one table with ranges and defaults. */
+/* Options of `agentjail serve` alone: policies, sockets, and a table of numbers with ranges and defaults. */
 #pragma once
 #include <stdint.h>
 

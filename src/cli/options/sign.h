@@ -1,4 +1,4 @@
-/* What git needs to sign with the caller's keys, which stay with the caller's agents. */
+/* The agents' sockets and the public keys that git needs to sign with the caller's keys. Private keys stay with the agents. */
 #pragma once
 #include "base/arena.h"
 

@@ -1,4 +1,4 @@
-/* A session of the program: a jail, which is replaced when it has ended, and results for a person or for a program. */
+/* The session behind `agentjail session`: a jail, which is replaced when it has ended, and its results for a person or a program. */
 #pragma once
 #include <signal.h>
 

@@ -1,4 +1,4 @@
-/* The report at the end of a run: one block on standard error, which is empty where nothing happened; and the same as a file. */
+/* The report at the end of a run: one block on standard error, empty if there is nothing to report, and the same as a file. */
 #pragma once
 #include <stdio.h>
 

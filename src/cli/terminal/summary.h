@@ -1,4 +1,4 @@
-/* The effects of a run beside its result, for people: a line each. */
+/* The effects of a run other than its result, for people, one line each. */
 #pragma once
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* The open file descriptions that a command inherits from us: pipes, sockets and files among 0 to 2. Our caller shares them, so the
- * command's changes to them are undone. */
+/* Saves and restores the state of the pipes, sockets and files that a command inherits as descriptors 0 to 2. The caller shares their
+ * open file descriptions, so a command's changes would outlive it. */
 #pragma once
 #include <stdbool.h>
 
