@@ -1,4 +1,4 @@
-/* A run whose set-up fails for want of something that its policy can do without is planned again, and run without it. */
+/* Plans and runs a request again without an optional feature whose set-up failed. */
 #pragma once
 #include "base/arena.h"
 #include "jail/once.h"

@@ -1,4 +1,4 @@
-/* Interrupts a snippet: an exception is raised in it. */
+/* Interrupts a snippet by raising an exception in it. */
 #pragma once
 #include "jail/run.h"
 

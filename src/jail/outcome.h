@@ -1,4 +1,4 @@
-/* What a run came to: its result, the facts behind the verdict, and what the jail had used before it. */
+/* The outcome of a run: its result, the facts behind the verdict, and what the jail had used before the run. */
 #pragma once
 #include "jail/result/verdict.h"
 #include "sandbox/launch.h"

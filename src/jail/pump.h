@@ -1,5 +1,5 @@
-/* Writes a command's output to one of our own standard outputs, in order and whole. Output that cannot be written yet is kept, and the
- * jail's pipe must not be read until it has been. */
+/* Writes a command's output to one of our own standard outputs, completely and in order. Output that cannot be written yet is kept, and
+ * the jail's pipe must not be read until that output has been written. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

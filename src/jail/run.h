@@ -1,5 +1,5 @@
-/* One jail in an event loop: its descriptors and deadlines are watched, and the owner is notified. A lasting jail takes one snippet after
- * the other; any other has one, and its run is over when the jail is gone. */
+/* One jail in an event loop: watches its descriptors and deadlines, and notifies the owner. A lasting jail runs one snippet after
+ * another; any other jail runs one, and its run ends with the jail. */
 #pragma once
 #include <sys/queue.h>
 

@@ -1,4 +1,4 @@
-/* A waiter for a jail, and a FIFO queue of waiters, which owns none of them and calls none. */
+/* A waiter for a jail, and a FIFO queue of waiters. The queue owns no waiter and calls none. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

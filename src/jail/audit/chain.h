@@ -1,9 +1,9 @@
 /* The hash chain of an audit file: seals a line, reads one back, finds the last one of a file.
- * It handles no destination and no field but seq, prev and hash; docs/reference/audit.md says what the chain proves and what not.
+ * It handles only the fields seq, prev and hash; docs/reference/audit.md says what the chain proves and what it does not prove.
  *
  * A line is {...,"seq":N,"prev":"<64 hex>","hash":"<64 hex>"} and a newline. `hash` is the SHA-256 of the line's bytes without
- * the newline and without ,"hash":"<64 hex>" -- so of a JSON object, with its closing brace -- and `prev` the hash of the line
- * before: bytes are compared, nothing is serialised again. */
+ * the newline and without ,"hash":"<64 hex>" (a JSON object, with its closing brace), and `prev` is the hash of the line
+ * before. Bytes are compared; nothing is serialised again. */
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* A record that is being composed: text within budgets, which are counted in bytes of JSON with escapes. */
+/* Composes a record within size budgets, which are counted in bytes of escaped JSON. */
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>

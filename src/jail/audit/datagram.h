@@ -1,5 +1,5 @@
-/* Audit records for the system's log: one datagram each, in the form of syslog or the journal.
- * These records have no hash chain: many writers share a log, and the log has to keep them. */
+/* Audit records for the system's log: one datagram each, in the format of syslog or the journal.
+ * These records have no hash chain, because a log has many writers; the log itself has to protect them. */
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>

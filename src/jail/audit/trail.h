@@ -1,4 +1,4 @@
-/* The records of a run in the site's audit trail: start, connections while it goes on, end. */
+/* The records of a run in the site's audit trail: start, connections, end. */
 #pragma once
 #include "jail/audit/audit.h"
 #include "jail/result/result.h"

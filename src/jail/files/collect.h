@@ -1,5 +1,5 @@
-/* Collects the files that a jail has left in /output: name, size, SHA-256, and their bytes where they are asked for. The walk is cut into
- * turns, bounded in entries, depth, files and bytes, and follows no link. */
+/* Collects the files that a jail has left in /output: name, size, SHA-256, and their bytes on request. The walk is cut into turns,
+ * bounded in entries, depth, files and bytes, and follows no link. */
 #pragma once
 #include <jansson.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Copies of a jail's files in a folder of the host: new files in new folders, never another file's place, never through a link. */
+/* Copies a jail's files into a folder of the host: only to new files in new folders, never over an existing file, never through a link. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

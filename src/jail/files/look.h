@@ -1,5 +1,4 @@
-/* Single files of a jail's scratch space, at and below /tmp, /input and /output: read, listed and removed by the supervisor while the jail
- * lives, whose code may change anything meanwhile. */
+/* Reads, lists and removes files of a live jail's scratch space (/tmp, /input and /output), while the jail's code may change anything. */
 #pragma once
 #include <jansson.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* The supervisor's descriptor of a jail's scratch space: /tmp, with the folders `input` and `output` that the jail sees at /input and
- * /output. The files below are hostile; the folder itself is the kernel's answer. */
+ * /output. The files below are hostile; the folder itself is verified with the kernel. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 /* A fork group: the guests of one jail once there can be more than one, the first and its branches. They share the jail's init, its
- * cgroup and the listener of its filter, which the group owns and watches; all else of a branch is watched as for any other jail. */
+ * cgroup and the listener of its filter, which the group owns and watches; everything else of a branch is watched as for any other jail. */
 #pragma once
 #include "jail/run.h"
 #include "jail/waiter.h"

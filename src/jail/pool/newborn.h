@@ -1,5 +1,5 @@
-/* Adopts the processes that a zygote reports as born. A zygote has imported third-party packages, so its answer is a claim, and the
- * kernel is asked for every part of it. */
+/* Adopts the processes that a zygote reports as born. A zygote has imported third-party packages, so its report is a claim, and every
+ * part of it is verified with the kernel. */
 #pragma once
 #include "sandbox/birth_protocol.h"
 #include "sandbox/launch.h"

@@ -1,4 +1,4 @@
-/* Jails made ahead of use: one policy, one tenant. Each is used once, for one snippet or one session.
+/* Jails started in advance for one policy and one tenant. Each is used once, for one snippet or one session.
  * Where the plan cannot have a zygote (aj_plan_warm_why_not()), jails start cold, on request. */
 #pragma once
 #include "jail/run.h"

@@ -1,5 +1,5 @@
-/* A zygote as its supervisor sees it: started once, then ordered one jail after the other, in an event loop.
- * It has imported third-party packages, so nothing that it says is believed; its jails are verified as any other. */
+/* A zygote as its supervisor sees it: started once, then asked for one jail after another, in an event loop.
+ * It has imported third-party packages, so its messages are claims, and its jails are verified like any other. */
 #pragma once
 #include "base/buffer.h"
 #include "base/frame.h"

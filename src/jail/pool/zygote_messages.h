@@ -1,4 +1,4 @@
-/* The messages that a zygote sends, and is sent. For zygote.c alone. */
+/* The messages to and from a zygote. For zygote.c alone. */
 #pragma once
 #include "jail/pool/zygote.h"
 

@@ -1,4 +1,4 @@
-/* The terminal of a person, to which a jail's own terminal is relayed: raw while the jail has it, and otherwise as it was. */
+/* The caller's terminal, to which a jail's own terminal is relayed: in raw mode during the relay, and restored afterwards. */
 #pragma once
 #include <stdbool.h>
 #include <sys/ioctl.h>

@@ -1,5 +1,6 @@
-/* The filter between a jail and the terminal of a person. Text, colours, cursor movement, modes of the keyboard and mouse pass. Sequences that
- * act on more than picture, title and progress (clipboard, window, printer, answers with a text of the writer's choice) are left out, and counted. */
+/* The filter between a jail and the caller's terminal. Text, colours, cursor movement, and modes of the keyboard and mouse pass.
+ * Sequences that affect more than picture, title and progress (clipboard, window, printer, replies whose text the sender chooses) are
+ * dropped and counted. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

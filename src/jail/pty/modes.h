@@ -1,5 +1,5 @@
-/* The modes of a terminal that a jail's output has set: the alternate screen, the mouse, colours. A jail may be killed while they are on, and
- * its caller's terminal is given back without them. */
+/* The modes of a terminal that a jail's output has set: the alternate screen, the mouse, colours. A jail may be killed while they are on,
+ * so they are reset before the caller gets the terminal back. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* A jail's own terminal, relayed to the one of its caller: keys go in, output comes out through the filter of escape sequences, and the size
- * follows. The jail holds one side of a pseudoterminal of its own devpts, and no descriptor of the caller's terminal. */
+/* Relays a jail's own terminal to the caller's: keys go in, output comes out through the filter of escape sequences, and the size
+ * follows. The jail has one side of a pseudoterminal of its own devpts, and no descriptor of the caller's terminal. */
 #pragma once
 #include "base/buffer.h"
 #include "base/loop/loop.h"

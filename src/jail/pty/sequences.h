@@ -1,4 +1,4 @@
-/* The judgement on one whole control sequence: an AJ_ESCAPE_* kind under which it is left out, or AJ_PASSES. */
+/* Classifies one complete control sequence: AJ_PASSES, or the AJ_ESCAPE_* kind under which it is dropped. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* MIME bundles of a claim: what a notebook would show, each an object of MIME type and data. */
+/* MIME bundles of a claim, as a notebook would show them: objects of MIME type and data. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-/* The claim: what a guest says of its snippet, checked against the table of a result's fields. */
+/* The claim of a guest about its snippet, checked against the table of a result's fields. */
 #pragma once
 #include <stddef.h>
 

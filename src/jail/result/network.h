@@ -1,5 +1,5 @@
-/* The use of a network, as the supervisor's own processes reported it: the relay of an allow-list, the publisher of ports, and the person or
- * program that was asked about a name. An attested part of a result. */
+/* The network use of a run, as the supervisor's own processes reported it: the relay of an allow-list, the publisher of ports, and the
+ * answers to questions about names. An attested part of a result. */
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>

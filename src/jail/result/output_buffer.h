@@ -1,4 +1,4 @@
-/* A guest's output on one stream: all of it up to a cap, beyond that head and tail. */
+/* A guest's output on one stream: complete up to a cap, head and tail beyond it. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
