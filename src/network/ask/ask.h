@@ -1,9 +1,9 @@
-/* A person, or a program in a person's place, is asked about names that a jail's list lacks:
+/* Asks a person, or a program on a person's behalf, about names that a jail's list lacks:
  *
  *   relay ──► aj_asker_ask() ──► a command, a descriptor or the terminal ──► the callback ──► relay
  *
- * Few questions are open at a time, and few come in a minute, whatever the jail does: else it could ask until a person says yes by mistake.
- * A question without an answer is denied, and each name that was denied is denied for a while without a question. */
+ * Open questions and questions per minute are limited: otherwise a jail could ask until a person says yes by mistake.
+ * A question without an answer counts as a denial, and a denied name is denied for a while without another question. */
 #pragma once
 #include "base/buffer.h"
 #include "base/loop/loop.h"

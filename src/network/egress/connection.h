@@ -1,4 +1,4 @@
-/* One connection of the jail's: from the accepted socket to its end. */
+/* One connection of a jail, from the accepted socket to its end. */
 #pragma once
 #include "base/sockaddr.h"
 #include "network/egress/relay.h"

@@ -2,12 +2,12 @@
  * sockets that were made in the jail's network namespace before its guest started.
  *
  *   guest ──► DNS socket     the relay answers each name with a synthetic address of its own (network/resolve/names.h)
- *   guest ──► listener       the relay finds the name by that address. One of the list: it checks the first bytes, resolves the name
- *                            itself, connects to the address that it checked, and moves bytes. Another one: it says why, and closes
+ *   guest ──► listener       the relay finds the name by that address. A listed name: it checks the first bytes, resolves the name
+ *                            itself, connects to the address that it checked, and moves bytes. Any other: it says why, and closes
  *   relay ──► supervisor     each refusal and each connection that ended, as one struct aj_egress_event; the others in shared memory
  *
- * The relay is of our code alone, but foreign bytes come near it. So it has a filter of its own (policy/seccomp/relay.c), no capability, no file
- * but those that say how names are resolved, and no descriptor but these sockets. A relay that dies opens no way: its sockets close. */
+ * The relay runs only our code, but reads untrusted bytes. So it has a filter of its own (policy/seccomp/relay.c), no capability, no file
+ * but those that configure name resolution, and no descriptor but these sockets. If the relay dies, they close and nothing is connected. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* What the relay and the supervisor have in common: the sockets, the relay's events, and the answers to its questions. */
+/* What the relay and the supervisor share: the sockets, the relay's events, and the answers to its questions. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The relay's process, from its birth on. */
+/* The main function of the relay's process. */
 #pragma once
 #include <sys/types.h>
 

@@ -1,5 +1,5 @@
-/* The host's own upstream proxy, which the site names: every connection goes through it, asked for by CONNECT (RFC 9110). The proxy then
- * resolves names, so the addresses behind them are not judged here. */
+/* The host's upstream proxy, which the site names: every connection goes through it by CONNECT (RFC 9110). The proxy resolves the names,
+ * so the addresses behind them are not checked here. */
 #pragma once
 #include "network/egress/credentials.h"
 #include "network/resolve/names.h"

@@ -1,4 +1,5 @@
-/* Connections that are refused, and answered before they end: see network/inspect/refusal.h. They are few at a time, for a short time. */
+/* Refused connections, which are answered before they are closed (see network/inspect/refusal.h). Their number and their duration are
+ * limited. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* The verdict of the policy's list on names, addresses and ports. It resolves nothing. */
+/* Matches names, addresses and ports against the policy's list. No name is resolved. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* A helper of the supervisor's, which reads bytes of the jail's or of the network's: one more process, with nothing of the supervisor's but
- * the descriptors that it is given. */
+/* A helper process of the supervisor, which reads bytes from the jail or the network. It gets nothing of the supervisor's but the
+ * descriptors that are passed to it. */
 #pragma once
 #include <stddef.h>
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-/* When a helper that moves bulk data rests for an event, so that it is not made to wait for a processor instead. */
+/* Decides when a helper that moves bulk data sleeps until an event, because the scheduler delays a thread that never sleeps. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* One side of a connection that two flows share: its socket is read by the flow `from`, and written to by the flow `to`. */
+/* One end of a connection that two flows share: the flow `from` reads its socket, and the flow `to` writes to it. */
 #pragma once
 #include "base/loop/loop.h"
 #include "network/helper/flow.h"

@@ -1,5 +1,5 @@
-/* Classes of IP addresses: which addresses are no part of the public internet, though a name may resolve to them.
- * Pure tables: no interface, route or file is read, so the host's own public addresses are the caller's to know. */
+/* Classes of IP addresses: which addresses are not part of the public internet, though a name may resolve to them.
+ * Pure tables: no interface, route or file is read, so the caller has to check for the host's own public addresses. */
 #pragma once
 #include <stdint.h>
 

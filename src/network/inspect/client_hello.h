@@ -1,4 +1,4 @@
-/* The first message of a TLS client: the name of the server that it asks for (RFC 8446, RFC 6066).
+/* Parses a TLS ClientHello for the server name that it asks for (SNI; RFC 8446, RFC 6066).
  * The bytes are only read, in place: nothing is decrypted, copied together or kept between calls. */
 #pragma once
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* DNS messages of a jail: reads one question, writes one answer (RFC 1035, RFC 6891).
- * No message is forwarded and no name is resolved here; a question with a compression pointer is refused, so nothing is followed. */
+/* DNS messages of a jail: parses one question, writes one answer (RFC 1035, RFC 6891).
+ * No message is forwarded and no name is resolved here. A question with a compression pointer is refused. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The client's side of a plain HTTP/1 connection: every request on it names the one host that the connection is for (RFC 9112).
- * Requests that two servers could read differently are refused; answers, bodies' contents and HTTP/2 are not read. */
+/* Checks the client's side of a plain HTTP/1 connection: every request must name the one host that the connection is for (RFC 9112).
+ * Requests that two servers could read differently are refused; responses, the contents of bodies and HTTP/2 are not parsed. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The answer to a connection that is refused, in the protocol that its first bytes are of, so that the program's own error tells why.
- * It names nothing but what the sentence says, and no byte of it is the program's but by the sentence. */
+/* The answer to a refused connection, in the protocol of its first bytes, so that the program's own error shows the reason.
+ * The answer repeats no byte of the program's except those in the reason. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

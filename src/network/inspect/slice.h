@@ -1,5 +1,4 @@
-/* Bytes of a text that somebody else holds: a part of a request's head, never with a NUL at the end.
- * A span owns nothing and copies nothing. */
+/* A slice of a text that another object owns, such as a part of a request's head; no NUL follows it. */
 #pragma once
 #include <stdbool.h>
 #include <string.h>

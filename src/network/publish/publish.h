@@ -1,6 +1,6 @@
 /* Ports of the host that lead to servers in a jail. Two network namespaces meet in one process, the publisher:
  *
- *   client of the host ──► listener      made by the supervisor, in the host's namespace, before the jail is
+ *   client of the host ──► listener      made by the supervisor, in the host's namespace, before the jail exists
  *   publisher ──► server of the jail     by a socket that the publisher makes itself: it is in the jail's namespace
  *
  * The publisher has no other way to the host's network than the connections that it accepts: each socket that it makes is the jail's. It

@@ -1,6 +1,6 @@
-/* The names that a jail asked for, each with a synthetic address of its own: number N is 198.18.0.0 + N and fd00:a9e7:: + N. A table is
- * bounded. It resolves no name and knows no policy: names that are on the list have one table, names that are refused have another one,
- * with addresses of its own. */
+/* The names that a jail has asked for, each with a synthetic address of its own: number N is 198.18.0.0 + N and fd00:a9e7:: + N. Tables
+ * are bounded. No name is resolved here, and no policy is read: listed names have one table, refused names another, with separate
+ * addresses. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

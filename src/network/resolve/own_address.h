@@ -1,4 +1,4 @@
-/* Is an address one of the host's own, so that a connection to it would end at the host's own services? */
+/* Checks whether an address is one of the host's own, where a connection would reach the host's own services. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

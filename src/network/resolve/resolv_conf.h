@@ -1,4 +1,4 @@
-/* How long the host's resolver waits, by /etc/resolv.conf (resolv.conf(5)); bounded, since a jail's program waits for it. */
+/* How long the host's resolver waits, from /etc/resolv.conf (resolv.conf(5)); bounded, since a jail's program waits as long. */
 #pragma once
 
 enum {

@@ -1,5 +1,5 @@
 /* The relay's own resolution of names, by c-ares in the relay's loop: once for a name and its time to live, as the host resolves it
- * (/etc/hosts, search domains, the name servers of resolv.conf). Each address is judged when it arrives. */
+ * (/etc/hosts, search domains, the name servers of resolv.conf). Each address is checked when it arrives. */
 #pragma once
 #include "base/loop/loop.h"
 #include "network/resolve/names.h"
