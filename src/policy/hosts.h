@@ -1,5 +1,5 @@
 /* The rules of network.allow, parsed: a name, the names below one, addresses, or the host's loopback, each with one port.
- * Whether an address that a name leads to is public is not judged here: see network/inspect/address.h. */
+ * Whether an address that a name leads to is public is not checked here: see network/inspect/address.h. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

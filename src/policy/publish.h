@@ -1,5 +1,5 @@
 /* The items of network.publish, parsed: a port of the host, the address that it is opened on, and the jail's port behind it.
- * Whether the port is free is not asked here. */
+ * Whether the port is free is not checked here. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Toolchains that live outside of /usr: the entries of PATH that betray them, and the folders of theirs that a jail is shown. Plain data. */
+/* Toolchains outside of /usr: the entries of PATH by which they are detected, and their folders that a jail is shown. Plain data. */
 #pragma once
 #include <stdbool.h>
 

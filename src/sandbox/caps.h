@@ -1,4 +1,4 @@
-/* Capabilities: what there is takes everything. */
+/* Drops all capabilities of the calling process; none can be kept. */
 #pragma once
 #include <linux/securebits.h>
 

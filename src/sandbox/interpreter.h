@@ -1,4 +1,4 @@
-/* Programs that are there and cannot be started, since what runs them is not there. */
+/* Finds out whether a program could not be started because its interpreter or loader is missing. */
 #pragma once
 #include "base/error.h"
 

@@ -1,6 +1,5 @@
-/* How a jail is started without a zygote (jail/pool/zygote.h has the other way): aj_launch() returns when the jail's init exists, not when
- * its walls stand;
- * walls and outcome arrive as messages on `report_fd`. */
+/* Starts a jail without a zygote (jail/pool/zygote.h has the other way). aj_launch() returns when the jail's init exists, before its
+ * walls stand; the walls and the outcome are reported by messages on `report_fd`. */
 #pragma once
 #include <stdbool.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 /* Facts about this kernel and this user, gathered once.
- * A missing feature is a fact and no error; no function here changes anything. */
+ * A missing feature is a fact, not an error; no function here changes anything. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* A served policy as one request asks for it: the Python layer's keys, tighter at will, looser as far as the policy lets requests go. */
+/* Adapts a served policy to one request: the keys of the Python layer may be tightened freely, and loosened as far as the policy allows
+ * requests to. */
 #pragma once
 #include "base/error.h"
 #include "policy/load/load.h"

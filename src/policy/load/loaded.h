@@ -1,4 +1,4 @@
-/* What is asked for, and the policy that was put together from it, with the origin of each value. */
+/* The request for a policy, and the policy that was loaded for it, with the origin of each value. */
 #pragma once
 #include "policy/load/site.h"
 #include "policy/policy.h"

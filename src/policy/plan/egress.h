@@ -1,5 +1,5 @@
-/* The addresses of a jail's network by allow-list, all of them in the jail's own network namespace: nothing outside has them.
- * 198.18.0.0/15 is set aside for measurements (RFC 2544) and fd00::/8 for private networks, so no public service is there. */
+/* The addresses of a jail's network by allow-list, all of them in the jail's own network namespace alone.
+ * 198.18.0.0/15 is set aside for measurements (RFC 2544) and fd00::/8 for private networks, so no public service uses them. */
 #pragma once
 
 /* Of interface lo, of the DNS server and of the listener that every other connection is led to. */

@@ -1,4 +1,4 @@
-/* Where a connect would lead, and whether a jail may go there. */
+/* Resolves the destination of a connect, and decides whether a jail may connect to it. */
 #pragma once
 #include <sys/socket.h>
 

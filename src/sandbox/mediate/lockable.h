@@ -1,5 +1,6 @@
-/* Tells the open files that a jail may lock from others. It may lock regular files and folders on mounts that are the jail's own, or that the policy binds writable. Any other
- * open file is one inode shared with the host: devices, eventfds and the like, namespaces, files inherited from the caller. */
+/* Decides which open files a jail may lock: regular files and folders on mounts that are the jail's own, or that the policy binds
+ * writable. Any other open file is one inode shared with the host: devices, eventfds and the like, namespaces, files inherited from the
+ * caller. */
 #pragma once
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-/* The supervisor's side of a jail's file locks. The kernel holds each lock call and reports it.
+/* The supervisor's side of a jail's file locks. The filter suspends each lock call and reports it.
  *
- * In a single-threaded process the descriptor table cannot change while its call is held (the filter lets no two processes share one),
+ * In a single-threaded process the descriptor table cannot change while its call is suspended (the filter lets no two processes share one),
  * so the supervisor checks the descriptor and lets the call pass. With threads, a lock that belongs to the open file description (flock,
  * F_OFD_SETLK) is taken by the supervisor on a duplicate that it has checked. A POSIX lock belongs to the process and cannot be taken in
  * its place: that call passes, and is checked again. A thread that wins this race has to keep the descriptor as it is, since closing or

@@ -1,4 +1,4 @@
-/* The supervisor's side of a jail's connects: hands each to the connector, and counts the refused ones. */
+/* The supervisor's side of a jail's connects: passes each to the connector, and counts the refused ones. */
 #pragma once
 #include "sandbox/launch.h"
 #include "sandbox/mediate/connector.h"

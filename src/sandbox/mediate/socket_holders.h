@@ -1,4 +1,4 @@
-/* Looks for the processes that hold a socket: is one of them the jail's? */
+/* Finds the processes that have a socket open, and whether one of them belongs to the jail. */
 #pragma once
 #include <stdbool.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-/* Calls that the kernel refused to a jail: the supervisor counts them while it answers them.
- * An attested part of the result; without calls that merely do not exist (ENOSYS). */
+/* Calls that were refused to a jail: the supervisor counts them while it answers them.
+ * An attested part of the result. Calls that no list names (ENOSYS) are not counted. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* What one jail has of its plan: all that is found or made at run time, beside the plan, which never changes.
+/* The run-time state of one jail's plan: all that is found or made when it starts. The plan itself never changes.
  * The supervisor makes its part before the launch. Init starts with a copy of it and adds its own part to that copy. */
 #pragma once
 #include "policy/plan/plan.h"

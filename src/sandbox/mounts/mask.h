@@ -1,5 +1,4 @@
-/* Paths of the jail that are hidden or kept unchanged: a read-only mount lies over the path, and no folder above the path can be renamed
- * away. */
+/* Hides paths of the jail, or keeps them unchanged: a read-only mount covers the path, and no folder above it can be renamed. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

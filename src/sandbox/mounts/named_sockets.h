@@ -1,5 +1,5 @@
 /* The host's sockets that a policy names: looked up once, before the jail runs, and identified by their inodes from then on.
- * A path is no identity: a process that may write a folder can give any socket in the folder another socket's name. */
+ * A path does not identify a socket: a process that may write to a folder can rename any socket of the folder. */
 #pragma once
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-/* Leads the TCP connections of a network namespace to one listener, by nftables. */
+/* Redirects the TCP connections of a network namespace to one listener, by nftables. */
 #pragma once
 #include <stdbool.h>
 
