@@ -1,4 +1,4 @@
-/* The configuration of a service, and what its processes are to one another. */
+/* The configuration of a service, and of the processes that make it up. */
 #pragma once
 #include "policy/load/load.h"
 #include "service/sockets/sd_notify.h"

@@ -1,5 +1,7 @@
-/* The service's data: the server, its clients, their sessions and the requests that are under way; and what its files offer each other.
- * The files are listed from bottom to top: each calls those above its own section alone, and upwards there are hooks. */
+/* The service's data: the server, its clients, their sessions and the requests that are under way; and the functions that its files
+ * share.
+ * The sections are in order from bottom to top: a file calls only functions of the sections above its own; calls in the other direction
+ * are hooks. */
 #pragma once
 #include <sys/queue.h>
 

@@ -1,4 +1,4 @@
-/* Policies by name, each read again when its files have changed: a version is one reading. */
+/* Policies by name. Each is read again when its files have changed; each reading is a version. */
 #pragma once
 #include <time.h>
 

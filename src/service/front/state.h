@@ -1,4 +1,4 @@
-/* The front's data, and what its two files offer each other. */
+/* The front's data, and the functions that its two files share. */
 #pragma once
 #include "base/loop/loop.h"
 #include "network/helper/helper.h"

@@ -1,5 +1,5 @@
 /* The counters and current values of several processes, in memory that they share: each process writes a page of its own, and any of them
- * reads the sum. The numbers of a page are claims of its process: no decision about a jail rests on it. */
+ * reads the sum. The numbers of a page are claims of its process: no decision about a jail depends on them. */
 #pragma once
 #include "service/metrics/metrics.h"
 

@@ -1,4 +1,4 @@
-/* The protocol's errors: their codes, and which code an error of the session manager gets. */
+/* The protocol's errors: their codes, and the code for each error of the session manager. */
 #pragma once
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
-/* The requests of the protocol: tables of operations and members, by which a frame's body is read.
- * docs/reference/protocol.md says the same in words; its tables are printed from these. */
+/* The requests of the protocol: tables of operations and members, from which a frame's body is parsed.
+ * The tables of docs/reference/protocol.md are printed from these. */
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>

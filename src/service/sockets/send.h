@@ -1,4 +1,4 @@
-/* Sends the bytes of a buffer, as far as a socket takes them. */
+/* Sends the bytes of a buffer, as many as a socket accepts. */
 #pragma once
 #include "base/buffer.h"
 

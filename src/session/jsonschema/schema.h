@@ -1,5 +1,5 @@
 /* A subset of JSON Schema 2020-12, whose keywords are listed in session/jsonschema/keywords.c and docs/reference/tools.md.
- * A schema with another keyword is refused when it is declared; a value that takes too long to check does not fit. */
+ * A schema with any other keyword is refused when it is declared; a value that takes too long to check does not match. */
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>

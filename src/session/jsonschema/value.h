@@ -1,5 +1,5 @@
 /* JSON values by the rules of JSON Schema: types, numbers, equality. Comparisons take steps from the caller's budget.
- * 1 and 1.0 are the same number, the order of keys means nothing, and true is not 1. */
+ * 1 and 1.0 are the same number, the order of keys is ignored, and true is not 1. */
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
