@@ -1,4 +1,4 @@
-/* Files in a held folder that have a second hard link, through which they can be changed. */
+/* Files in a protected folder that have a second hard link, through which they can be changed. */
 #pragma once
 #include <stdbool.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* Takes the changes of a run into its workspace: all of them or those below given paths; together, or not at all. */
+/* Applies the changes of a run to its workspace: all of them or those below given paths; either completely or not at all. */
 #pragma once
 #include "base/buffer.h"
 #include "workspace/changes/apply_journal.h"

@@ -1,5 +1,5 @@
 /* The journal of an apply: each step with what was in its place before, in a file of the state folder that is complete, and on the disk,
- * before the first change. The file's name is the phase; a killed apply is continued or taken back by it. */
+ * before the first change. The file's name is the phase, by which a killed apply is continued or rolled back. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The lock files by which git of the host waits while its repository changes. */
+/* The lock files that make the host's git wait while its repository is changed. */
 #pragma once
 #include <limits.h>
 

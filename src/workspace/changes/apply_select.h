@@ -1,4 +1,4 @@
-/* Which changes a caller's paths mean. */
+/* Selects the changes that a caller's paths name. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

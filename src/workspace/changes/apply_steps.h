@@ -1,5 +1,5 @@
-/* The steps of an apply, for apply.c: each phase looks at what is there and does what is missing, so that it can be killed at any instant
- * and be run again. */
+/* The steps of an apply, for apply.c. Each phase is idempotent: it does only what is not done yet, so it can be killed at any instant and
+ * run again. */
 #pragma once
 #include <limits.h>
 

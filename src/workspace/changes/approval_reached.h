@@ -1,5 +1,5 @@
-/* Places of a workspace that programs of the host reach by other names than those of the changes: by git's configuration, and by links of the
- * host that have the name of a protected place. */
+/* Places of a workspace that host programs reach under other names than the changes have: through git's configuration, and through links
+ * of the host that have the name of a protected place. */
 #pragma once
 #include "workspace/changes/run_state.h"
 

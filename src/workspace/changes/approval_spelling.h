@@ -1,5 +1,5 @@
-/* Names that a file system of a host may take for other names: without regard to case (the comparisons of this folder do that), to characters
- * that are not seen, to dots and blanks at the end, and as the short names of DOS. */
+/* Names that a host's file system may take for equal: it may ignore case (which the comparisons of this folder do), invisible characters,
+ * and dots and blanks at the end, and may have DOS short names. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

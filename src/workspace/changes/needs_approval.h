@@ -1,4 +1,4 @@
-/* The changes that are applied only by name, since programs of the host would obey or run what they bring. */
+/* The changes that are applied only by name, because programs of the host would run or obey their contents. */
 #pragma once
 #include "workspace/changes/change.h"
 #include "workspace/changes/run_state.h"

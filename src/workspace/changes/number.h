@@ -1,4 +1,4 @@
-/* Strict numbers of lines that are separated by blanks: digits and one blank, no sign unless it is asked for, no overflow. */
+/* Parses numbers of lines that are separated by blanks, strictly: digits and one blank, a sign only on request, no overflow. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

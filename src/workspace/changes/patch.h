@@ -1,4 +1,4 @@
-/* A change as a part of a patch, as git-apply(1) and patch(1) take it. */
+/* A change as a part of a patch that git-apply(1) and patch(1) accept. */
 #pragma once
 #include "base/error.h"
 #include "workspace/changes/change.h"

@@ -1,5 +1,5 @@
-/* Places of a workspace that the host's git reads as configuration or runs, although they lie in no repository's own folder: by
- * core.hooksPath, included files, commands of a configuration, and hooks that are links. */
+/* Places of a workspace that the host's git reads as configuration or runs although they are outside of any repository's own folder:
+ * through core.hooksPath, included files, commands of a configuration, and hooks that are links. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

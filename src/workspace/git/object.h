@@ -1,4 +1,4 @@
-/* Loose objects of git as data: git reads one by its name and believes that the content is what the name was made from. */
+/* Loose objects of git as data. Git reads one by its name, and does not verify that the name is the hash of the content. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

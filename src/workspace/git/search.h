@@ -1,7 +1,7 @@
 /* Git repositories below a workspace, and the programs that git would run in each: searched before the jail starts and again after it
  * has ended, so that repositories that were created or changed meanwhile can be named.
  *
- * Git takes for a repository: a folder `.git`, a file `.git` that names such a folder, a symlink of that name, and any folder with HEAD,
+ * Git treats as a repository: a folder `.git`, a file `.git` that names such a folder, a symlink of that name, and any folder with HEAD,
  * objects and refs (or a commondir in place of the two). A gitlink of the index is one of these. */
 #pragma once
 #include <stdint.h>

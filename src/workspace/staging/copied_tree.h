@@ -1,4 +1,4 @@
-/* A walk over a tree of files, bounded in entries, depth and time: through no symlink and into no other file system. */
+/* A walk over a tree of files, bounded in entries, depth and time. It follows no symlink and stays on one file system. */
 #pragma once
 #include <limits.h>
 #include <stdbool.h>

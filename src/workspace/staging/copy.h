@@ -1,4 +1,4 @@
-/* The copy of a workspace that a jail may change in the workspace's stead, and a list of what was copied.
+/* The copy of a workspace that a jail may change instead of the original, and a list of what was copied.
  *
  * The list is a text file, one line for each file and folder below the workspace:
  *

@@ -1,4 +1,4 @@
-/* Earlier runs on the same workspace whose changes wait. */
+/* Earlier runs on the same workspace that have unapplied changes. */
 #pragma once
 #include <stdbool.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* The view of one run, private to workspace/staging/. */
+/* The staged workspace of one run, private to workspace/staging/. */
 #pragma once
 #include "policy/plan/request.h"
 #include "sandbox/mounts/built.h"

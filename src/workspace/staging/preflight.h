@@ -1,4 +1,4 @@
-/* Looks at a workspace before a run whose changes are kept apart. */
+/* Checks a workspace before a run whose changes are staged. */
 #pragma once
 #include <sys/types.h>
 

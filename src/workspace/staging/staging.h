@@ -1,5 +1,5 @@
-/* A run whose changes are kept apart from its workspace: makes its state folder before the jail begins, and looks at the end whether there
- * are changes. A run without any leaves no state folder; one with changes leaves it, for `agentjail changes`. */
+/* A run whose changes are staged: makes its state folder before the jail starts, and looks for changes at the end. The state folder is
+ * kept for `agentjail changes` if there are changes, and removed if there are none. */
 #pragma once
 #include <jansson.h>
 

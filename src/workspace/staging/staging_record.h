@@ -1,4 +1,4 @@
-/* record.json of a state folder: which run it is of, and whether that has ended. */
+/* record.json of a state folder: the run that it belongs to, and whether that run has ended. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Takes out of an overlay's upper layer what is no change any more, before a later run goes on with the others. */
+/* Removes settled paths from an overlay's upper layer before a later run continues with the others. */
 #pragma once
 #include "workspace/staging/unapplied.h"
 

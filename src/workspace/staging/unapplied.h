@@ -1,4 +1,4 @@
-/* The changes of an ended run that wait: neither applied nor discarded. */
+/* The changes of an ended run that are neither applied nor discarded. */
 #pragma once
 #include "workspace/changes/run_state.h"
 
