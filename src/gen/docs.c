@@ -263,6 +263,8 @@ static const struct part {
 	{ "man-result", .print = aj_man_result },
 	{ "result-fields", .print = aj_result_table },
 	{ "result-schema", .print = aj_result_schema },
+	{ "snippet-keys", .print = aj_snippet_keys },
+	{ "run-options", .print = aj_snippet_client_options },
 	{ "dictionary-policy", .print = aj_dictionary_policies },
 	{ "dictionary-serve", .print = aj_dictionary_requests },
 	{ "dictionary-tools", .print = aj_dictionary_schemas },

@@ -17,6 +17,10 @@ void aj_dictionary_policies(void);
 void aj_dictionary_requests(void);
 void aj_dictionary_schemas(void);
 
+/* Python: the keys of a snippet that the jail's reader knows, and the options of the client's runs. */
+void aj_snippet_keys(void);
+void aj_snippet_client_options(void);
+
 /* The completions of agentjail's command line, for one shell. */
 enum { AJ_BASH, AJ_ZSH, AJ_FISH };
 void aj_completions(int shell);

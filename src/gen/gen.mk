@@ -25,14 +25,17 @@ DOCS   := docs
 FILLED := internals/architecture.md internals/syscalls.md guides/serve.md \
     $(addprefix reference/,policies.md protocol.md result.md tools.md agentjail.1 agentjail.toml.5) \
     completions/agentjail.bash completions/_agentjail completions/agentjail.fish
+# Python that has a part of the tables: the reader in the jail, and the client.
+PYTHON := src/guest/layer/runtime/request.py src/sdk/python/agentjail/_requests.py
 WHOLE  := $(addprefix reference/,policy.schema.json result.schema.json agentjail.toml.schema.json) internals/reach.md
 
-$B/gen-docs: $(patsubst %,$B/src/gen/%.o,docs man dictionary result places completions) $(LIB_OBJS)
+$B/gen-docs: $(patsubst %,$B/src/gen/%.o,docs man dictionary result places completions snippet) $(LIB_OBJS)
 	$(call say,LD)$(CXX) $(CFLAGS) $(LINK_TOOL) -o $@ $^ $(LDLIBS)
 
-# make docs     write the tables of the code into the pages of docs/; make check-docs: are they there?
+# make docs     write the tables of the code into the pages of docs/ and into Python; make check-docs: are they there?
 docs: $B/gen-docs
 	$Q for page in $(FILLED); do $< --fill docs/$$page > $B/page && cp $B/page $(DOCS)/$$page || exit; done
+	$(if $(filter docs,$(DOCS)),$Q for f in $(PYTHON); do $< --fill $$f > $B/page && { cmp -s $B/page $$f || cp $B/page $$f; } || exit; done)
 	$Q $< policy-schema > $(DOCS)/reference/policy.schema.json
 	$Q $< site-schema > $(DOCS)/reference/agentjail.toml.schema.json
 	$Q $< result-schema > $(DOCS)/reference/result.schema.json
@@ -50,3 +53,4 @@ check-docs: $B/gen-docs
 	$Q for marker in nothing steps; do ! echo "<!-- $$marker begin -->" | $< --fill /dev/stdin > /dev/null 2>&1 || exit 1; done
 	$Q mkdir -p $(addprefix $B/docs/,completions guides reference internals) && $(MAKE) --no-print-directory -s docs DOCS=$B/docs
 	$Q for f in $(FILLED) $(WHOLE); do cmp docs/$$f $B/docs/$$f || { echo "docs/$$f: run make docs"; exit 1; }; done
+	$Q for f in $(PYTHON); do $< --fill $$f | cmp - $$f || { echo "$$f: run make docs"; exit 1; }; done

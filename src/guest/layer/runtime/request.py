@@ -8,25 +8,59 @@ little-endian order: flags (4 bytes, FLAGS below), soft_ms (8), bytes of the fil
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
 from agentjail.values.json_reader import read_json
 
+# snippet-keys begin: written by `make docs` from policy/plan/snippet.h
 # The keys of a snippet: type, default.
 SNIPPET_KEYS = {
+    # the snippet
     "code": (str, None),
-    "filename": (str, "<snippet>"),
+    # the snippet's name in errors
+    "filename": (str, None),
+    # variables to set before the snippet runs: name to value
     "inputs": (dict, {}),
-    "stdin": (str, None),         # the text of sys.stdin for this snippet; without it that is empty
-    "put": (dict, {}),            # files to write first, see files.py
-    "output": (bool, False),      # the caller takes the files of /output, which then is there
-    "tools": (list, ()),          # functions that the host runs, see tools.py
-    "seed": (int, None),          # of the random generators, see reseed.py
-    "value_of": (str, "expression"),  # the last statement has a value if it is an expression; "statement": an assignment too
-    "handles": (bool, False),     # a value that cannot cross stays inside, and its name crosses, see type_tags.py
-    "get": (str, None),           # in place of code: the variable to read
-    "vars": (bool, False),        # in place of code: list the variables
-    "keep_value": (bool, False),  # as in Python's own shell: the variable _ is the last value
-    "lines": (bool, False),       # a reader waits for the output: send it with each newline
-    "last": (bool, False),        # no other snippet follows in this jail
-    "soft_ms": (int, 0),          # named in the message of a soft deadline; the supervisor keeps the time
+    # the standard input of this run, which `sys.stdin` and `input()` read
+    "stdin": (str, None),
+    # when the snippet is told to stop
+    "soft_ms": (int, 0),
+    # for `random` and numpy's older random functions
+    "seed": (int, None),
+    # `expression` (the default): the result has a value where the last statement is an expression; `statement`: also where it is an assignment
+    "value_of": (str, "expression"),
+    # whether a value that cannot cross stays inside and its name crosses, as a handle
+    "handles": (bool, False),
+    # `list`: the result names the files of /output that the run has made or changed; `data`: with their bytes
+    "output": (bool, False),
+    # `files`, as files.py reads them
+    "put": (dict, {}),
+    # functions that the host runs, see tools.py
+    "tools": (list, ()),
+    # in place of code: the variable to read
+    "get": (str, None),
+    # in place of code: whether to list the variables
+    "vars": (bool, False),
+    # as in Python's own shell: the variable _ is the last value
+    "keep_value": (bool, False),
+    # a reader waits for the output: it is sent with each newline
+    "lines": (bool, False),
+    # no other snippet follows in this jail
+    "last": (bool, False),
 }
+# Of the head: bit -> key of the snippet, value.
+HAS_CODE = 1
+FLAGS = {
+    16: ("value_of", "statement"),
+    32: ("handles", True),
+    64: ("output", True),
+    128: ("vars", True),
+    8: ("keep_value", True),
+    4: ("lines", True),
+    2: ("last", True),
+}
+FLAGS_END = 256
+# The keys that are one of two words.
+WORDS = {
+    "value_of": ("expression", "statement"),
+}
+# snippet-keys end
 # The keys of a session's policy: type, default.
 POLICY_KEYS = {
     "layer": (bool, True),
@@ -50,18 +84,12 @@ DEFAULT_LIMITS = {
     "memory_bytes": 0,          # named in the message of a MemoryError; the kernel keeps the limit. 0: none
 }
 HEAD_BYTES = 20
-# Of the head: bit -> key of the snippet, value.
-HAS_CODE = 1
-FLAGS = {2: ("last", True), 4: ("lines", True), 8: ("keep_value", True), 16: ("value_of", "statement"), 32: ("handles", True),
-         64: ("output", True), 128: ("vars", True)}
-FLAGS_END = 256
 PLAIN = {key: default for key, (_, default) in SNIPPET_KEYS.items()}  # what a request with code alone has; never changed
 UNKNOWN_KEY = (None, ...)
 # No variable has such a name; base/python_name.c has the same list. (A constant tuple: the start pays nothing for it.)
 KEYWORDS = ("False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
             "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or",
             "pass", "raise", "return", "try", "while", "with", "yield")
-VALUES_OF = ("expression", "statement")
 NO_CODE = "the request has no code"
 BUILTIN_SETS = ("minimal", "static", "standard", "full")
 
@@ -80,8 +108,7 @@ def read_request(data):
         raise ValueError("the head of the request is wrong")
     req = dict(PLAIN)
     req["soft_ms"] = number(data[4:12], "little")
-    if code_at > HEAD_BYTES:
-        req["filename"] = data[HEAD_BYTES:code_at].decode("utf-8", "replace")
+    req["filename"] = data[HEAD_BYTES:code_at].decode("utf-8", "replace") if code_at > HEAD_BYTES else "<snippet>"
     if flags & HAS_CODE:
         req["code"] = data[code_at:end].decode()
     if flags > HAS_CODE:
@@ -107,8 +134,9 @@ def check_snippet(raw, req):
         if type(value) is not kind and value is not default:
             raise ValueError(type_expected(key, kind) if key in SNIPPET_KEYS else "unknown request key " + key)
         req[key] = value
-    if req["value_of"] not in VALUES_OF:
-        raise ValueError("value_of must be one of " + ", ".join(VALUES_OF))
+    for key, words in WORDS.items():
+        if req[key] not in words:
+            raise ValueError(key + " must be one of " + ", ".join(words))
     if req["code"] is None and req["get"] is None and not (req["vars"] or req["inputs"] or req["put"] or req["tools"]) and req["seed"] is None:
         raise ValueError(NO_CODE)
     for name in req["inputs"]:

@@ -59,29 +59,40 @@ class JailOptions(TypedDict, total=False):
     seed: int | None
 
 
+# run-options begin: written by `make docs` from policy/plan/snippet.h
 class RunOptions(TypedDict, total=False):
     """Options of one run.
 
-    inputs: variables to set before it. stdin: the text that sys.stdin and input() read. files: files to write before it, see
-    Session.write_files. timeout: seconds.
-    output: `list` or `data`: the result names, or holds, the files of /output that the run made. seed: for random numbers.
-    value_of: `statement`: a last assignment is a value too. handles: a value that cannot cross gets a name, a Handle.
-    for_model: False: without the service's text for Result.for_model(), which is then short. brief: `raw` lacks what each result of the
-    policy repeats and what says nothing, see docs/reference/result.md. filename: of the code, in errors. run_id: in the result and the audit trail.
+    filename: the snippet's name in errors.
+    inputs: variables to set before the snippet runs: name to value.
+    stdin: the standard input of this run, which `sys.stdin` and `input()` read.
+    timeout: when the snippet is told to stop, in seconds.
+    seed: for `random` and numpy's older random functions.
+    value_of: `expression` (the default): the result has a value where the last statement is an expression; `statement`: also where it is an
+        assignment.
+    handles: whether a value that cannot cross stays inside and its name crosses, as a handle.
+    for_model: whether the result has `for_model`, a text for a model.
+    brief: whether the result is brief: without the parts that each result of the policy repeats, and without members that say nothing.
+    files: files to write first.
+    output: `list`: the result names the files of /output that the run has made or changed; `data`: with their bytes.
+    run_id: the `id` in the result and in the audit trail.
     """
 
+    filename: str | None
     inputs: Mapping[str, Any] | None
     stdin: str | None
-    files: Files | None
     timeout: float | None
-    output: Literal["list", "data"] | None
     seed: int | None
     value_of: Literal["expression", "statement"] | None
     handles: bool | None
     for_model: bool | None
     brief: bool | None
-    filename: str | None
+    files: Files | None
+    output: Literal["list", "data"] | None
     run_id: str | None
+
+
+# run-options end
 
 
 JAIL_OPTIONS = frozenset(JailOptions.__annotations__)
