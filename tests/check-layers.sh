@@ -28,7 +28,7 @@ only base/tree          base
 # Files and options become a policy without a look at the machine; a plan gets facts of the machine and asks it nothing.
 only policy             base base/toml
 only policy/load        base base/toml policy
-only policy/host        base policy
+only policy/host        base base/toml policy policy/load
 only policy/seccomp     base policy
 # The code that builds the walls takes them from the plan alone.
 only sandbox            base policy/seccomp policy/plan sandbox/cgroup sandbox/mounts sandbox/netns

@@ -91,9 +91,9 @@ static int launch_jail(struct aj_jail *jail, const struct aj_request *request, s
 		return aj_fail(err, AJ_EXIT_SETUP, "watch", errno, "make an event loop");
 	if (aj_asker_open(&jail->network.asker, jail->loop, plan, jail->policy, request, jail->output || !plan->capture, err) < 0)
 		return -1;
-	if (aj_given_check(plan, err) < 0 || (plan->mediated && aj_mediator_open(jail->calls.mediator, plan, err) < 0))
+	if (aj_inherited_sockets_check(plan, err) < 0 || (plan->mediated && aj_mediator_open(jail->calls.mediator, plan, err) < 0))
 		return -1;
-	if (aj_view_open(&jail->workspace.view, &jail->built, request, err) < 0 ||
+	if (aj_staging_open(&jail->workspace.view, &jail->built, request, err) < 0 ||
 	    aj_protect_open(&jail->workspace.protect, &jail->built, SEARCH_MS, err) < 0 ||
 	    aj_growth_open(&jail->workspace.growth, &jail->built, &aj_growth_alone, MEASURE_MS, err) < 0)
 		return -1;
@@ -143,7 +143,7 @@ void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, con
 			aj_mediator_close(jail.calls.mediator);
 		aj_growth_close(jail.workspace.growth);
 		aj_protect_close(jail.workspace.protect);
-		aj_view_close(jail.workspace.view);
+		aj_staging_close(jail.workspace.view);
 		aj_built_close(&jail.built);
 		aj_loop_free(jail.loop);
 		if (request->is_snippet)

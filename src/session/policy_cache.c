@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/toml/source.h"
-#include "jail/load_policy.h"
+#include "policy/host/choose_policy.h"
 #include "policy/host/paths.h"
 
 static struct aj_file_id file_id_of(const char *path)

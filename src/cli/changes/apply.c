@@ -13,15 +13,15 @@
 
 enum { SHOWN_MAX = 50, LISTED_MAX = 10000 };
 
-static const char *const told_names[AJ_APPLY_TOLD] = { "conflicts", "held", "refused", "applied" };
+static const char *const told_names[AJ_APPLY_OUTCOMES] = { "conflicts", "held", "refused", "applied" };
 
 struct telling {
 	bool json;
-	size_t shown[AJ_APPLY_TOLD];
-	json_t *lists[AJ_APPLY_TOLD];
+	size_t shown[AJ_APPLY_OUTCOMES];
+	json_t *lists[AJ_APPLY_OUTCOMES];
 };
 
-static void tell_person(void *arg, enum aj_apply_told told, const struct aj_change *c)
+static void tell_person(void *arg, enum aj_apply_outcome told, const struct aj_change *c)
 {
 	struct telling *t = arg;
 	if (t->json) {
@@ -31,8 +31,11 @@ static void tell_person(void *arg, enum aj_apply_told told, const struct aj_chan
 	}
 	if (told == AJ_APPLY_TAKEN || t->shown[told]++ >= SHOWN_MAX)
 		return;
-	const char *why = told == AJ_APPLY_CONFLICT ? c->conflict : told == AJ_APPLY_HELD ? c->held : c->refused;
-	fprintf(stderr, "%s  ", told == AJ_APPLY_CONFLICT ? "conflict" : told == AJ_APPLY_HELD ? "held    " : "refused ");
+	const char *why = told == AJ_APPLY_CONFLICT ? c->conflict : told == AJ_APPLY_NEEDS_APPROVAL ? c->held : c->refused;
+	fprintf(stderr, "%s  ",
+	        told == AJ_APPLY_CONFLICT         ? "conflict"
+	        : told == AJ_APPLY_NEEDS_APPROVAL ? "held    "
+	                                          : "refused ");
 	aj_path_print(c->path, stderr);
 	fprintf(stderr, "  %s\n", why);
 }
@@ -42,7 +45,7 @@ static void print_json(const struct telling *t, const struct aj_applied *done, c
 	char why[600];
 	json_t *doc = json_pack("{s:s, s:b, s:b}", "id", id, "done", !failed, "resumed", done->resumed);
 	json_t *sum = json_object();
-	for (int i = 0; i < AJ_APPLY_TOLD; i++) {
+	for (int i = 0; i < AJ_APPLY_OUTCOMES; i++) {
 		json_object_set(doc, told_names[i], t->lists[i]);
 		json_object_set_new(sum, told_names[i], json_integer((json_int_t)done->counts[i]));
 	}
@@ -81,8 +84,9 @@ static void print_done(const struct aj_changes_args *args, const struct aj_chang
 		printf("the interrupted apply is done: `agentjail changes show %s` has what is left\n", s->id);
 	else
 		printf("%zu change%s %s\n", done->counts[AJ_APPLY_TAKEN], done->counts[AJ_APPLY_TAKEN] == 1 ? "" : "s", verb);
-	if (done->counts[AJ_APPLY_HELD])
-		fprintf(stderr, "%zu held: name each, or the folder that holds it, to apply it too\n", done->counts[AJ_APPLY_HELD]);
+	if (done->counts[AJ_APPLY_NEEDS_APPROVAL])
+		fprintf(stderr, "%zu held: name each, or the folder that holds it, to apply it too\n",
+		        done->counts[AJ_APPLY_NEEDS_APPROVAL]);
 }
 
 static int end_telling(const struct aj_changes_args *args, const struct aj_change_state *s, struct telling *t,
@@ -95,7 +99,7 @@ static int end_telling(const struct aj_changes_args *args, const struct aj_chang
 		print_more(t);
 	if (!args->json && result == 0)
 		print_done(args, s, done, verb);
-	for (int i = 0; i < AJ_APPLY_TOLD; i++)
+	for (int i = 0; i < AJ_APPLY_OUTCOMES; i++)
 		json_decref(t->lists[i]);
 	aj_buffer_free(&done->kept);
 	return result;
@@ -104,7 +108,7 @@ static int end_telling(const struct aj_changes_args *args, const struct aj_chang
 static struct telling begin_telling(const struct aj_changes_args *args)
 {
 	struct telling t = { .json = args->json };
-	for (int i = 0; i < AJ_APPLY_TOLD; i++)
+	for (int i = 0; i < AJ_APPLY_OUTCOMES; i++)
 		t.lists[i] = json_array();
 	return t;
 }

@@ -5,7 +5,7 @@
 
 #include "cli/options/options.h"
 #include "cli/terminal/findings.h"
-#include "jail/load_policy.h"
+#include "policy/host/choose_policy.h"
 #include "policy/host/home.h"
 #include "policy/load/names.h"
 #include "policy/plan/plan.h"

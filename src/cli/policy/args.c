@@ -7,8 +7,8 @@
 #include "cli/policy/policy.h"
 #include "cli/terminal/findings.h"
 #include "cli/terminal/help.h"
-#include "jail/load_policy.h"
 #include "policy/bind.h"
+#include "policy/host/choose_policy.h"
 #include "policy/seccomp/syscalls.h"
 
 typedef const char *set_fn(struct aj_policy_args *args, const char *value);

@@ -63,7 +63,8 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 	bool turn_away = refusal && !c->out.moved && !c->in.moved;
 	if (turn_away) {
 		aj_loop_unwatch(relay->loop, &c->inside);
-		aj_turn_away(relay->turned_away, inside, refusal, c->out.held ? c->out.held + c->out.held_at : NULL, c->out.held_bytes);
+		aj_refuse_connection(relay->refused_connections, inside, refusal,
+		                     c->out.held ? c->out.held + c->out.held_at : NULL, c->out.held_bytes);
 	}
 	aj_flow_end(&c->out);
 	aj_flow_end(&c->in);
@@ -72,8 +73,8 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 		aj_report_closed(relay, c->row);
 	else
 		aj_unsent_give(&relay->unsent, &c->row->row);
-	aj_side_close(relay->loop, &c->inside, turn_away ? -1 : inside, abruptly);
-	aj_side_close(relay->loop, &c->outside, outside, abruptly);
+	aj_socket_end_close(relay->loop, &c->inside, turn_away ? -1 : inside, abruptly);
+	aj_socket_end_close(relay->loop, &c->outside, outside, abruptly);
 	if (c->name)
 		c->name->connections--;
 	if ((*c->at = c->next))
@@ -90,9 +91,9 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 void aj_connections_reset(struct aj_relay *relay)
 {
 	for (const struct aj_connection *c = relay->connections; c; c = c->next) {
-		aj_side_reset(c->out.from);
+		aj_socket_end_reset(c->out.from);
 		if (c->in.from >= 0)
-			aj_side_reset(c->in.from);
+			aj_socket_end_reset(c->in.from);
 	}
 }
 
@@ -118,9 +119,9 @@ void aj_connections_end(struct aj_relay *relay, const char *why)
 static int watch(struct aj_connection *c)
 {
 	struct aj_loop *loop = c->relay->loop;
-	if (aj_side_watch(loop, &c->inside, &c->out, &c->in) < 0)
+	if (aj_socket_end_watch(loop, &c->inside, &c->out, &c->in) < 0)
 		return -1;
-	return c->upstream == AJ_UPSTREAM_OPEN ? aj_side_watch(loop, &c->outside, &c->in, &c->out) : 0;
+	return c->upstream == AJ_UPSTREAM_OPEN ? aj_socket_end_watch(loop, &c->outside, &c->in, &c->out) : 0;
 }
 
 static void set_option(int fd, int level, int option, int value)
@@ -220,14 +221,14 @@ void aj_connection_settle(struct aj_connection *c)
 static void on_inside(struct aj_io *io, uint32_t events)
 {
 	struct aj_connection *c = io->arg;
-	aj_side_pump(events, &c->out, &c->in);
+	aj_socket_end_pump(events, &c->out, &c->in);
 	aj_connection_settle(c);
 }
 
 static void on_outside(struct aj_io *io, uint32_t events)
 {
 	struct aj_connection *c = io->arg;
-	aj_side_pump(events, &c->in, &c->out);
+	aj_socket_end_pump(events, &c->in, &c->out);
 	aj_connection_settle(c);
 }
 
@@ -242,7 +243,7 @@ void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, c
 	struct aj_egress_row *row = c ? (struct aj_egress_row *)(void *)aj_unsent_take(&relay->unsent) : NULL;
 	if (!row) {
 		free(c);
-		aj_side_reset(fd);
+		aj_socket_end_reset(fd);
 		return;
 	}
 	*c = (struct aj_connection){

@@ -40,7 +40,7 @@ struct aj_egress_event {
 /* Advice on a refusal, for the program: a sentence. With the host and the reason before it: the whole text that the program gets where
  * its protocol has room for one. Printable ASCII, cut where it does not fit. */
 void aj_egress_advice(const struct aj_egress_event *event, char *out, size_t out_bytes);
-void aj_egress_sentence(const struct aj_egress_event *event, char *out, size_t out_bytes);
+void aj_egress_refusal_text(const struct aj_egress_event *event, char *out, size_t out_bytes);
 
 enum aj_egress_verdict { AJ_EGRESS_DENY, AJ_EGRESS_ONCE, AJ_EGRESS_RUN };
 struct aj_egress_answer {

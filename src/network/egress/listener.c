@@ -50,7 +50,7 @@ static const char *over_cap(struct aj_relay *relay, int64_t now_us)
 static void turn_away(struct aj_relay *relay, int fd, const struct aj_egress_event *refusal)
 {
 	aj_report(relay, refusal); /* first: the program notices the answer */
-	aj_turn_away(relay->turned_away, fd, refusal, NULL, 0);
+	aj_refuse_connection(relay->refused_connections, fd, refusal, NULL, 0);
 }
 
 /* The connection takes the place of the look-ups that were reported. */
@@ -109,7 +109,7 @@ static void judge(struct aj_relay *relay, int fd, int family)
 		aj_sockaddr_text(target.family, target.address, address);
 		event = aj_refusal(name ? name->text : "", name ? "" : address, port, "%s", why);
 		aj_report(relay, &event);
-		aj_side_reset(fd);
+		aj_socket_end_reset(fd);
 	} else
 		aj_connection_begin(relay, fd, name, name ? NULL : &target, port);
 }

@@ -70,7 +70,7 @@ void aj_question_answered(struct aj_relay *relay, const struct aj_egress_answer 
 		if (answer->verdict == AJ_EGRESS_DENY) {
 			struct aj_egress_event event = aj_unlisted(q->name->text, "", q->port, answer->why);
 			aj_report(relay, &event);
-			aj_turn_away(relay->turned_away, q->fds[i], &event, NULL, 0);
+			aj_refuse_connection(relay->refused_connections, q->fds[i], &event, NULL, 0);
 		} else
 			aj_connection_begin(relay, q->fds[i], q->name, NULL, q->port);
 	free(q);

@@ -35,7 +35,7 @@ void aj_egress_advice(const struct aj_egress_event *event, char *out, size_t out
 		snprintf(out, out_bytes, "Ask for %s to be allowed (agentjail --allow-host %s), or work without it.", place, place);
 }
 
-void aj_egress_sentence(const struct aj_egress_event *event, char *out, size_t out_bytes)
+void aj_egress_refusal_text(const struct aj_egress_event *event, char *out, size_t out_bytes)
 {
 	char place[PLACE_BYTES], why[sizeof event->why], advice[AJ_EGRESS_ADVICE_BYTES];
 	write_place(place, event);

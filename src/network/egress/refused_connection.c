@@ -24,8 +24,8 @@ enum {
 	THROWN_AT_ONCE = 1 << 20,
 };
 
-struct turned_away {
-	struct aj_turned_away *all;
+struct refused_connections {
+	struct aj_refused_connections *all;
 	struct aj_io io; /* fd -1: free */
 	struct aj_timer timer;
 	bool answered;
@@ -35,13 +35,13 @@ struct turned_away {
 	char sentence[SENTENCE_BYTES];
 };
 
-struct aj_turned_away {
+struct aj_refused_connections {
 	struct aj_loop *loop;
 	unsigned next; /* in a ring: the oldest one makes room */
-	struct turned_away ring[MOST];
+	struct refused_connections ring[MOST];
 };
 
-static void end(struct turned_away *t)
+static void end(struct refused_connections *t)
 {
 	int fd = t->io.fd;
 	aj_loop_unwatch(t->all->loop, &t->io);
@@ -49,7 +49,7 @@ static void end(struct turned_away *t)
 	if (t->answered)
 		close(fd);
 	else
-		aj_side_reset(fd);
+		aj_socket_end_reset(fd);
 }
 
 static void on_slow(struct aj_timer *timer)
@@ -58,7 +58,7 @@ static void on_slow(struct aj_timer *timer)
 }
 
 /* Answers if the first bytes, which may be all that come, tell how. */
-static void judge(struct turned_away *t, bool whole)
+static void judge(struct refused_connections *t, bool whole)
 {
 	uint8_t out[AJ_REFUSAL_BYTES];
 	size_t bytes = 0;
@@ -79,7 +79,7 @@ static void judge(struct turned_away *t, bool whole)
 
 static void on_bytes(struct aj_io *io, uint32_t events)
 {
-	struct turned_away *t = io->arg;
+	struct refused_connections *t = io->arg;
 	(void)events;
 	ssize_t n = t->answered ? recv(io->fd, NULL, THROWN_AT_ONCE, MSG_DONTWAIT | MSG_TRUNC)
 	                        : recv(io->fd, t->first + t->bytes, sizeof t->first - t->bytes, MSG_DONTWAIT);
@@ -95,9 +95,10 @@ static void on_bytes(struct aj_io *io, uint32_t events)
 		end(t);
 }
 
-void aj_turn_away(struct aj_turned_away *all, int fd, const struct aj_egress_event *refusal, const uint8_t *data, size_t bytes)
+void aj_refuse_connection(struct aj_refused_connections *all, int fd, const struct aj_egress_event *refusal, const uint8_t *data,
+                          size_t bytes)
 {
-	struct turned_away *t = &all->ring[all->next++ % MOST];
+	struct refused_connections *t = &all->ring[all->next++ % MOST];
 	if (t->io.fd >= 0)
 		end(t);
 	t->answered = false;
@@ -105,9 +106,9 @@ void aj_turn_away(struct aj_turned_away *all, int fd, const struct aj_egress_eve
 	t->bytes = bytes < sizeof t->first ? bytes : sizeof t->first;
 	if (t->bytes)
 		memcpy(t->first, data, t->bytes);
-	aj_egress_sentence(refusal, t->sentence, sizeof t->sentence);
+	aj_egress_refusal_text(refusal, t->sentence, sizeof t->sentence);
 	if (aj_loop_watch(all->loop, &t->io, fd, EPOLLIN) < 0) {
-		aj_side_reset(fd);
+		aj_socket_end_reset(fd);
 		return;
 	}
 	aj_loop_set(all->loop, &t->timer, aj_now_us() + (aj_first_bytes_awaited(t->port) ? AWAITED_US : SILENT_US));
@@ -117,11 +118,11 @@ void aj_turn_away(struct aj_turned_away *all, int fd, const struct aj_egress_eve
 		on_bytes(&t->io, EPOLLIN); /* they are often there already */
 }
 
-struct aj_turned_away *aj_turned_away_new(struct aj_relay *relay)
+struct aj_refused_connections *aj_refused_connections_new(struct aj_relay *relay)
 {
-	struct aj_turned_away *all = calloc(1, sizeof *all);
+	struct aj_refused_connections *all = calloc(1, sizeof *all);
 	for (int i = 0; all && i < MOST; i++) {
-		struct turned_away *t = &all->ring[i];
+		struct refused_connections *t = &all->ring[i];
 		t->all = all;
 		t->io = (struct aj_io){ .fn = on_bytes, .arg = t, .fd = -1 };
 		t->timer = (struct aj_timer){ .fn = on_slow, .arg = t };

@@ -57,7 +57,7 @@ struct aj_name *aj_refused_name(struct aj_relay *relay, const struct aj_dns_quer
 {
 	struct aj_egress_event event = aj_unlisted(q->name, "", 0, "this name is not on the jail's list");
 	struct aj_name *name = aj_names_find(relay->refused, q->name);
-	aj_egress_sentence(&event, ret_sentence, bytes);
+	aj_egress_refusal_text(&event, ret_sentence, bytes);
 	if (!name && aj_rate_take(&relay->refused_fresh, NEW_PER_S, NEW_AT_ONCE, now_us) &&
 	    (name = aj_names_take(relay->refused, q->name, now_us)))
 		name->absent = is_guess(&relay->rules, q->name);

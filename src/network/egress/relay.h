@@ -20,7 +20,7 @@ struct aj_resolver;
 struct aj_dns_server;
 struct aj_connection;
 struct aj_question;
-struct aj_turned_away;
+struct aj_refused_connections;
 
 /* What the process gets from the supervisor that starts it. */
 struct aj_relay_of {
@@ -54,7 +54,7 @@ struct aj_relay {
 	/* The jail: names and connections. */
 	struct aj_names *names, *refused; /* of the list, and others */
 	struct aj_rate refused_fresh;
-	struct aj_turned_away *turned_away;
+	struct aj_refused_connections *refused_connections;
 	struct aj_resolver *resolver;
 	struct aj_dns_server *dns;
 	struct aj_io listener[2];

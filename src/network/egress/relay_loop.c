@@ -81,11 +81,11 @@ struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_relay_of *of
 			                                           { AF_INET6, { [15] = 1 }, "loopback", false } } };
 		relay->names = aj_names_new(AJ_NAMES_FIRST, AJ_NAMES_REFUSED, AJ_NAMES_MAX, AJ_NAMES_HELD_US);
 		relay->refused = aj_names_new(AJ_NAMES_REFUSED, AJ_NAMES_ADDRESSES, AJ_NAMES_REFUSED_MAX, 0);
-		relay->turned_away = aj_turned_away_new(relay);
+		relay->refused_connections = aj_refused_connections_new(relay);
 		relay->resolver = aj_resolver_new(loop);
 		relay->dns = aj_dns_server_new(relay);
 	}
-	if (!relay || !aj_bulk_begin(&relay->bulk) || !relay->names || !relay->refused || !relay->turned_away || !relay->resolver ||
+	if (!relay || !aj_bulk_begin(&relay->bulk) || !relay->names || !relay->refused || !relay->refused_connections || !relay->resolver ||
 	    !relay->dns || aj_loop_watch(loop, &relay->supervisor, supervisor, EPOLLIN) < 0 || aj_listeners_begin(relay) < 0) {
 		aj_fail(err, AJ_EXIT_SETUP, "relay", errno, "prepare the relay");
 		return NULL;

@@ -9,7 +9,7 @@
 
 /* A side that has hung up would be reported in every turn: once nothing more is written to it, it is watched only while its bytes are
  * wanted. */
-int aj_side_watch(struct aj_loop *loop, struct aj_io *io, const struct aj_flow *from, const struct aj_flow *to)
+int aj_socket_end_watch(struct aj_loop *loop, struct aj_io *io, const struct aj_flow *from, const struct aj_flow *to)
 {
 	uint32_t events = (aj_flow_wants_bytes(from) ? EPOLLIN : 0) | (aj_flow_wants_room(to) ? EPOLLOUT : 0);
 	if (events || !to->finished)
@@ -18,7 +18,7 @@ int aj_side_watch(struct aj_loop *loop, struct aj_io *io, const struct aj_flow *
 	return 0;
 }
 
-void aj_side_pump(uint32_t events, struct aj_flow *from, struct aj_flow *to)
+void aj_socket_end_pump(uint32_t events, struct aj_flow *from, struct aj_flow *to)
 {
 	if ((events & EPOLLOUT) && aj_flow_wants_room(to))
 		aj_flow_pump(to);
@@ -37,13 +37,13 @@ static void make_abrupt(int fd)
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
 
-void aj_side_reset(int fd)
+void aj_socket_end_reset(int fd)
 {
 	make_abrupt(fd);
 	close(fd);
 }
 
-void aj_side_close(struct aj_loop *loop, struct aj_io *io, int fd, bool abruptly)
+void aj_socket_end_close(struct aj_loop *loop, struct aj_io *io, int fd, bool abruptly)
 {
 	if (fd >= 0 && abruptly)
 		make_abrupt(fd);

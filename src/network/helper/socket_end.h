@@ -4,10 +4,10 @@
 #include "network/helper/flow.h"
 
 /* Watch for the events that the flows want. -1 with errno. */
-int aj_side_watch(struct aj_loop *loop, struct aj_io *io, const struct aj_flow *from, const struct aj_flow *to);
+int aj_socket_end_watch(struct aj_loop *loop, struct aj_io *io, const struct aj_flow *from, const struct aj_flow *to);
 /* Move what an event allows: afterwards both flows have to be looked at. */
-void aj_side_pump(uint32_t events, struct aj_flow *from, struct aj_flow *to);
+void aj_socket_end_pump(uint32_t events, struct aj_flow *from, struct aj_flow *to);
 /* Close the socket `fd` (-1: none), which `io` watches or not. Abruptly: the peer gets a reset. The socket must have no duplicate. */
-void aj_side_close(struct aj_loop *loop, struct aj_io *io, int fd, bool abruptly);
+void aj_socket_end_close(struct aj_loop *loop, struct aj_io *io, int fd, bool abruptly);
 /* Close a socket that is not watched, so that its peer gets a reset. */
-void aj_side_reset(int fd);
+void aj_socket_end_reset(int fd);

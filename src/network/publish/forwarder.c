@@ -124,8 +124,8 @@ static void end_passage(struct passage *c, bool abruptly)
 	aj_loop_unset(p->loop, &c->timer);
 	aj_flow_end(&c->in);
 	aj_flow_end(&c->out);
-	aj_side_close(p->loop, &c->client, c->in.from, abruptly);
-	aj_side_close(p->loop, &c->server, c->out.from, abruptly);
+	aj_socket_end_close(p->loop, &c->client, c->in.from, abruptly);
+	aj_socket_end_close(p->loop, &c->server, c->out.from, abruptly);
 	if ((*c->at = c->next))
 		c->next->at = c->at;
 	report(c);
@@ -143,22 +143,22 @@ static void settle_passage(struct passage *c)
 	}
 	if (c->in.ended || c->out.ended)
 		aj_loop_set(c->publisher->loop, &c->timer, aj_now_us() + HALF_US);
-	if (aj_side_watch(c->publisher->loop, &c->client, &c->in, &c->out) < 0 ||
-	    aj_side_watch(c->publisher->loop, &c->server, &c->out, &c->in) < 0)
+	if (aj_socket_end_watch(c->publisher->loop, &c->client, &c->in, &c->out) < 0 ||
+	    aj_socket_end_watch(c->publisher->loop, &c->server, &c->out, &c->in) < 0)
 		end_passage(c, true);
 }
 
 static void on_client(struct aj_io *io, uint32_t events)
 {
 	struct passage *c = io->arg;
-	aj_side_pump(events, &c->in, &c->out);
+	aj_socket_end_pump(events, &c->in, &c->out);
 	settle_passage(c);
 }
 
 static void on_server(struct aj_io *io, uint32_t events)
 {
 	struct passage *c = io->arg;
-	aj_side_pump(events, &c->out, &c->in);
+	aj_socket_end_pump(events, &c->out, &c->in);
 	settle_passage(c);
 }
 
@@ -282,9 +282,9 @@ _Noreturn static void stop(struct aj_publisher *p)
 	aj_unsent_stopped(&p->unsent);
 	aj_loop_close(p->loop, &p->supervisor);
 	for (const struct passage *c = p->passages; c; c = c->next) {
-		aj_side_reset(c->in.from);
+		aj_socket_end_reset(c->in.from);
 		if (c->out.from >= 0)
-			aj_side_reset(c->out.from);
+			aj_socket_end_reset(c->out.from);
 	}
 	_exit(0);
 }

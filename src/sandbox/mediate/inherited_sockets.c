@@ -23,7 +23,7 @@ static bool is_settled(int fd)
 	       (int_option(fd, SO_ACCEPTCONN) == 1 || getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0);
 }
 
-int aj_given_check(const struct aj_plan *plan, struct aj_error *err)
+int aj_inherited_sockets_check(const struct aj_plan *plan, struct aj_error *err)
 {
 	for (int fd = plan->no_input ? 1 : 0; fd < (plan->capture ? 1 : 3); fd++) {
 		int domain = int_option(fd, SO_DOMAIN);

@@ -3,4 +3,4 @@
 #include "policy/plan/plan.h"
 
 /* -1 with err: one of them could reach what the jail's own sockets cannot. */
-int aj_given_check(const struct aj_plan *plan, struct aj_error *err);
+int aj_inherited_sockets_check(const struct aj_plan *plan, struct aj_error *err);

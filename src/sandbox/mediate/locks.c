@@ -35,7 +35,7 @@ static int open_thread(const struct aj_locks *l, pid_t tid)
 	return openat(l->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static uint64_t ticks_of(const struct aj_lock_look *look, char *ret_state)
+static uint64_t ticks_of(const struct aj_lock_recheck *look, char *ret_state)
 {
 	char text[1024];
 	cleanup_fd int fd = openat(look->thread, "stat", O_RDONLY | O_CLOEXEC);
@@ -70,7 +70,7 @@ static int holds_lock(const struct aj_locks *l, int thread, pid_t tid, int numbe
 	return aj_lockable_fd(&l->files, copy) <= 0 && (fcntl(copy, F_GETLK, &any) < 0 || any.l_type != F_UNLCK);
 }
 
-static bool look_cheated(const struct aj_locks *l, const struct aj_lock_look *look)
+static bool look_cheated(const struct aj_locks *l, const struct aj_lock_recheck *look)
 {
 	int r = holds_lock(l, look->thread, look->tid, look->number);
 	if (r >= 0)
@@ -88,18 +88,18 @@ static bool look_cheated(const struct aj_locks *l, const struct aj_lock_look *lo
 	return r > 0 || (list.error && list.error != ENOENT && list.error != ESRCH);
 }
 
-static void free_look(struct aj_lock_look *look)
+static void free_look(struct aj_lock_recheck *look)
 {
 	if (look->thread > 0)
 		close(look->thread);
 	if (look->process > 0)
 		close(look->process);
-	*look = (struct aj_lock_look){ .number = -1 };
+	*look = (struct aj_lock_recheck){ .number = -1 };
 }
 
 /* Does the thread sleep in that very call? fcntl(2) looks up the descriptor, and then may wait for a page of its argument or for the lock
  * of another process: it locks last. A thread that cannot be read counts as one that sleeps there. */
-static bool sleeps_in_call(const struct aj_lock_look *look)
+static bool sleeps_in_call(const struct aj_lock_recheck *look)
 {
 	char text[256], *end;
 	cleanup_fd int fd = openat(look->thread, "syscall", O_RDONLY | O_CLOEXEC);
@@ -111,25 +111,25 @@ static bool sleeps_in_call(const struct aj_lock_look *look)
 	return end == text || (nr == SYS_fcntl && (int)strtoul(end, NULL, 16) == look->number);
 }
 
-static bool call_is_over(const struct aj_lock_look *look)
+static bool call_is_over(const struct aj_lock_recheck *look)
 {
 	char state;
 	uint64_t ticks = ticks_of(look, &state);
 	return ticks >= look->ticks + DONE_TICKS || (state != 'R' && !sleeps_in_call(look));
 }
 
-static struct aj_lock_look *find_look(struct aj_locks *l, pid_t tid, bool *ret_cheated)
+static struct aj_lock_recheck *find_look(struct aj_locks *l, pid_t tid, bool *ret_cheated)
 {
-	struct aj_lock_look *free_row = NULL;
-	for (int i = 0; i < AJ_LOCK_LOOKS; i++) {
-		struct aj_lock_look *look = &l->looks[i];
+	struct aj_lock_recheck *free_row = NULL;
+	for (int i = 0; i < AJ_LOCK_RECHECKS; i++) {
+		struct aj_lock_recheck *look = &l->looks[i];
 		if (look->thread > 0 && look->tid == tid && faccessat(look->thread, "stat", F_OK, 0) == 0)
 			return look;
 		if (!look->thread && !free_row)
 			free_row = look;
 	}
-	for (int i = 0; i < AJ_LOCK_LOOKS && !free_row; i++) {
-		struct aj_lock_look *look = &l->looks[i];
+	for (int i = 0; i < AJ_LOCK_RECHECKS && !free_row; i++) {
+		struct aj_lock_recheck *look = &l->looks[i];
 		if (look->number >= 0 && !call_is_over(look))
 			continue;
 		*ret_cheated |= look->number >= 0 && look_cheated(l, look);
@@ -139,7 +139,7 @@ static struct aj_lock_look *find_look(struct aj_locks *l, pid_t tid, bool *ret_c
 	struct aj_process_info info = free_row ? aj_procfs_process(tid) : (struct aj_process_info){ 0 };
 	if (!free_row || info.process <= 0)
 		return NULL;
-	*free_row = (struct aj_lock_look){ tid, open_thread(l, tid), open_folder(l, info.process), -1, 0 };
+	*free_row = (struct aj_lock_recheck){ tid, open_thread(l, tid), open_folder(l, info.process), -1, 0 };
 	if (free_row->thread > 0 && free_row->process > 0)
 		return free_row;
 	free_look(free_row);
@@ -257,7 +257,7 @@ static void retry_locks(struct aj_locks *l, int listener_fd)
 static enum aj_lock pass_threaded(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
 {
 	bool cheated = false;
-	struct aj_lock_look *look = find_look(l, call->tid, &cheated);
+	struct aj_lock_recheck *look = find_look(l, call->tid, &cheated);
 	/* The thread makes a new call, so its earlier call is done and can be checked. */
 	cheated |= look && look->number >= 0 && look_cheated(l, look);
 	if (cheated)
@@ -298,7 +298,7 @@ static enum aj_lock pass_single(const struct aj_locks *l, int listener_fd, const
 /* Not while a passed call is still to be rechecked: the recheck relies on a descriptor table that ends with its process. */
 static enum aj_lock pass_tracer_clone(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
 {
-	for (int i = 0; i < AJ_LOCK_LOOKS; i++)
+	for (int i = 0; i < AJ_LOCK_RECHECKS; i++)
 		if (l->looks[i].thread > 0 && l->looks[i].number >= 0)
 			return answer_call(listener_fd, call, EAGAIN);
 	l->shared = true;
@@ -356,8 +356,8 @@ bool aj_locks_due(struct aj_locks *l, int listener_fd)
 	if (!l->look_us || now_us < l->look_us)
 		return false;
 	l->look_us = 0;
-	for (int i = 0; i < AJ_LOCK_LOOKS; i++) {
-		struct aj_lock_look *look = &l->looks[i];
+	for (int i = 0; i < AJ_LOCK_RECHECKS; i++) {
+		struct aj_lock_recheck *look = &l->looks[i];
 		if (!look->thread || look->number < 0)
 			continue;
 		bool past = call_is_over(look); /* before the check, not after */
@@ -374,7 +374,7 @@ void aj_locks_close(struct aj_locks *l)
 {
 	for (size_t i = 0; i < l->waiting; i++)
 		aj_holders_drop(&l->waits[i].copy);
-	for (int i = 0; i < AJ_LOCK_LOOKS; i++)
+	for (int i = 0; i < AJ_LOCK_RECHECKS; i++)
 		free_look(&l->looks[i]);
 	if (l->proc_fd > 0)
 		close(l->proc_fd);

@@ -11,7 +11,7 @@
 #pragma once
 #include "sandbox/mediate/lockable.h"
 
-enum { AJ_LOCK_WAITS = 64, AJ_LOCK_LOOKS = 64 };
+enum { AJ_LOCK_WAITS = 64, AJ_LOCK_RECHECKS = 64 };
 
 /* A caller that waits for a lock which another process holds. */
 struct aj_lock_wait {
@@ -21,7 +21,7 @@ struct aj_lock_wait {
 };
 
 /* A call that passed in a process with several threads. */
-struct aj_lock_look {
+struct aj_lock_recheck {
 	pid_t tid;
 	int thread, process; /* their /proc folders, which stay theirs when pids are reused; 0: a free row */
 	int number;          /* of the descriptor; -1: nothing to check */
@@ -35,7 +35,7 @@ struct aj_locks {
 	bool many;   /* the group's processes are in several mount namespaces: a jail and its branches */
 	struct aj_lock_wait waits[AJ_LOCK_WAITS];
 	size_t waiting;
-	struct aj_lock_look looks[AJ_LOCK_LOOKS];
+	struct aj_lock_recheck looks[AJ_LOCK_RECHECKS];
 	int64_t try_us, look_us; /* 0: no caller waits; nothing to check */
 	int64_t step_us;
 };

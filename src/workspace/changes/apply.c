@@ -62,7 +62,7 @@ struct plan {
 	int marks; /* for aj_changes_drop(); -1: a plan to apply */
 };
 
-static void tell_caller(struct plan *p, enum aj_apply_told told, const struct aj_change *c)
+static void tell_caller(struct plan *p, enum aj_apply_outcome told, const struct aj_change *c)
 {
 	p->ret->counts[told]++;
 	p->how->tell(p->how->arg, told, c);
@@ -103,8 +103,8 @@ static int on_change(void *arg, const struct aj_change *c)
 	struct aj_change told = *c;
 	if (selected != AJ_SELECTED) {
 		leave_change(p, c);
-		if (selected == AJ_SELECTED_BUT_HELD)
-			tell_caller(p, AJ_APPLY_HELD, c);
+		if (selected == AJ_SELECTED_WITHOUT_APPROVAL)
+			tell_caller(p, AJ_APPLY_NEEDS_APPROVAL, c);
 		return 0;
 	}
 	if (!told.refused && S_ISDIR(c->was.st_mode) && (c->kind == AJ_CHANGE_DELETED || c->kind == AJ_CHANGE_TYPE) &&

@@ -5,12 +5,12 @@
 #include "workspace/changes/change.h"
 #include "workspace/changes/run_state.h"
 
-enum aj_apply_told {
-	AJ_APPLY_CONFLICT, /* so nothing is applied, unless it is forced */
-	AJ_APPLY_HELD,     /* left: it is applied only by name */
-	AJ_APPLY_REFUSED,  /* left: it is never applied */
+enum aj_apply_outcome {
+	AJ_APPLY_CONFLICT,       /* so nothing is applied, unless it is forced */
+	AJ_APPLY_NEEDS_APPROVAL, /* left: it is applied only by name */
+	AJ_APPLY_REFUSED,        /* left: it is never applied */
 	AJ_APPLY_TAKEN,
-	AJ_APPLY_TOLD
+	AJ_APPLY_OUTCOMES
 };
 
 struct aj_apply_how {
@@ -18,12 +18,12 @@ struct aj_apply_how {
 	size_t paths_count;
 	bool force; /* the host's own changes are overwritten */
 	/* Called for each change before any is applied. */
-	void (*tell)(void *arg, enum aj_apply_told told, const struct aj_change *change);
+	void (*tell)(void *arg, enum aj_apply_outcome told, const struct aj_change *change);
 	void *arg;
 };
 
 struct aj_applied {
-	size_t counts[AJ_APPLY_TOLD];
+	size_t counts[AJ_APPLY_OUTCOMES];
 	bool resumed;          /* an apply that was interrupted was ended; `paths` were not looked at */
 	struct aj_buffer kept; /* after an undo: files that the host had changed meanwhile, each with a newline; malloced */
 };

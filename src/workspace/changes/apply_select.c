@@ -32,7 +32,7 @@ bool aj_select_names(const char *path, const struct aj_change *c)
 
 enum aj_selected aj_select(struct aj_selection *s, const struct aj_change *c)
 {
-	enum aj_selected found = s->paths_count ? AJ_SELECTED_NOT : c->held ? AJ_SELECTED_BUT_HELD : AJ_SELECTED;
+	enum aj_selected found = s->paths_count ? AJ_SELECTED_NOT : c->held ? AJ_SELECTED_WITHOUT_APPROVAL : AJ_SELECTED;
 	for (size_t i = 0; i < s->paths_count; i++) {
 		const char *path = s->paths[i];
 		bool whole = aj_select_covers(path, c->path);
@@ -47,7 +47,7 @@ enum aj_selected aj_select(struct aj_selection *s, const struct aj_change *c)
 		if (!whole || aj_select_names(path, c))
 			found = AJ_SELECTED;
 		else if (found == AJ_SELECTED_NOT)
-			found = AJ_SELECTED_BUT_HELD;
+			found = AJ_SELECTED_WITHOUT_APPROVAL;
 	}
 	return found;
 }

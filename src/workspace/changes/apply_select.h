@@ -12,7 +12,7 @@ struct aj_selection {
 	const char *inside; /* a path inside a repository that is applied whole; NULL: none */
 };
 
-enum aj_selected { AJ_SELECTED_NOT, AJ_SELECTED, AJ_SELECTED_BUT_HELD };
+enum aj_selected { AJ_SELECTED_NOT, AJ_SELECTED, AJ_SELECTED_WITHOUT_APPROVAL };
 enum aj_selected aj_select(struct aj_selection *selection, const struct aj_change *change);
 /* Is the change itself at the path of a caller, or below it? `.` is the workspace, without its main repository. */
 bool aj_select_covers(const char *path, const char *change);

@@ -130,7 +130,7 @@ void aj_walk_judge(const struct aj_walk *w, struct aj_change *c)
 		c->held_bytes = (size_t)(below - c->path) + strcspn(below, "/");
 		return;
 	}
-	aj_change_hold(c, below, w->s);
+	aj_change_judge_approval(c, below, w->s);
 	if (below && !c->held) {
 		aj_git_index_hold(w, c);
 		aj_git_object_hold(w, c, below);

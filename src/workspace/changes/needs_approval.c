@@ -295,7 +295,7 @@ static const char *reason_to_hold(const struct aj_change *c, const char *path, c
 	return S_ISLNK(c->is.st_mode) ? reason_to_hold_link(c, s) : NULL;
 }
 
-void aj_change_hold(struct aj_change *c, const char *below, const struct aj_change_state *s)
+void aj_change_judge_approval(struct aj_change *c, const char *below, const struct aj_change_state *s)
 {
 	char room[PATH_MAX];
 	const char *path = aj_spelling_plain(c->path, room), *in_git = NULL;

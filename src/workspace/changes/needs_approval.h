@@ -8,7 +8,7 @@
 
 /* Set change->held and held_bytes. `below`: what follows in the path after the folder of a repository, "" for that folder; NULL: the change is
  * in none. */
-void aj_change_hold(struct aj_change *change, const char *below, const struct aj_change_state *state);
+void aj_change_judge_approval(struct aj_change *change, const char *below, const struct aj_change_state *state);
 /* Does some file system take the name for `.git`? */
 bool aj_is_git_name(const char *name);
 /* The end of the first name in `below` that is something by which git runs programs; 0: none. */

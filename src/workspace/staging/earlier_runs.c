@@ -9,7 +9,7 @@
 #include "base/tree/node.h"
 #include "workspace/changes/run_state.h"
 
-bool aj_view_waiting_text(int all, const char *own, const struct stat *workspace, bool copy, char out[AJ_VIEW_WAITING_TEXT])
+bool aj_earlier_runs_text(int all, const char *own, const struct stat *workspace, bool copy, char out[AJ_EARLIER_RUNS_TEXT])
 {
 	struct aj_entries names;
 	char newest[AJ_CHANGES_ID] = "";
@@ -40,12 +40,12 @@ bool aj_view_waiting_text(int all, const char *own, const struct stat *workspace
 	if (!count)
 		return false;
 	_Static_assert(AJ_CHANGES_ID <= 128, "all of it has room");
-	int n = snprintf(out, AJ_VIEW_WAITING_TEXT, "the changes of run `%s` wait, and this run does not see them: ", newest);
+	int n = snprintf(out, AJ_EARLIER_RUNS_TEXT, "the changes of run `%s` wait, and this run does not see them: ", newest);
 	if (same_mode)
-		n += snprintf(out + n, AJ_VIEW_WAITING_TEXT - (size_t)n, "`--changes %s` goes on with them, ", newest);
-	n += snprintf(out + n, AJ_VIEW_WAITING_TEXT - (size_t)n, "`agentjail changes apply %s` takes them", newest);
+		n += snprintf(out + n, AJ_EARLIER_RUNS_TEXT - (size_t)n, "`--changes %s` goes on with them, ", newest);
+	n += snprintf(out + n, AJ_EARLIER_RUNS_TEXT - (size_t)n, "`agentjail changes apply %s` takes them", newest);
 	if (count > 1)
-		snprintf(out + n, AJ_VIEW_WAITING_TEXT - (size_t)n,
+		snprintf(out + n, AJ_EARLIER_RUNS_TEXT - (size_t)n,
 		         "; so do those of earlier runs (%zu), which `agentjail changes list` names", count - 1);
 	return true;
 }

@@ -12,7 +12,7 @@
 #include "workspace/staging/inner.h"
 
 /* Lower files of other owners cannot become files of the upper layer, whose ids the jail's user namespace has to know. */
-static int map_owner(const struct aj_view *a, struct aj_view_tree *t, const struct stat *st, struct aj_error *err)
+static int map_owner(const struct aj_staging *a, struct aj_staging_tree *t, const struct stat *st, struct aj_error *err)
 {
 	struct aj_idmap map = { .uid = st->st_uid, .to_uid = a->plan->host_uid, .gid = st->st_gid, .to_gid = a->plan->host_gid };
 	cleanup_fd int userns = aj_idmap_namespace(&map, err);
@@ -29,7 +29,7 @@ static int map_owner(const struct aj_view *a, struct aj_view_tree *t, const stru
 	return -1;
 }
 
-static int make_layer(const struct aj_view *a, const struct aj_view_tree *t, const char *name, mode_t mode, const struct stat *owner)
+static int make_layer(const struct aj_staging *a, const struct aj_staging_tree *t, const char *name, mode_t mode, const struct stat *owner)
 {
 	if (mkdirat(t->dir, name, 0700) < 0 && errno != EEXIST)
 		return -1;
@@ -40,18 +40,18 @@ static int make_layer(const struct aj_view *a, const struct aj_view_tree *t, con
 }
 
 /* Without these attributes the kernel makes the overlay, and it could not say that a folder was replaced. */
-static int check_attributes(const struct aj_view_tree *t, struct aj_error *err)
+static int check_attributes(const struct aj_staging_tree *t, struct aj_error *err)
 {
 	static const char name[] = "user.agentjail";
 	cleanup_fd int work = aj_beneath_open_here(t->dir, "work", O_RDONLY | O_DIRECTORY);
 	if (work >= 0 && fsetxattr(work, name, "", 0, 0) == 0 && fremovexattr(work, name) == 0)
 		return 0;
-	aj_view_fail(err, errno, "set an extended attribute in the state directory, which an overlay needs");
+	aj_staging_fail(err, errno, "set an extended attribute in the state directory, which an overlay needs");
 	aj_advise(err, "use --workspace-mode copy, or name a folder of another file system with XDG_STATE_HOME (tmpfs has them from Linux 6.6 on)");
 	return -1;
 }
 
-static int check_owners(struct aj_view *a, const struct aj_view_tree *t, const struct stat *st, bool mapped,
+static int check_owners(struct aj_staging *a, const struct aj_staging_tree *t, const struct stat *st, bool mapped,
                         const struct aj_request *request, struct aj_error *err)
 {
 	char text[1200];
@@ -66,21 +66,21 @@ static int check_owners(struct aj_view *a, const struct aj_view_tree *t, const s
 	}
 	if (t != &a->workspace) /* git replaces files of a repository, and a walk over all objects would take its time */
 		return 0;
-	aj_view_find_unmapped(&a->unmapped, &a->arena, t->folder, uid, gid);
+	aj_staging_find_unmapped(&a->unmapped, &a->arena, t->folder, uid, gid);
 	if (a->unmapped.count && request->notice) {
-		aj_view_unmapped_text(&a->unmapped, uid, gid, text, sizeof text);
+		aj_staging_unmapped_text(&a->unmapped, uid, gid, text, sizeof text);
 		request->notice(text);
 	}
 	return 0;
 }
 
-static int make(struct aj_view *a, struct aj_view_tree *t, const struct aj_request *request, struct aj_error *err)
+static int make(struct aj_staging *a, struct aj_staging_tree *t, const struct aj_request *request, struct aj_error *err)
 {
 	struct stat st, own;
 	char path[PATH_MAX];
 	bool mapped = a->plan->host_uid != geteuid();
 	int64_t began = aj_clock_ns(CLOCK_REALTIME);
-	const char *below = aj_view_mount_below(&a->arena, t->path);
+	const char *below = aj_staging_mount_below(&a->arena, t->path);
 	if (below) {
 		aj_fail(err, AJ_EXIT_SETUP, "changes", 0,
 		        "something is mounted at `%s`, inside %s, where an overlay would show the folder below it", below, t->name);
@@ -95,11 +95,11 @@ static int make(struct aj_view *a, struct aj_view_tree *t, const struct aj_reque
 	 * is closed to all others. */
 	if ((mapped && fchmod(t->dir, 0711) < 0) || make_layer(a, t, "upper", st.st_mode & 01777, mapped ? &st : NULL) < 0 ||
 	    make_layer(a, t, "work", 0700, mapped ? &st : NULL) < 0)
-		return aj_view_fail(err, errno, "make the layers of the overlay in the state directory");
+		return aj_staging_fail(err, errno, "make the layers of the overlay in the state directory");
 	if (check_attributes(t, err) < 0 || (mapped && map_owner(a, t, &st, err) < 0))
 		return -1;
 	if (fstat(t->dir, &own) < 0 || !aj_fd_path(t->dir, path, sizeof path))
-		return aj_view_fail(err, errno, "examine the state folder");
+		return aj_staging_fail(err, errno, "examine the state folder");
 	t->mount->layers = aj_strdup(&a->arena, path);
 	t->mount->layers_dev = own.st_dev;
 	t->mount->layers_ino = own.st_ino;
@@ -107,11 +107,11 @@ static int make(struct aj_view *a, struct aj_view_tree *t, const struct aj_reque
 	t->mount->mapped_layers = mapped ? t->mapped_layers : 0;
 	t->changes = aj_printf(&a->arena, "%s/upper", path);
 	if (!a->resumed) /* else it began before the trim */
-		aj_view_begin(a, began);
+		aj_staging_begin(a, began);
 	return 0;
 }
 
-int aj_view_layers_make(struct aj_view *a, struct aj_view_tree *t, const struct aj_request *request, struct aj_error *err)
+int aj_staging_layers_make(struct aj_staging *a, struct aj_staging_tree *t, const struct aj_request *request, struct aj_error *err)
 {
 	int r = make(a, t, request, err);
 	if (r < 0)

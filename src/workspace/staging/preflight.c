@@ -17,7 +17,7 @@
 enum { NAMED_MAX = 20, SHOWN_MAX = 5, LOOK_ENTRIES = 1000000, OWNERS_MS = 50 };
 
 struct owners {
-	struct aj_view_unmapped *ret;
+	struct aj_staging_unmapped *ret;
 	struct aj_arena *arena;
 	uid_t uid;
 	gid_t gid;
@@ -34,13 +34,13 @@ static bool look_at_owner(struct aj_tree_walk *w, int dir, const char *name, con
 	return true;
 }
 
-void aj_view_find_unmapped(struct aj_view_unmapped *ret, struct aj_arena *arena, int workspace, uid_t uid, gid_t gid)
+void aj_staging_find_unmapped(struct aj_staging_unmapped *ret, struct aj_arena *arena, int workspace, uid_t uid, gid_t gid)
 {
 	struct owners owners = { ret, arena, uid, gid };
 	struct aj_tree_walk walk = {
 		.visit = look_at_owner, .arg = &owners, .entries_max = LOOK_ENTRIES, .until_us = aj_now_us() + aj_us_of_ms(OWNERS_MS)
 	};
-	*ret = (struct aj_view_unmapped){ 0 };
+	*ret = (struct aj_staging_unmapped){ 0 };
 	aj_tree_walk(&walk, workspace);
 	ret->more = walk.incomplete;
 }
@@ -60,7 +60,7 @@ static size_t list_paths(const char *const *paths, size_t count, uint64_t all, b
 	return used;
 }
 
-void aj_view_unmapped_text(const struct aj_view_unmapped *u, uid_t uid, gid_t gid, char *out, size_t out_bytes)
+void aj_staging_unmapped_text(const struct aj_staging_unmapped *u, uid_t uid, gid_t gid, char *out, size_t out_bytes)
 {
 	size_t used = list_paths(u->paths.items, u->paths.count, u->count, u->more, out, out_bytes);
 	snprintf(out + used, out_bytes - used,
@@ -68,7 +68,7 @@ void aj_view_unmapped_text(const struct aj_view_unmapped *u, uid_t uid, gid_t gi
 	         uid, gid);
 }
 
-void aj_view_skipped_text(const struct aj_copied_tree *copied, const char *name, char *out, size_t out_bytes)
+void aj_staging_skipped_text(const struct aj_copied_tree *copied, const char *name, char *out, size_t out_bytes)
 {
 	size_t used = list_paths(copied->skipped.items, copied->skipped.count, copied->skipped_count, false, out, out_bytes);
 	snprintf(out + used, out_bytes - used,
@@ -78,7 +78,7 @@ void aj_view_skipped_text(const struct aj_copied_tree *copied, const char *name,
 
 /* --- mounts --- */
 
-const char *aj_view_mount_below(struct aj_arena *arena, const char *folder)
+const char *aj_staging_mount_below(struct aj_arena *arena, const char *folder)
 {
 	enum { PLACE = 4 };
 	FILE *mounts = fopen("/proc/self/mountinfo", "re");

@@ -14,9 +14,9 @@
 #include "workspace/staging/trim.h"
 
 /* Has the earlier run the same main repository, or none like this one? */
-static bool same_repository(const struct aj_view *a, const struct aj_change_record *r)
+static bool same_repository(const struct aj_staging *a, const struct aj_change_record *r)
 {
-	const struct aj_view_record *now = &a->record;
+	const struct aj_staging_record *now = &a->record;
 	return now->repository ? strcmp(r->repository, now->repository) == 0 && strcmp(r->worktree, a->plan->worktree) == 0 &&
 	                             r->repository_inode == now->repository_inode &&
 	                             r->repository_device == now->repository_device && r->worktree_inode == now->worktree_inode
@@ -24,7 +24,7 @@ static bool same_repository(const struct aj_view *a, const struct aj_change_reco
 }
 
 /* -1 with err: the changes are no beginning of this run. */
-static int check_fit(const struct aj_view *a, const struct aj_change_state *s, struct aj_error *err)
+static int check_fit(const struct aj_staging *a, const struct aj_change_state *s, struct aj_error *err)
 {
 	const struct aj_change_record *r = &s->record;
 	struct stat st;
@@ -51,13 +51,13 @@ static int check_fit(const struct aj_view *a, const struct aj_change_state *s, s
 }
 
 /* 1: `newest`, and nothing waits. */
-static int bring_up_to_date(struct aj_view *a, struct aj_change_state *s, bool newest, struct aj_error *err)
+static int bring_up_to_date(struct aj_staging *a, struct aj_change_state *s, bool newest, struct aj_error *err)
 {
 	s->running = false; /* the lock is ours */
 	a->record.started_ns = s->record.started_ns;
 	if (!a->copy)
-		aj_view_begin(a, aj_clock_ns(CLOCK_REALTIME)); /* what the host changes from here on is a conflict with what waits */
-	if (aj_change_state_trees(s, err) < 0 || aj_pending_read(s, &a->arena, &a->pending, err) < 0)
+		aj_staging_begin(a, aj_clock_ns(CLOCK_REALTIME)); /* what the host changes from here on is a conflict with what waits */
+	if (aj_change_state_trees(s, err) < 0 || aj_unapplied_read(s, &a->arena, &a->pending, err) < 0)
 		return -1;
 	if (newest && !a->pending.any) {
 		struct aj_error ignored = { 0 }; /* it is a folder that `changes list` shows */
@@ -67,11 +67,11 @@ static int bring_up_to_date(struct aj_view *a, struct aj_change_state *s, bool n
 	}
 	/* Originals of the earlier run are not valid for this one: changes may have been applied in between. */
 	if (unlinkat(s->dir, AJ_ORIGINALS_FILE, 0) < 0 && errno != ENOENT)
-		return aj_view_fail(err, errno, "remove the list of originals");
-	return a->copy ? 0 : aj_view_trim(s, &a->pending, err);
+		return aj_staging_fail(err, errno, "remove the list of originals");
+	return a->copy ? 0 : aj_staging_trim(s, &a->pending, err);
 }
 
-int aj_view_state_take(struct aj_view *a, const char *id, bool newest, struct aj_error *err)
+int aj_staging_state_take(struct aj_staging *a, const char *id, bool newest, struct aj_error *err)
 {
 	struct aj_change_state s;
 	int result = -1;
@@ -93,7 +93,7 @@ int aj_view_state_take(struct aj_view *a, const char *id, bool newest, struct aj
 }
 
 /* An overlay of one policy's run holds what that policy's command did: another one begins with none of it. */
-static bool is_earlier(const struct aj_view *a, const struct aj_change_state *s, const struct stat *workspace)
+static bool is_earlier(const struct aj_staging *a, const struct aj_change_state *s, const struct stat *workspace)
 {
 	const struct aj_change_record *r = &s->record;
 	return !s->running && r->copy == a->copy && r->device == workspace->st_dev && r->inode == workspace->st_ino &&
@@ -101,7 +101,7 @@ static bool is_earlier(const struct aj_view *a, const struct aj_change_state *s,
 	       same_repository(a, r) && (!a->copy || aj_beneath_has(s->dir, "base"));
 }
 
-bool aj_view_state_find(const struct aj_view *a, char ret[AJ_CHANGES_ID])
+bool aj_staging_state_find(const struct aj_staging *a, char ret[AJ_CHANGES_ID])
 {
 	struct aj_entries names;
 	struct stat st;

@@ -36,7 +36,7 @@ static struct aj_built_mount *find_mount(const struct aj_built *built, const cha
 	return NULL;
 }
 
-int aj_view_fail(struct aj_error *err, int errnum, const char *what)
+int aj_staging_fail(struct aj_error *err, int errnum, const char *what)
 {
 	return aj_fail(err, AJ_EXIT_SETUP, "changes", errnum, "%s", what);
 }
@@ -53,7 +53,7 @@ static void pass_tick(int64_t since)
 		nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
 }
 
-void aj_view_begin(struct aj_view *a, int64_t since_ns)
+void aj_staging_begin(struct aj_staging *a, int64_t since_ns)
 {
 	pass_tick(since_ns);
 	a->record.started_ns = since_ns + TICK_NS;
@@ -61,7 +61,7 @@ void aj_view_begin(struct aj_view *a, int64_t since_ns)
 
 /* --- copy --- */
 
-static int make_copy(struct aj_view *a, struct aj_view_tree *t, const struct aj_request *request, struct aj_error *err)
+static int make_copy(struct aj_staging *a, struct aj_staging_tree *t, const struct aj_request *request, struct aj_error *err)
 {
 	if (mkdirat(t->dir, "copy", 0700) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "make a folder for the copy of %s", t->name);
@@ -80,36 +80,36 @@ static int make_copy(struct aj_view *a, struct aj_view_tree *t, const struct aj_
 	if (aj_copy_workspace(&job, &a->arena, &t->copied, err) < 0)
 		return -1;
 	if (renameat(t->dir, "base.new", t->dir, "base") < 0)
-		return aj_view_fail(err, errno, "keep the list of the copy");
+		return aj_staging_fail(err, errno, "keep the list of the copy");
 	return 0;
 }
 
-static int make_tree(struct aj_view *a, struct aj_view_tree *t, const struct aj_request *request, struct aj_error *err)
+static int make_tree(struct aj_staging *a, struct aj_staging_tree *t, const struct aj_request *request, struct aj_error *err)
 {
 	char path[PATH_MAX], text[1200];
 	if (!a->resumed && make_copy(a, t, request, err) < 0)
 		return -1;
 	if (!aj_fd_path(t->dir, path, sizeof path))
-		return aj_view_fail(err, ENAMETOOLONG, "find the path of the state folder");
+		return aj_staging_fail(err, ENAMETOOLONG, "find the path of the state folder");
 	if (t->copied.skipped_count && request->notice) {
-		aj_view_skipped_text(&t->copied, t->name, text, sizeof text);
+		aj_staging_skipped_text(&t->copied, t->name, text, sizeof text);
 		request->notice(text);
 	}
 	t->mount->source = t->changes = aj_printf(&a->arena, "%s/copy", path);
 	/* Every change of the jail's gets a later ctime than every file of the copy has now. */
 	if (!a->resumed)
-		aj_view_begin(a, aj_clock_ns(CLOCK_REALTIME));
+		aj_staging_begin(a, aj_clock_ns(CLOCK_REALTIME));
 	return 0;
 }
 
 /* --- both --- */
 
-static int make_view(struct aj_view *a, struct aj_view_tree *t, const struct aj_request *request, struct aj_error *err)
+static int make_view(struct aj_staging *a, struct aj_staging_tree *t, const struct aj_request *request, struct aj_error *err)
 {
-	return a->copy ? make_tree(a, t, request, err) : aj_view_layers_make(a, t, request, err);
+	return a->copy ? make_tree(a, t, request, err) : aj_staging_layers_make(a, t, request, err);
 }
 
-static int open_folder(struct aj_view_tree *t, struct stat *st, struct aj_error *err)
+static int open_folder(struct aj_staging_tree *t, struct stat *st, struct aj_error *err)
 {
 	t->folder = aj_beneath_open(AT_FDCWD, t->path, O_RDONLY | O_DIRECTORY);
 	if (t->folder >= 0 && fstat(t->folder, st) == 0)
@@ -119,7 +119,7 @@ static int open_folder(struct aj_view_tree *t, struct stat *st, struct aj_error 
 }
 
 /* The host's folder, and what the record of the run says of it. */
-static int open_repository(struct aj_view *a, struct aj_error *err)
+static int open_repository(struct aj_staging *a, struct aj_error *err)
 {
 	struct stat st, own;
 	char path[PATH_MAX];
@@ -137,29 +137,29 @@ static int open_repository(struct aj_view *a, struct aj_error *err)
 	return 0;
 }
 
-static int make_repository(struct aj_view *a, const struct aj_request *request, struct aj_error *err)
+static int make_repository(struct aj_staging *a, const struct aj_request *request, struct aj_error *err)
 {
-	struct aj_view_tree *t = &a->repository;
+	struct aj_staging_tree *t = &a->repository;
 	if (!t->mount)
 		return 0;
 	if (mkdirat(a->dir, AJ_CHANGES_REPOSITORY, 0700) < 0 && errno != EEXIST)
-		return aj_view_fail(err, errno, "make a folder for the changes of the main repository");
+		return aj_staging_fail(err, errno, "make a folder for the changes of the main repository");
 	t->dir = aj_beneath_open_here(a->dir, AJ_CHANGES_REPOSITORY, O_RDONLY | O_DIRECTORY);
 	if (t->dir < 0)
-		return aj_view_fail(err, errno, "open the folder for the changes of the main repository");
+		return aj_staging_fail(err, errno, "open the folder for the changes of the main repository");
 	return make_view(a, t, request, err);
 }
 
-static int prepare(struct aj_view *a, const struct aj_request *request, struct aj_error *err)
+static int prepare(struct aj_staging *a, const struct aj_request *request, struct aj_error *err)
 {
 	struct stat st;
-	char text[AJ_VIEW_WAITING_TEXT + 600];
-	if (open_folder(&a->workspace, &st, err) < 0 || open_repository(a, err) < 0 || aj_view_state_open(a, request, err) < 0)
+	char text[AJ_EARLIER_RUNS_TEXT + 600];
+	if (open_folder(&a->workspace, &st, err) < 0 || open_repository(a, err) < 0 || aj_staging_state_open(a, request, err) < 0)
 		return -1;
 	if (a->resumed)
-		aj_pending_text(&a->pending, a->id, text, sizeof text);
+		aj_unapplied_text(&a->pending, a->id, text, sizeof text);
 	if (request->notice &&
-	    (a->resumed ? a->pending.files || a->pending.any : aj_view_waiting_text(a->all, a->id, &st, a->copy, text)))
+	    (a->resumed ? a->pending.files || a->pending.any : aj_earlier_runs_text(a->all, a->id, &st, a->copy, text)))
 		request->notice(text);
 	a->workspace.dir = a->dir;
 	if (make_view(a, &a->workspace, request, err) < 0 || make_repository(a, request, err) < 0)
@@ -168,25 +168,25 @@ static int prepare(struct aj_view *a, const struct aj_request *request, struct a
 	a->record.copy = a->copy;
 	a->record.device = st.st_dev;
 	a->record.inode = st.st_ino;
-	if (aj_view_record_write(a->plan, &a->record, a->dir, a->id, err) < 0)
+	if (aj_staging_record_write(a->plan, &a->record, a->dir, a->id, err) < 0)
 		return -1;
 	a->ready = true;
 	return 0;
 }
 
-int aj_view_open(struct aj_view **ret, struct aj_built *built, const struct aj_request *request, struct aj_error *err)
+int aj_staging_open(struct aj_staging **ret, struct aj_built *built, const struct aj_request *request, struct aj_error *err)
 {
 	const struct aj_plan *plan = built->plan;
 	sigset_t ends, before;
 	*ret = NULL;
 	if (!plan->apart || plan->inspect)
 		return 0;
-	struct aj_view *a = calloc(1, sizeof *a);
+	struct aj_staging *a = calloc(1, sizeof *a);
 	if (!a)
 		abort();
 	a->plan = plan;
 	a->all = a->dir = a->lock = -1;
-	a->workspace = (struct aj_view_tree){
+	a->workspace = (struct aj_staging_tree){
 		"the workspace", plan->apart, find_mount(built, plan->apart), -1, -1, -1, -1, NULL, { 0 }
 	};
 	a->repository = a->workspace;
@@ -202,7 +202,7 @@ int aj_view_open(struct aj_view **ret, struct aj_built *built, const struct aj_r
 	sigprocmask(SIG_BLOCK, &ends, &before);
 	int r = prepare(a, request, err);
 	if (r < 0)
-		aj_view_close(a);
+		aj_staging_close(a);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (r < 0)
 		return -1;
@@ -252,7 +252,7 @@ static int count_change(void *arg, const struct aj_change *change)
 }
 
 /* Count the changes, and remove the state folder if there is none. True: it is kept. */
-static bool count_changes(struct aj_view *a, struct count *count)
+static bool count_changes(struct aj_staging *a, struct count *count)
 {
 	struct aj_error err = { 0 };
 	struct aj_change_state s;
@@ -276,7 +276,7 @@ static bool count_changes(struct aj_view *a, struct count *count)
 	return any;
 }
 
-json_t *aj_view_report(struct aj_view *a)
+json_t *aj_staging_report(struct aj_staging *a)
 {
 	struct aj_error err = { 0 };
 	struct count count = { .until_us = aj_now_us() + COUNT_US, .marks = -1 };
@@ -284,7 +284,7 @@ json_t *aj_view_report(struct aj_view *a)
 		return NULL;
 	a->reported = true;
 	a->record.ended_ns = aj_clock_ns(CLOCK_REALTIME);
-	aj_view_record_write(a->plan, &a->record, a->dir, a->id, &err);
+	aj_staging_record_write(a->plan, &a->record, a->dir, a->id, &err);
 	bool kept = count_changes(a, &count);
 	json_t *doc = json_pack("{s:s, s:I}", "mode", a->copy ? "copy" : "overlay", "files", (json_int_t)count.files);
 	if (count.more)
@@ -300,14 +300,14 @@ json_t *aj_view_report(struct aj_view *a)
 	return doc;
 }
 
-void aj_view_close(struct aj_view *a)
+void aj_staging_close(struct aj_staging *a)
 {
 	if (!a)
 		return;
 	if (a->ready && !a->reported)
-		json_decref(aj_view_report(a));
+		json_decref(aj_staging_report(a));
 	else if (!a->ready && !a->resumed && a->dir >= 0)
-		aj_view_state_remove(a);
+		aj_staging_state_remove(a);
 	aj_close(&a->lock);
 	aj_close(&a->dir);
 	aj_close(&a->all);

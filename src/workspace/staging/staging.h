@@ -5,12 +5,12 @@
 
 #include "sandbox/mounts/built.h"
 
-struct aj_view;
+struct aj_staging;
 
 /* `*ret` is NULL where the plan keeps no changes apart. Notes in `built` where the changes go. -1 with err: then nothing is left. `request`
  * has the id, and the notices that a person gets before the run. */
-int aj_view_open(struct aj_view **ret, struct aj_built *built, const struct aj_request *request, struct aj_error *err);
+int aj_staging_open(struct aj_staging **ret, struct aj_built *built, const struct aj_request *request, struct aj_error *err);
 /* The jail is gone: the result's member `changes` (new reference). NULL for NULL. Called once. */
-json_t *aj_view_report(struct aj_view *apart);
-/* Without aj_view_report() before it, no jail has begun. Accepts NULL. */
-void aj_view_close(struct aj_view *apart);
+json_t *aj_staging_report(struct aj_staging *apart);
+/* Without aj_staging_report() before it, no jail has begun. Accepts NULL. */
+void aj_staging_close(struct aj_staging *apart);

@@ -47,7 +47,8 @@ static bool is_utf8(const char *path)
 	return aj_utf8_valid_prefix(path, strlen(path)) == strlen(path);
 }
 
-int aj_view_record_write(const struct aj_plan *plan, const struct aj_view_record *record, int dir, const char *id, struct aj_error *err)
+int aj_staging_record_write(const struct aj_plan *plan, const struct aj_staging_record *record, int dir, const char *id,
+                            struct aj_error *err)
 {
 	if (!is_utf8(record->workspace) || (record->repository && (!is_utf8(record->repository) || !is_utf8(plan->worktree)))) {
 		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the path of the %s is not UTF-8, so its changes could not be applied later",

@@ -5,7 +5,7 @@
 
 #include "policy/plan/plan.h"
 
-struct aj_view_record {
+struct aj_staging_record {
 	const char *workspace;
 	bool copy;
 	int64_t started_ns, ended_ns; /* CLOCK_REALTIME; ended_ns 0: not yet */
@@ -15,4 +15,5 @@ struct aj_view_record {
 };
 
 /* Replace the record in `dir` as a whole. The rest is the plan's. -1 with err. */
-int aj_view_record_write(const struct aj_plan *plan, const struct aj_view_record *record, int dir, const char *id, struct aj_error *err);
+int aj_staging_record_write(const struct aj_plan *plan, const struct aj_staging_record *record, int dir, const char *id,
+                            struct aj_error *err);

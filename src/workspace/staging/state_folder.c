@@ -16,7 +16,7 @@
 #include "workspace/staging/inner.h"
 
 /* The caller's id where it can be a folder's name, else one that is made from it. */
-static void choose_id(struct aj_view *a, const char *id)
+static void choose_id(struct aj_staging *a, const char *id)
 {
 	char sum[AJ_SHA256_HEX];
 	bool word = id && (strcmp(id, "new") == 0 || strcmp(id, "continue") == 0); /* of the option --changes */
@@ -30,11 +30,11 @@ static void choose_id(struct aj_view *a, const char *id)
 }
 
 /* An overlay of a folder over itself has no end, nor has a copy of a folder into itself; and no jail may reach the changes of others. */
-static int check_place(const struct aj_view *a, struct aj_error *err)
+static int check_place(const struct aj_staging *a, struct aj_error *err)
 {
 	char state[PATH_MAX];
 	if (!aj_fd_path(a->all, state, sizeof state))
-		return aj_view_fail(err, ENAMETOOLONG, "find the path of the state directory");
+		return aj_staging_fail(err, ENAMETOOLONG, "find the path of the state directory");
 	for (size_t i = 0; i < a->plan->mounts.count; i++) {
 		const struct aj_mount *m = &a->plan->mounts.items[i];
 		if (!aj_mount_is_shared(m) || !aj_path_within(state, m->source))
@@ -48,7 +48,7 @@ static int check_place(const struct aj_view *a, struct aj_error *err)
 
 /* A command that opens the folder before the lock is held takes the run for a killed one. The folder has no record yet, so the command
  * applies nothing. */
-static int make_state(struct aj_view *a, struct aj_error *err)
+static int make_state(struct aj_staging *a, struct aj_error *err)
 {
 	if (mkdirat(a->all, a->id, 0700) < 0) {
 		bool there = errno == EEXIST;
@@ -61,15 +61,15 @@ static int make_state(struct aj_view *a, struct aj_error *err)
 	a->lock = a->dir < 0 ? -1 : aj_beneath_open_here(a->dir, "lock", O_RDWR | O_CREAT | O_EXCL);
 	if (a->lock >= 0 && aj_lock_take(a->lock, true) == 0)
 		return 0;
-	return aj_view_fail(err, errno, "lock the folder for the changes of the run");
+	return aj_staging_fail(err, errno, "lock the folder for the changes of the run");
 }
 
-int aj_view_state_open(struct aj_view *a, const struct aj_request *request, struct aj_error *err)
+int aj_staging_state_open(struct aj_staging *a, const struct aj_request *request, struct aj_error *err)
 {
 	a->all = aj_changes_folder(true);
 	if (a->all < 0) {
 		bool nowhere = errno == ENOENT;
-		aj_view_fail(err, errno, "open the folder for the changes of runs, $XDG_STATE_HOME/agentjail/changes");
+		aj_staging_fail(err, errno, "open the folder for the changes of runs, $XDG_STATE_HOME/agentjail/changes");
 		aj_advise(err, nowhere ? "set HOME or XDG_STATE_HOME to the path of a folder"
 		                       : "the folder must be writable for you, and no other user may write to it; XDG_STATE_HOME names another place");
 		return -1;
@@ -77,10 +77,10 @@ int aj_view_state_open(struct aj_view *a, const struct aj_request *request, stru
 	if (check_place(a, err) < 0)
 		return -1;
 	if (request->changes)
-		return aj_view_state_take(a, request->changes, false, err);
+		return aj_staging_state_take(a, request->changes, false, err);
 	if (request->changes_newest) {
 		char id[AJ_CHANGES_ID];
-		int r = aj_view_state_find(a, id) ? aj_view_state_take(a, id, true, err) : 1;
+		int r = aj_staging_state_find(a, id) ? aj_staging_state_take(a, id, true, err) : 1;
 		if (r <= 0)
 			return r;
 	}
@@ -88,7 +88,7 @@ int aj_view_state_open(struct aj_view *a, const struct aj_request *request, stru
 	return make_state(a, err);
 }
 
-void aj_view_state_remove(struct aj_view *a)
+void aj_staging_state_remove(struct aj_staging *a)
 {
 	struct aj_error ignored = { 0 };
 	struct aj_change_state s = { .dir = a->dir, .lock = a->lock };

@@ -12,7 +12,7 @@
 enum { PENDING_MAX = 2000000, SHOWN_MAX = 5 };
 
 struct collect {
-	struct aj_pending *ret;
+	struct aj_unapplied *ret;
 	struct aj_arena *arena;
 	struct aj_error *err;
 };
@@ -20,7 +20,7 @@ struct collect {
 static int collect_change(void *arg, const struct aj_change *c)
 {
 	struct collect *collect = arg;
-	struct aj_pending *ret = collect->ret;
+	struct aj_unapplied *ret = collect->ret;
 	if (ret->paths.count >= PENDING_MAX)
 		return aj_fail(collect->err, AJ_EXIT_SETUP, "changes", 0, "more than %d changes wait", PENDING_MAX);
 	const char *path = aj_strdup(collect->arena, c->path);
@@ -37,10 +37,10 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-int aj_pending_read(struct aj_change_state *state, struct aj_arena *arena, struct aj_pending *ret, struct aj_error *err)
+int aj_unapplied_read(struct aj_change_state *state, struct aj_arena *arena, struct aj_unapplied *ret, struct aj_error *err)
 {
 	struct collect collect = { ret, arena, err };
-	*ret = (struct aj_pending){ 0 };
+	*ret = (struct aj_unapplied){ 0 };
 	if (aj_changes_walk(state, collect_change, &collect, err) < 0)
 		return -1;
 	if (ret->paths.count)
@@ -48,13 +48,13 @@ int aj_pending_read(struct aj_change_state *state, struct aj_arena *arena, struc
 	return 0;
 }
 
-bool aj_pending_has(const struct aj_pending *pending, const char *path)
+bool aj_unapplied_has(const struct aj_unapplied *pending, const char *path)
 {
 	return pending->paths.count &&
 	       bsearch(&path, pending->paths.items, pending->paths.count, sizeof *pending->paths.items, by_bytes) != NULL;
 }
 
-void aj_pending_text(const struct aj_pending *p, const char *id, char *out, size_t out_bytes)
+void aj_unapplied_text(const struct aj_unapplied *p, const char *id, char *out, size_t out_bytes)
 {
 	size_t used = (size_t)snprintf(out, out_bytes,
 	                               "this run continues the changes of run `%s` (%llu %s); `--changes new` begins afresh", id,

@@ -2,7 +2,7 @@
 #pragma once
 #include "workspace/changes/run_state.h"
 
-struct aj_pending {
+struct aj_unapplied {
 	AJ_LIST(const char *) paths;     /* sorted by their bytes */
 	AJ_LIST(const char *) conflicts; /* those of them that the host has changed, too */
 	uint64_t files;
@@ -10,7 +10,7 @@ struct aj_pending {
 };
 
 /* Of the state, whose trees are open. -1 with err. */
-int aj_pending_read(struct aj_change_state *state, struct aj_arena *arena, struct aj_pending *ret, struct aj_error *err);
-bool aj_pending_has(const struct aj_pending *pending, const char *path);
+int aj_unapplied_read(struct aj_change_state *state, struct aj_arena *arena, struct aj_unapplied *ret, struct aj_error *err);
+bool aj_unapplied_has(const struct aj_unapplied *pending, const char *path);
 /* For a person: which run's changes go on, and which of them are in conflict. */
-void aj_pending_text(const struct aj_pending *pending, const char *id, char *out, size_t out_bytes);
+void aj_unapplied_text(const struct aj_unapplied *pending, const char *id, char *out, size_t out_bytes);

@@ -29,7 +29,7 @@ Test(sentence, of_each_kind)
 		aj_egress_advice(&event, text, sizeof text);
 		cr_expect_str_eq(text, rows[i].advice);
 		snprintf(event.why, sizeof event.why, "a\r\n\x1b[31mreason");
-		aj_egress_sentence(&event, whole, sizeof whole);
+		aj_egress_refusal_text(&event, whole, sizeof whole);
 		snprintf(want, sizeof want, "was refused: a???[31mreason. %s", text);
 		cr_expect(strncmp(whole, "agentjail: ", 11) == 0 && strstr(whole, want), "%s", whole);
 	}
@@ -44,6 +44,6 @@ Test(sentence, of_the_longest_name)
 	memset(event.why, 'w', sizeof event.why - 1);
 	aj_egress_advice(&event, text, sizeof text);
 	cr_expect(strstr(text, ":65535), or work without it."), "%s", text);
-	aj_egress_sentence(&event, whole, sizeof whole);
+	aj_egress_refusal_text(&event, whole, sizeof whole);
 	cr_expect_eq(strlen(whole), sizeof whole - 1, "cut");
 }

@@ -52,16 +52,16 @@ static void begin(struct pair *p)
 
 static void watch(struct pair *p)
 {
-	cr_assert(aj_side_watch(p->loop, &p->left_io, &p->out, &p->in) == 0 &&
-	          aj_side_watch(p->loop, &p->right_io, &p->in, &p->out) == 0);
+	cr_assert(aj_socket_end_watch(p->loop, &p->left_io, &p->out, &p->in) == 0 &&
+	          aj_socket_end_watch(p->loop, &p->right_io, &p->in, &p->out) == 0);
 }
 
 static void close_pair(struct pair *p, bool abruptly)
 {
 	aj_flow_end(&p->out);
 	aj_flow_end(&p->in);
-	aj_side_close(p->loop, &p->left_io, p->left[0], abruptly);
-	aj_side_close(p->loop, &p->right_io, p->right[0], abruptly);
+	aj_socket_end_close(p->loop, &p->left_io, p->left[0], abruptly);
+	aj_socket_end_close(p->loop, &p->right_io, p->right[0], abruptly);
 	cr_expect(p->left_io.fd < 0 && p->right_io.fd < 0);
 }
 
@@ -87,16 +87,16 @@ Test(side, bytes_and_ends_pass_and_an_end_is_not_reported_for_ever)
 	begin(&p);
 	watch(&p);
 	cr_expect(send(p.left[1], "hello", 5, 0) == 5 && events_of_a_turn(&p) == EPOLLIN);
-	aj_side_pump(EPOLLIN, &p.out, &p.in);
+	aj_socket_end_pump(EPOLLIN, &p.out, &p.in);
 	cr_expect(recv(p.right[1], got, sizeof got, 0) == 5 && p.out.moved == 5);
 	shutdown(p.left[1], SHUT_WR);
-	aj_side_pump(EPOLLIN, &p.out, &p.in);
+	aj_socket_end_pump(EPOLLIN, &p.out, &p.in);
 	watch(&p);
 	cr_expect(p.out.finished && recv(p.right[1], got, sizeof got, 0) == 0);
 	cr_expect(events_of_a_turn(&p) == 0, "the end that was read is not waited for again");
 	/* The other end: it is the close that passes it on. */
 	shutdown(p.right[1], SHUT_WR);
-	aj_side_pump(EPOLLIN, &p.in, &p.out);
+	aj_socket_end_pump(EPOLLIN, &p.in, &p.out);
 	cr_expect(p.in.finished && recv(p.left[1], got, sizeof got, MSG_DONTWAIT) < 0 && errno == EAGAIN);
 	watch(&p);
 	close_pair(&p, false);
@@ -110,11 +110,11 @@ Test(side, a_reset_is_an_error_and_passes_as_a_reset)
 	char got[8];
 	begin(&p);
 	watch(&p);
-	aj_side_reset(p.left[1]);
+	aj_socket_end_reset(p.left[1]);
 	p.left[1] = -1;
 	uint32_t events = events_of_a_turn(&p);
 	cr_expect(events & EPOLLERR);
-	aj_side_pump(events, &p.out, &p.in);
+	aj_socket_end_pump(events, &p.out, &p.in);
 	cr_expect(p.out.error == ECONNRESET);
 	close_pair(&p, true);
 	cr_expect(recv(p.right[1], got, sizeof got, 0) < 0 && errno == ECONNRESET);
@@ -134,8 +134,8 @@ Test(side, a_number_that_is_used_again_gets_no_event_of_before)
 	cr_expect(aj_loop_watch(p.loop, &io, again[0], EPOLLIN) == 0, "epoll has forgotten the number: %d", again[0]);
 	cr_expect(events_of_a_turn(&p) == 0);
 	cr_expect(send(again[1], "x", 1, 0) == 1 && events_of_a_turn(&p) == EPOLLIN);
-	aj_side_close(p.loop, &io, again[0], false);
-	aj_side_close(p.loop, &io, -1, true);
+	aj_socket_end_close(p.loop, &io, again[0], false);
+	aj_socket_end_close(p.loop, &io, -1, true);
 	close(again[1]);
 	end(&p);
 }

@@ -173,7 +173,7 @@ Test(changes, places_in_a_repository)
 		bool wanted = i < sizeof held / sizeof *held;
 		struct aj_change c = { .path = wanted ? held[i] : plain[i - sizeof held / sizeof *held], .is.st_mode = S_IFREG };
 		c.is.st_mode = c.path[4] ? S_IFREG : S_IFDIR;
-		aj_change_hold(&c, c.path + 4 + (c.path[4] == '/'), &s);
+		aj_change_judge_approval(&c, c.path + 4 + (c.path[4] == '/'), &s);
 		cr_expect_eq(c.held != NULL, wanted, "%s", c.path);
 	}
 }
@@ -215,7 +215,7 @@ Test(changes, the_place_of_another_spelling)
 {
 	struct aj_change_state s = AJ_NO_CHANGE_STATE;
 	struct aj_change c = { .path = "a./.v\xe2\x80\x8cscode /tasks.json", .is.st_mode = S_IFREG };
-	aj_change_hold(&c, NULL, &s);
+	aj_change_judge_approval(&c, NULL, &s);
 	cr_assert_not_null(c.held);
 	cr_expect_eq(c.held_bytes, strlen("a./.v\xe2\x80\x8cscode "));
 }
@@ -235,10 +235,10 @@ Test(changes, selection)
 			 held = { .path = "a/.vscode/t", .held = "h", .held_bytes = 9 },
 			 folder = { .path = "a/n", .kind = AJ_CHANGE_ADDED, .is.st_mode = S_IFDIR };
 	cr_expect_eq(select_one(NULL, 0, &plain), AJ_SELECTED);
-	cr_expect_eq(select_one(NULL, 0, &held), AJ_SELECTED_BUT_HELD);
+	cr_expect_eq(select_one(NULL, 0, &held), AJ_SELECTED_WITHOUT_APPROVAL);
 	cr_expect_eq(select_one(whole, 1, &plain), AJ_SELECTED);
-	cr_expect_eq(select_one(whole, 1, &held), AJ_SELECTED_BUT_HELD);
-	cr_expect_eq(select_one(above, 1, &held), AJ_SELECTED_BUT_HELD);
+	cr_expect_eq(select_one(whole, 1, &held), AJ_SELECTED_WITHOUT_APPROVAL);
+	cr_expect_eq(select_one(above, 1, &held), AJ_SELECTED_WITHOUT_APPROVAL);
 	cr_expect_eq(select_one(place, 1, &held), AJ_SELECTED);
 	cr_expect_eq(select_one(other, 1, &plain), AJ_SELECTED_NOT);
 	cr_expect_eq(select_one(below, 1, &folder), AJ_SELECTED);
