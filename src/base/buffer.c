@@ -1,5 +1,5 @@
 /* A buffer that grows at its end and is sent from its beginning.
- * It sends nothing itself, and does not know what its frames hold. */
+ * It sends nothing itself, and does not know the contents of its frames. */
 #include "base/buffer.h"
 
 #include <stdlib.h>

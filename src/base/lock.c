@@ -1,4 +1,4 @@
-/* Takes locks of the kind that belongs to an open file description (F_OFD_SETLK, fcntl_locking(2)), and looks at them.
+/* Takes and tests locks that belong to an open file description (F_OFD_SETLK, fcntl_locking(2)).
  * It waits for no lock. */
 #include "base/lock.h"
 

@@ -1,5 +1,5 @@
 /* Signals, waits for and reaps processes by pidfd.
- * It opens no pidfd of a thread and looks at no /proc: base/procfs.h does. */
+ * It opens no pidfd of a thread and reads nothing in /proc: base/procfs.h does. */
 #include "base/pidfd.h"
 
 #include <errno.h>

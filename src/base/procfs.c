@@ -1,4 +1,4 @@
-/* Reads the kernel's files about a process, above all whether a runner's filters and empty capabilities stand, before a byte of code is sent.
+/* Reads the kernel's files about a process, mainly to verify a runner's filters and empty capabilities before a byte of code is sent.
  * It trusts no message from the runner, and treats a missing line as a missing wall. */
 #include "base/procfs.h"
 

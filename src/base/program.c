@@ -1,5 +1,5 @@
-/* Walks PATH for a program's name, as execvp(3) does.
- * It takes executable regular files alone: a folder of that name is no program. */
+/* Searches PATH for a program, as execvp(3) does.
+ * Only executable regular files count: a folder of that name is skipped. */
 #include "base/program.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* Python's keywords (guest/layer/runtime/request.py has them, too: tests/layer/test_twins.py compares), and which names a variable can have.
- * It knows no character beyond ASCII: the Python in the jail refuses such names itself. */
+/* Python's keywords, and which names a variable can have. guest/layer/runtime/request.py has the same list (tests/layer/test_twins.py
+ * compares).
+ * Characters beyond ASCII are accepted: the Python in the jail refuses such names itself. */
 #include "base/python_name.h"
 
 #include <stddef.h>

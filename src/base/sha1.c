@@ -1,5 +1,4 @@
-/* SHA-1 by libmd.
- * It knows nothing of the hash's purpose. */
+/* SHA-1 by libmd. */
 #include "base/sha1.h"
 
 #include <sys/types.h>

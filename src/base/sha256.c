@@ -1,5 +1,4 @@
-/* SHA-256 of bytes or of a file, by libmd, as lower-case hex.
- * It knows nothing of the hash's purpose. */
+/* SHA-256 of bytes or of a file, by libmd, as lower-case hex. */
 #include "base/sha256.h"
 
 #include <sha2.h>

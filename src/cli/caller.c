@@ -1,4 +1,4 @@
-/* Checks the resource limits that our caller has left us, before anything needs them.
+/* Checks the resource limits that the caller has set, before anything depends on them.
  * It raises no hard limit, and no soft one above the program's own needs; a jail's own limits are set by the plan. */
 #include "cli/caller.h"
 

@@ -1,4 +1,4 @@
-/* `agentjail audit verify`: is an audit file whole, and if not, where is its first problem?
+/* `agentjail audit verify`: checks that an audit file is complete and unchanged, or reports its first problem.
  * It repairs nothing and judges no run; the contents of the records are for other tools. */
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* `agentjail rootfs verify|path`: is the Python tree what its manifest says?
+/* `agentjail rootfs verify|path`: checks the Python tree against its manifest, or prints its path.
  * It changes nothing and builds nothing; rootfs/build.sh does. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Finds what a failed command lacks in its jail: a program or script of the host, or a network to download it.
- * It looks, and gives advice; it shows nothing to the jail by itself. */
+ * It only gives advice, and shows nothing to the jail by itself. */
 #include "cli/host_program.h"
 
 #include <fcntl.h>

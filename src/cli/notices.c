@@ -1,4 +1,4 @@
-/* Notices before a run: what of the caller's wishes, files or repositories is not as a person may expect.
+/* Notices before a run about options, files or repositories of the caller that will not behave as a person may expect.
  * They change nothing. */
 #include "cli/notices.h"
 

@@ -1,5 +1,5 @@
-/* The end of a command that runs nothing: the error as text, or with --json as a result.
- * It decides nothing, and prints one of the two; the client of an MCP server is told, too. */
+/* Reports a command that ends before anything runs: the error as text, or with --json as a result.
+ * It decides nothing, and prints one of the two; the client of an MCP server gets the error, too. */
 #include "cli/refuse.h"
 
 #include "cli/mcp.h"

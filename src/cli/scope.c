@@ -1,4 +1,4 @@
-/* Has this process moved to a systemd scope by agentjail-scope, the only program that we start outside of a jail.
+/* Moves this process to a systemd scope with agentjail-scope, the only program that we start outside of a jail.
  * It looks for that helper beside our program only, waits no longer than LIMIT_US, and talks to no bus itself. */
 #include "cli/scope.h"
 

@@ -1,5 +1,5 @@
-/* Takes for a command from where its caller stands what the policy names: the working directory and variables.
- * It takes nothing for a snippet, and nothing that an option of the command line has set. */
+/* Gets from the caller what the policy names for a command: the working directory and environment variables.
+ * It gets nothing for a snippet, and nothing that a command-line option has set. */
 #include "cli/surroundings.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Takes the free places that imports and trials left in Python's pools and in libc's heap, for good: otherwise each small object of a
- * newborn jail would go to another page, and each page that is written is copied for that jail. It moves and frees nothing, and
- * a wrong guess about an allocator costs memory of the zygote alone. */
+/* Permanently allocates the free slots that imports and trials left in Python's pools and in libc's heap: otherwise each small object of
+ * a newborn jail would go to another page, and each page that is written is copied for that jail. It moves and frees nothing, and a wrong
+ * guess about an allocator only costs memory of the zygote. */
 #include "guest/holes.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* Looks at every word of a short line, as if each were a name, an attribute and a function that is called: also those in texts and remarks.
+/* Checks every word of a short line as if it were a name, an attribute and a called function, even words in strings and comments.
  * It parses nothing: the compiler says whether the line is an expression. */
 #include "guest/plain_expression.h"
 

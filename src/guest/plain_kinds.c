@@ -1,4 +1,4 @@
-/* The table of the types of nodes, and its rows by the address of the type.
+/* The table of node types, and the lookup of a row by the address of the type.
  * A field that this file does not know, of a newer Python, must be empty: it may hold what the checker judges. */
 #include "guest/plain_kinds.h"
 

@@ -1,4 +1,4 @@
-/* Takes a plain request apart in a few steps, where runtime/request.py takes as many as a small snippet does.
+/* Parses a plain request in a few steps, because runtime/request.py takes as long as a small snippet does.
  * It refuses nothing and reports nothing: the bytes of a request that it declines go to runtime/request.py. */
 #include "guest/plain_request.h"
 

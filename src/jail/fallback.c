@@ -1,4 +1,4 @@
-/* What a run can do without, as a table of causes for which a set-up fails. Nothing has run when it fails. */
+/* A table of the features that a run can do without, by the cause for which their set-up fails. Nothing has run when set-up fails. */
 #include "jail/fallback.h"
 
 #include "policy/host/host.h"

@@ -1,5 +1,5 @@
-/* Interrupts a snippet: on request, or at its limit of time.
- * Ends nothing: a snippet that ignores the interrupt meets the wall clock, which is jail/events.c's. */
+/* Interrupts a snippet: on request, or at its time limit.
+ * Ends nothing: a snippet that ignores the interrupt is ended by the wall clock, in jail/events.c. */
 #include "jail/interrupt.h"
 
 #include <signal.h>

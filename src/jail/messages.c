@@ -1,5 +1,5 @@
-/* Reads the messages of a jail on its two sockets: init's reports, and the runner's messages by way of jail/channel/channel.
- * Believes neither: the kernel is asked for a listener, and a message out of order ends the jail. */
+/* Reads the messages of a jail on its two sockets: init's reports, and the runner's messages through jail/channel/channel.
+ * Trusts neither: the kernel is asked for a listener, and a message out of order ends the jail. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* One request, one jail, one loop: launch, watch, end.
+/* Runs one request in one jail: launch, watch, end.
  * Decides nothing about walls (policy/plan/) or verdicts (jail/result/verdict.c), and leaves nothing behind. */
 #include "jail/once.h"
 

@@ -1,5 +1,5 @@
-/* A jail's terminal as its run sees it: the relay is started, stops and continues of jail and supervisor go together, and all ways from the
- * jail to a terminal are held while a question is at the caller's.
+/* A jail's terminal as its run sees it: starts the relay, stops and continues jail and supervisor together, and holds back all output of
+ * the jail to a terminal while a question is shown to the caller.
  * It moves no bytes, and lets a jail stop its supervisor only after a person has typed at it. */
 #include <errno.h>
 #include <signal.h>

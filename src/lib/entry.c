@@ -1,4 +1,4 @@
-/* The library's border: who may call; structs of callers, older or newer than us, in; errors out.
+/* The library's entry points: checks the calling thread, reads callers' structs of older and newer versions, returns errors.
  * Never reads beyond the size that a caller gave, and never guesses what an unknown field means. */
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* A turn of the loop with the tools that it calls for, and the end of a session that none of them uses any more.
+/* Runs one turn of the loop with the tools that it calls for, and ends sessions that no tool uses any more.
  * It frees no session from within a tool of it. */
 #include <errno.h>
 #include <stdlib.h>

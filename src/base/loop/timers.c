@@ -1,5 +1,5 @@
-/* The heap of timers: each timer knows its place, so that it is moved and removed without a search.
- * It keeps no order among timers of the same time. */
+/* The heap of timers: each timer knows its index, so that it is moved and removed without a search.
+ * Timers of the same time are in no particular order. */
 #include "base/loop/timers.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Collects findings about policies and formats their places.
+/* Collects findings about policies and formats their positions.
  * It prints nothing and ends nothing: the caller decides whether a finding is fatal. */
 #include "base/toml/diag.h"
 

@@ -1,5 +1,5 @@
 /* Copies and compares the content of regular files, one of which a hostile program may change meanwhile.
- * It allocates nothing, so that a child of a process with threads may use it, and ends after as many bytes as it was asked for. */
+ * It allocates nothing, so that a child of a process with threads may use it, and stops after the requested number of bytes. */
 #include "base/tree/content.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* `agentjail changes apply` and `discard`: what was taken, what was left, and what to do about it.
- * They decide nothing about a change: workspace/changes/apply does. */
+/* `agentjail changes apply` and `discard`: prints which changes were applied, which were left, and what to do about these.
+ * The decisions are made in workspace/changes/apply. */
 #include "workspace/changes/apply.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* `agentjail changes list`: a line for each run that has a state folder.
+/* `agentjail changes list`: one line for each run that has a state folder.
  * It locks no run and waits for none. */
 #include <errno.h>
 #include <inttypes.h>

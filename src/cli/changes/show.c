@@ -1,5 +1,5 @@
-/* `agentjail changes show`: a line for each change, then those that are held or refused once more, with the reasons.
- * Lines go out as they are found: a million changes take no memory. */
+/* `agentjail changes show`: one line for each change, then those that require approval or are refused once more, with the reasons.
+ * Lines are printed as they are found, so memory does not grow with the number of changes. */
 #include <stdlib.h>
 #include <string.h>
 

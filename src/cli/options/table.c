@@ -1,5 +1,5 @@
 /* The options of exec, run, session and serve: one table, and a function for each whose value is no key of the policy.
- * A value that is wrong is refused with the reason; a value that sets a key is checked here, and merged when the policy is loaded. */
+ * An invalid value is refused with the reason; a value that sets a key is checked here, and merged when the policy is loaded. */
 #include "cli/options/table.h"
 
 #include <ctype.h>

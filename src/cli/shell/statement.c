@@ -1,5 +1,5 @@
 /* Decides line by line whether a snippet continues: by open brackets and strings, a colon at the end of a line, a decorator.
- * It is no parser and calls none: an error costs one more empty line or one more statement, no more. */
+ * This is a heuristic without a parser: an error only costs the user one more empty line or one more statement. */
 #include "cli/shell/statement.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* The block at the end of a run, from one table; and the file that --report names.
- * It judges nothing: whether a row has something to say, its own function decides. */
+ * Each row's own function decides whether the row is printed. */
 #include "cli/terminal/report.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Buffers output that a terminal does not take at once, and writes it later.
+/* Buffers output that a terminal does not accept at once, and writes it later.
  * It sets no flag on the open file description that our caller shares, and drops no output without a note of its size. */
 #include "cli/terminal/screen.h"
 

@@ -1,4 +1,4 @@
-/* The effects of a run beside its result, line by line: refused system calls, changes to the workspace, files that came back.
+/* The effects of a run other than its result, line by line: refused system calls, changes to the workspace, files that came back.
  * It prints no text of a jail without escaping its control characters, and no more lines of a kind than fit on a screen. */
 #include "cli/terminal/summary.h"
 

@@ -1,5 +1,5 @@
 /* Seals and reads the lines of an audit file.
- * It opens no file and repairs none: a line that is not whole needs a person's attention. */
+ * It opens no file and repairs none: an incomplete line needs a person's attention. */
 #include "jail/audit/chain.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Records a run as site and policy say: the destination, and the reaction to a record that cannot be written.
+/* Records a run as site and policy require: the destination, and the reaction to a record that cannot be written.
  * It composes no record and writes none itself: jail/audit/record.h and jail/audit/audit.h do. */
 #include "jail/audit/trail.h"
 

@@ -1,5 +1,5 @@
-/* Opens each path beneath the jail's /tmp, through no symlink and into no other mount, and without waiting for anything.
- * It reads no more than an answer takes, and makes, changes and follows nothing. */
+/* Opens each path beneath the jail's /tmp, without following symlinks, entering other mounts or blocking.
+ * It reads no more than an answer needs, and creates and changes nothing. */
 #include "jail/files/look.h"
 
 #include <errno.h>

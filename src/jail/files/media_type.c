@@ -1,4 +1,4 @@
-/* A table of endings. It reads no file: content that a jail wrote is not parsed here. */
+/* A table of file name endings. It reads no file: content that a jail wrote is not parsed here. */
 #include "jail/files/media_type.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* A zygote in an event loop: started, ordered one jail after the other, and ended when it lies or takes too long.
+/* A zygote in an event loop: started, asked for one jail after another, and ended when it sends an invalid message or takes too long.
  * Attests nothing of a jail: jail/channel/channel.c does, as for every other jail. Does not decide how many jails there should be. */
 #include "jail/pool/zygote.h"
 

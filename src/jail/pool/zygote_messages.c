@@ -1,5 +1,6 @@
 /* The messages between a zygote and its supervisor: the plan out; steps, imports, readiness and births in.
- * It believes no message: a zygote that breaks the protocol is dead, and of a jail it takes only what jail/pool/newborn.c confirms. */
+ * It trusts no message: a zygote that breaks the protocol is treated as dead, and of a jail only what jail/pool/newborn.c confirms is
+ * used. */
 #include "jail/pool/zygote_messages.h"
 
 #include <errno.h>

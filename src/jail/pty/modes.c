@@ -1,5 +1,5 @@
-/* Follows the modes that sequences set, and writes the sequences that undo them.
- * It judges no sequence, and knows no mode that a jail's end leaves harmless. */
+/* Tracks the modes that sequences set, and writes the sequences that undo them.
+ * It classifies no sequence, and has no row for modes that are harmless after a jail's end. */
 #include "jail/pty/modes.h"
 
 #include <stdbool.h>

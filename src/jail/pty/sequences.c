@@ -1,6 +1,6 @@
-/* Which control sequences reach a person's terminal: those of a table of harmless ones, or those that a table of harmful ones lacks; and of
- * modes those that can be undone or may stay.
- * It keeps no state, and judges only sequences that are whole. */
+/* Classifies control sequences by two tables: some families pass only if listed as harmless, others unless listed as harmful. A mode
+ * passes if it can be undone or may stay.
+ * It keeps no state, and needs complete sequences. */
 #include "jail/pty/sequences.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* Checks what a guest says of its snippet: every member, at any depth, against the table of a result's fields, by type and size.
- * It asks no claim for truth, mends none, and drops no member: the layer writes what fits, so anything else is refused as a whole. */
+/* Checks a guest's claim about its snippet: every member, at any depth, against the table of a result's fields, by type and size.
+ * It does not check whether a claim is true, repairs none, and drops no member: an invalid claim is refused as a whole. */
 #include "jail/result/claim.h"
 
 #include <stdint.h>
