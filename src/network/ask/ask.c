@@ -1,4 +1,5 @@
-/* Questions that are open: their number, their rate, their time, and the names that were denied before. Answers go back to the relay by a callback.
+/* The open questions: their number, rate and deadlines, and the names that were denied before. Answers go back to the relay by a
+ * callback.
  * It shows nothing and reads nothing itself: by_command.c, by_descriptor.c and by_terminal.c do. */
 #include "network/ask/ask.h"
 

@@ -1,4 +1,5 @@
-/* Questions by a command of the host's shell, one process for each: the question on its standard input, the answer as its first line of output.
+/* Asks through a shell command of the host, one process for each question: the question on its standard input, the answer as its first
+ * line of output.
  * No part of a question is in the command's text. A command that is late, or whose supervisor is gone, is killed with its process group. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* Questions by a socket of the caller's: each is a line, and answers are lines in any order.
- * A line that is no answer denies all that is open; an end of the socket, or a caller that does not read, denies all that is asked. */
+/* Asks through a socket of the caller: each question is a line, and answers are lines in any order.
+ * A malformed line denies all open questions; if the socket is closed, or the caller does not read, all questions are denied. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>

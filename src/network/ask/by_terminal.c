@@ -1,7 +1,7 @@
-/* Questions at the terminal of the person who started the run: one at a time, each answered by a line. While one is shown nothing of the jail
- * reaches the terminal, and none of the keys reaches the jail.
- * An answer that allows something has the question's number, which cannot be typed before the question is read. A line that is no answer is
- * asked again twice, then it is a no. */
+/* Asks at the terminal of the person who started the run: one question at a time, answered by a line. While a question is shown, no
+ * output of the jail reaches the terminal, and no key reaches the jail.
+ * An answer that allows something has the question's number, which cannot be typed before the question is read. After an invalid line the
+ * question is repeated twice, then denied. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

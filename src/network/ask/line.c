@@ -1,5 +1,5 @@
 /* Questions and answers as lines of JSON: {"id":"1","name":"files.example.org","port":443,"why":"..."} and {"id":"1","answer":"run"}.
- * A line with any other word than an answer's is refused: no word is guessed. */
+ * A line with any other answer is refused. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

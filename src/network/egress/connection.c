@@ -1,6 +1,6 @@
-/* The life of one connection: its first bytes are judged, a connection to the host is made, bytes move both ways, half-closes and resets
- * are passed on, and its end is reported.
- * It knows no address: the listener says what is meant, and network/egress/upstream.c where to. */
+/* The life of one connection: checks its first bytes, connects to the host, forwards bytes both ways, passes on half-closes and resets,
+ * and reports the end.
+ * It uses no address itself: the listener finds the name, and network/egress/upstream.c the address. */
 #include "network/egress/connection.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The supervisor's side of the relay: starts the process, reads its reports, stops it.
- * It reads no byte of the jail's or of the network, and never waits for a relay that runs. */
+ * It reads no byte of the jail's or of the network, and never waits for a running relay. */
 #include "network/egress/egress.h"
 
 #include <errno.h>

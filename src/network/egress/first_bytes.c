@@ -1,5 +1,5 @@
-/* Judges what the jail sends on a connection to a name: the server name of TLS and the host of each plain HTTP request must be the name
- * that the connection is for. Port 443 is for TLS alone and port 80 for HTTP alone; on other ports anything else passes as it is.
+/* Checks what the jail sends on a connection to a name: the server name of TLS (SNI) and the host of each plain HTTP request must be the
+ * name that the connection is for. Port 443 is for TLS alone and port 80 for HTTP alone; on other ports anything else passes as it is.
  * It decrypts nothing, and changes no byte. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Accepts the jail's connections, finds the host that each is for, and judges it by the list and the caps. It reads no byte of a connection.
- * A connection that the list does not allow is reported and turned away; one beyond the caps is reported and reset. */
+/* Accepts the jail's connections, finds the host that each is for, and checks it against the list and the caps. It reads no byte of a
+ * connection.
+ * A connection that the list does not allow is reported and refused with an answer; one beyond the caps is reported and reset. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>

@@ -1,5 +1,5 @@
-/* The walls of the relay, put up by itself: no descriptors but its own, no ids of root's, no capabilities, few files, few system calls.
- * It reads no byte of the jail's or the network's, and goes on with no wall missing that this kernel has. */
+/* The relay's process sets up its own walls: no descriptors but its own, no ids of root's, no capabilities, few files, few system calls.
+ * It reads no byte of the jail's or the network's, and does not start if a wall that this kernel has cannot be set up. */
 #include "network/egress/process.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Asks the site's upstream proxy for a connection, and reads its answer: a head of bounded length, of which the status alone counts.
+/* Asks the site's upstream proxy for a connection, and reads its answer: a head of bounded length, of which only the status is used.
  * The proxy gets only names that are on the list. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Connections to names that are not on the list, where the policy lets a person be asked: they wait, unread, until the supervisor answers.
- * It asks no person itself, and a wait ends with the supervisor's answer alone: the supervisor answers in time, or is gone, and the relay with it. */
+/* Holds connections to unlisted names, where the policy lets a person be asked: they wait, unread, until the supervisor answers.
+ * It asks no person itself, and has no timeout of its own: the supervisor answers in time, or its end also ends the relay. */
 #include <stdio.h>
 #include <stdlib.h>
 

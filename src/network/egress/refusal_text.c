@@ -1,5 +1,5 @@
-/* The words for a refusal: one sentence, the same in the result, on standard error and in the answer that the program gets.
- * It decides nothing, names no option that would refuse its value, and writes the program's own words as printable ASCII alone. */
+/* The text of a refusal: one sentence, the same in the result, on standard error and in the answer that the program gets.
+ * It decides nothing, suggests no option that would reject the value, and writes text of the program's as printable ASCII only. */
 #include <stdio.h>
 #include <string.h>
 

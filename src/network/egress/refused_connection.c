@@ -1,5 +1,6 @@
-/* Holds a refused connection until its first bytes tell its protocol, answers it, and closes it once the program has read the answer.
- * It connects to no host, and a program that says nothing, or does not end, is not waited for. */
+/* Keeps a refused connection open until its first bytes show its protocol, answers it, and closes it once the program has read the
+ * answer.
+ * It connects to no host, and does not wait longer for a program that sends nothing or does not close. */
 #include "network/egress/refused_connection.h"
 
 #include <errno.h>

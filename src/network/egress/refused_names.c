@@ -1,6 +1,6 @@
-/* Names that are not on the list: each question is a refusal, and most of these names get an address of their own, so that a connection to
- * it can be answered with the reason (network/egress/refused_connection.h). No question leaves the host, and nothing is connected.
- * A name that a program may only be guessing has no address, as if it did not exist: what the program tries next must be tried. */
+/* Unlisted names: each query is a refusal, and most of these names get an address of their own, so that a connection to it can be
+ * answered with the reason (network/egress/refused_connection.h). No query leaves the host, and nothing is connected.
+ * A name that a program may only be guessing gets no address, as if it did not exist, so that the program tries its next name. */
 #include <string.h>
 
 #include "network/egress/relay.h"

@@ -1,4 +1,4 @@
-/* The relay's reports to the supervisor: sent in order, held while the supervisor does not read, equal refusals counted together.
+/* The relay's reports to the supervisor: sent in order, kept while the supervisor does not read, equal refusals counted together.
  * No report is dropped: while too many wait, nothing more is taken from the jail. */
 #include <errno.h>
 #include <stdarg.h>

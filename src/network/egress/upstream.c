@@ -1,5 +1,5 @@
-/* The connection to the host: resolves the name, and connects to the addresses of it that may be used, one after the other, until one
- * answers (RFC 8305). No other address is ever connected to, whatever a name server says later. */
+/* The connection to the host: resolves the name, and tries its permitted addresses one after the other until one answers (RFC 8305). No
+ * other address is ever connected to, whatever a name server says later. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Starts and ends helper processes of the supervisor, and takes from them what was the supervisor's.
- * It puts up no wall that depends on the helper's work: filter, Landlock and ids are the helper's own. */
+/* Starts and ends helper processes of the supervisor, and removes from them what they inherit from it.
+ * The helpers set up their own filter, Landlock and ids. */
 #include "network/helper/helper.h"
 
 #include <errno.h>

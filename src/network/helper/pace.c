@@ -1,6 +1,7 @@
-/* Lets a helper rest between bulk chunks where processors are scarce and small amounts come beside bulk data: a task that never sleeps waits
- * for others' slices each time that its own is over, and all that comes meanwhile waits with it; one that sleeps is woken for an event.
- * It never rests where it gets a processor whenever it wants one, and not while bulk data is all that comes. */
+/* Makes a helper sleep between bulk chunks where processors are scarce and small amounts arrive beside bulk data: a task that never
+ * sleeps waits for others' slices each time that its own is over, and everything that arrives meanwhile waits too; a sleeping task is
+ * woken for an event.
+ * It never sleeps where a processor is always free for it, or while only bulk data arrives. */
 #include "network/helper/pace.h"
 
 #include <time.h>

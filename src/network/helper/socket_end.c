@@ -1,5 +1,5 @@
 /* A socket between two flows: when it is watched, what its events move, how it ends.
- * It decides nothing about the connection: the relay and the publisher look at both flows after each event. */
+ * It decides nothing about the connection: the relay and the publisher check both flows after each event. */
 #include "network/helper/socket_end.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* The publisher's life until it serves: the jail's namespaces and ids, and its walls.
- * It reads no byte, and goes on with no wall missing that this kernel has. */
+/* The publisher's set-up before it serves: the jail's namespaces and ids, and its walls.
+ * It reads no byte, and does not start if a wall that this kernel has cannot be set up. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The table of names and synthetic addresses: found by text and by number; the one that was unused for longest makes room.
- * A number is given to another name only after all others were given: what a program of the jail remembers leads nowhere else. */
+/* The table of names and synthetic addresses, searched by text and by number; the least recently used entry makes room.
+ * A number is reused only after all others were used, so that an address that a program remembers does not lead to another name. */
 #include "network/resolve/names.h"
 
 #include <stdlib.h>

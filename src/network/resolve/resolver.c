@@ -1,5 +1,5 @@
 /* Resolves names with c-ares; the only user of that library. Its sockets and deadlines are the loop's.
- * It answers no query of the jail, keeps no answer beyond its time to live, and trusts no address: each is judged. */
+ * It answers no query of the jail, keeps no answer beyond its time to live, and checks each address. */
 #include "network/resolve/resolver.h"
 
 #include <ares.h>
