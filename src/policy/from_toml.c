@@ -1,4 +1,4 @@
-/* Sets values from TOML: type, range and items are checked, and every finding has its place.
+/* Sets values from TOML: type, range and items are checked, and every finding has its position.
  * It knows no key by name and accepts no part of a bad value: the old value stays. */
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* Places of a workspace whose files programs of the host later obey or run: the table behind `@default`, and the syntax of an item.
+/* The protected places of a workspace, whose files host programs later run or obey: the table behind `@default`, and the syntax of an
+ * item.
  * It reads no file: patterns are compared with patterns and names; `**`, `?` and `[` have no meaning. */
 #include "policy/protect.h"
 

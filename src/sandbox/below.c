@@ -1,5 +1,5 @@
-/* Determines which processes are below a zygote's PID namespace, and ends the ones that a dead zygote left there.
- * It believes namespaces alone: names and numbers that a zygote may choose identify no process. */
+/* Determines which processes are below a zygote's PID namespace, and ends those that a dead zygote left there.
+ * It relies only on namespaces: names and numbers that a zygote may choose identify no process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>

@@ -1,5 +1,5 @@
-/* Drops every capability of the calling process for good; the only user of libcap.
- * It restores and keeps none: agentjail has no jail with a capability. */
+/* Drops every capability of the calling process permanently; the only user of libcap.
+ * It restores and keeps none: no jail has a capability. */
 #include "sandbox/caps.h"
 
 #include <errno.h>

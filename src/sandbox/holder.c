@@ -1,4 +1,4 @@
-/* Gives a zygote a PID namespace that another process holds: the builder's part, inside (below.c has the supervisor's).
+/* Gives a zygote a PID namespace whose PID 1 is another process: the part inside (below.c has the supervisor's).
  * The holder runs this file's code and no other, answers no message and keeps no descriptor. */
 #include "sandbox/holder.h"
 

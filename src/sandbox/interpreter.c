@@ -1,5 +1,5 @@
-/* Finds out why the kernel said ENOENT of a program that exists: a script's interpreter, or an ELF file's loader, is missing.
- * It reads the beginning of the program in the jail, as the jail; it starts nothing, and the text that it quotes is untrusted. */
+/* Finds out why the kernel returned ENOENT for a program that exists: a script's interpreter, or an ELF file's loader, is missing.
+ * It reads the beginning of the program in the jail, with the jail's rights; it starts nothing, and the text that it quotes is untrusted. */
 #include "sandbox/interpreter.h"
 
 #include <elf.h>

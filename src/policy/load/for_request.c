@@ -1,5 +1,5 @@
 /* The last layer of a served policy: what one request asks of the Python layer, checked as an option is, and against [requests] too.
- * It knows six keys, all of the rail, and no wall: a jail that was born before the request came serves it. */
+ * It handles six keys, all of the rail, and no wall: a jail that was started before the request arrived serves it. */
 #include "policy/load/for_request.h"
 
 #include <string.h>

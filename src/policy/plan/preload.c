@@ -1,5 +1,5 @@
 /* The modules that are imported before the filter stands: extension modules can be mapped only until then, and no process inside may see
- * the code so early. It finds a superset of the modules that the code can import by name, and parses no code. */
+ * the code before. It finds a superset of the modules that the code can import by name, and parses no code. */
 #include <string.h>
 
 #include "policy/item_types.h"

@@ -1,4 +1,4 @@
-/* The rows of the table of a snippet's members, for what reads or writes one member after the other.
+/* The rows of the table of a snippet's members, for code that reads or writes them one by one.
  * It takes no member from a jail. */
 #include "policy/plan/snippet.h"
 

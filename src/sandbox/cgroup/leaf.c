@@ -1,5 +1,5 @@
 /* Kills the processes in a jail's cgroup leaf, reads the kernel's counts, removes the leaf.
- * It relies on no file's presence, and signals no process outside the leaf's list. */
+ * It requires no file to exist, and signals no process outside the leaf's list. */
 #include "sandbox/cgroup/leaf.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* The process that makes a jail's connects: joins the jail's namespaces, takes its ids, and answers
  * one reported call after the other.
- * It runs no code of the jail's, lets no call pass, and waits for no connect: one that does not finish at once goes to a worker. */
+ * It runs no code of the jail's, continues no call, and waits for no connect: one that does not finish at once goes to a worker. */
 #include "sandbox/mediate/connector_process.h"
 
 #include <errno.h>

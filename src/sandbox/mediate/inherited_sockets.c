@@ -1,5 +1,5 @@
-/* Judges the sockets that a jail inherits as 0 to 2: a socket keeps the network namespace in which it was made, whatever namespace the
- * jail is in. It changes none of them, and refuses every socket that a jail could lead to somebody else than its caller did. */
+/* Checks the sockets that a jail inherits as 0 to 2: a socket keeps the network namespace in which it was made, whatever namespace the
+ * jail is in. It changes none of them, and refuses every socket that a jail could connect to another peer than its caller did. */
 #include "sandbox/mediate/inherited_sockets.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Hands a jail's connects to the connector, and refuses those that the connector returns.
+/* Passes a jail's connects to the connector, and refuses those that the connector returns.
  * Reads no address and makes no connect; without a connector the call fails. */
 #include "sandbox/mediate/mediate.h"
 

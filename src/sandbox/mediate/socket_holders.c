@@ -1,4 +1,4 @@
-/* Finds out whether a process of the jail holds the socket that is bound to an inode, by asking the kernel about their sockets one by
+/* Finds out whether a process of the jail has the socket open that is bound to an inode, by asking the kernel about their sockets one by
  * one.
  * Trusts no name and no number that a jail could arrange, and no earlier answer: the cache only says where to look first. */
 #include "sandbox/mediate/socket_holders.h"

@@ -1,5 +1,5 @@
 /* Answers the calls that a jail's filter refuses, each with the error of its row, and counts them.
- * Lets no call pass. */
+ * Continues no call. */
 #include "sandbox/mediate/violations.h"
 
 #include <errno.h>

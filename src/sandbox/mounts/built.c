@@ -1,4 +1,4 @@
-/* Allocates what one jail has of its plan. */
+/* Allocates the run-time state of one jail's plan. */
 #include "sandbox/mounts/built.h"
 
 #include <stdlib.h>

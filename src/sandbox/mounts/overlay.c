@@ -1,5 +1,5 @@
-/* Makes the overlays that folders of the host are shown through.
- * It looks up no path of the host: the layers are the working directory and a folder beside its mount point. */
+/* Makes the overlays through which folders of the host are shown.
+ * It resolves no path of the host: the layers are the working directory and a folder beside its mount point. */
 #include "sandbox/mounts/overlay.h"
 
 #include <errno.h>

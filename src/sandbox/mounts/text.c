@@ -1,5 +1,5 @@
 /* Writes the small files of a plan's rows, whose contents the plan holds.
- * It writes through no symlink and into no file that is there. */
+ * It follows no symlink and writes to no existing file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Leads every TCP connection of this network namespace to one listener, except for connections to its own loopback and DNS server: by
+/* Redirects every TCP connection of this network namespace to one listener, except for connections to its own loopback and DNS server: by
  * tproxy, or where the kernel has none, by NAT.
  * It filters nothing: the namespace has no interface but lo, so a packet that no rule matches leads nowhere either. */
 #include "sandbox/netns/redirect.h"
