@@ -1,4 +1,4 @@
-/* Lets connections in: the service's own user and root, and another client's place where all are taken.
+/* Admits connections: of the service's own user and root; when all places are taken, a new client may replace another.
  * It reads nothing from a connection, and waits for none. */
 #include <stdio.h>
 #include <string.h>

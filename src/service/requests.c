@@ -1,4 +1,4 @@
-/* Requests that are under way, found by their id, and the queue of those that wait for a jail, in which tenants and clients take turns.
+/* The requests that are under way, by id, and the queue for jails, in which tenants and clients take turns.
  * It starts no request; jails.c takes waiting ones out. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Keeps policies and the pools behind them: one for each policy version, tenant and workspace.
- * A version that is not fresh any more gets no new session, and its pool goes when the last session has left. */
+ * An outdated version gets no new session, and its pool is removed when its last session has ended. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

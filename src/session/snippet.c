@@ -1,5 +1,5 @@
 /* One run of a session: the request for the jail, the records of the audit trail, and the report to the owner.
- * Begins no run beside another, and passes on no tool's answer that calls.c has not checked. */
+ * Runs never overlap, and a tool's answer is passed on only after calls.c has checked it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The shards of a service in several processes: each is started, waited for, looked at while it serves, and started again after its end.
+/* The shards of a service in several processes: each is started, awaited, monitored while it serves, and started again after its end.
  * Nothing here waits for a shard: one that hangs, at its start or later, is killed, and the others serve on meanwhile. */
 #include <errno.h>
 #include <fcntl.h>

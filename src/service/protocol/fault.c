@@ -1,5 +1,5 @@
 /* The protocol's error codes: one table for their names, one from an error's reason to its code.
- * It reads no word of an error to decide by, and leaves retry_ms to callers that know how busy the service is. */
+ * It never parses an error's text, and leaves retry_ms to callers that know how busy the service is. */
 #include "service/protocol/fault.h"
 
 #include <stdarg.h>

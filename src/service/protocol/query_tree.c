@@ -1,5 +1,5 @@
-/* Makes the tree of a request: `inputs` and `variables` stay text, and of a request that cannot be read the id is told where it can be.
- * It looks at no other member: query.c does. */
+/* Makes the tree of a request: `inputs` and `variables` stay text. If a request cannot be parsed, its id is returned where possible.
+ * It reads no other member: query.c does. */
 #include "service/protocol/query_tree.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The set of declared tools: merges lists into it, shares its tools, and prints them for the guest.
- * It takes a list as a whole or not at all, and no set that is larger than its caps. */
+ * It accepts a list completely or not at all, and no set beyond its caps. */
 #include "session/tools/tools.h"
 
 #include <string.h>
