@@ -1,5 +1,5 @@
 /* Walks a workspace turn by turn and counts its files and bytes: first those of the start, then, pass after pass, those of now.
- * It blocks for no longer than a turn, holds one folder open between turns, and believes a number only when a second pass confirms it. */
+ * It blocks for no longer than a turn, keeps one folder open between turns, and accepts a number only when a second pass confirms it. */
 #include "workspace/growth.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Walks a held folder for files with several links.
- * It does not look for the other names, which may lie anywhere on that file system, and changes nothing. */
+/* Walks a protected folder for files with several links.
+ * It does not search for the other names, which may be anywhere on that file system, and changes nothing. */
 #include "workspace/hard_links.h"
 
 #include <fcntl.h>

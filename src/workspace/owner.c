@@ -1,4 +1,4 @@
-/* Names the cause where a run fails because its workspace belongs to another user: the command itself can only say "Permission denied".
+/* Explains a run that fails because its workspace belongs to another user: the command itself can only say "Permission denied".
  * It decides nothing and changes no folder; the kernel has decided. */
 #include "workspace/owner.h"
 

@@ -1,5 +1,5 @@
-/* Says which folders of the host may be no workspace, before a jail exists that could write to them.
- * It opens nothing and trusts no spelling: it compares paths without symlinks, and device and inode of the folders. */
+/* Checks which folders of the host may be a workspace, before a jail exists that could write to them.
+ * It opens nothing: it compares paths without symlinks, and device and inode of the folders. */
 #include "workspace/places.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Before a jail starts: finds the places of a workspace that its plan protects, takes placeholders where places are missing, and notes
- * the places. It mounts nothing: sandbox/mounts/ does. */
+/* Before a jail starts: finds the places of a workspace that its plan protects, and creates placeholders where places are missing. It
+ * mounts nothing: sandbox/mounts/ does. */
 #include "workspace/protect.h"
 
 #include <errno.h>

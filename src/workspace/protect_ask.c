@@ -1,5 +1,5 @@
-/* Tells how a policy would treat one place of a workspace, without a run: for `policy explain` and for warnings.
- * It creates no placeholder and holds nothing. */
+/* Answers how a policy would treat one place of a workspace, without a run: for `policy explain` and for warnings.
+ * It creates no placeholder and takes no lock. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>

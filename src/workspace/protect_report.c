@@ -1,5 +1,5 @@
 /* After a jail has ended, or between a session's snippets: reports what has changed at the places of a workspace, and moves what the jail
- * has made aside where the policy asks for it. It changes no place that existed before the jail. */
+ * has made aside where the policy requires it. It changes no place that existed before the jail. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
-/* Plans an apply and takes it through its phases. The plan is made, and every conflict found, before the journal is there; until then the
- * workspace is only read. An apply that cannot go on is taken back.
+/* Plans an apply and runs it through its phases. The plan is made, and every conflict found, before the journal exists; until then the
+ * workspace is only read. An apply that cannot continue is rolled back.
  * It opens no repository with git and asks no questions. */
 #include "workspace/changes/apply.h"
 

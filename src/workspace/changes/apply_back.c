@@ -1,5 +1,6 @@
-/* The phases that take an apply back: what was there returns to its place, and new content goes if it is still what the run left.
- * A file that the host has changed during the apply is left where it is, with what was there before beside it, and named. */
+/* The phases that roll an apply back: the previous entry returns to its place, and new content is removed if it is still what the run
+ * left.
+ * A file that the host has changed during the apply is left where it is, with the previous entry beside it, and reported. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

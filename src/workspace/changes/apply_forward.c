@@ -1,5 +1,6 @@
-/* The phases of an apply that go forward: new content is written beside its place, then takes it, then what was there is removed.
- * Nothing is replaced or removed that is not what the journal says was there. */
+/* The phases of an apply that go forward: new content is written beside its place, then renamed to it, then the previous entry is
+ * removed.
+ * Nothing is replaced or removed unless it matches the journal. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Writes and reads journals. A step is a line of numbers and a path, ended by a NUL; the first record is the tag.
- * It takes no step, and reads back no path that could lead out of the workspace or the main repository. */
+ * It runs no step, and rejects paths that could lead out of the workspace or the main repository. */
 #include "workspace/changes/apply_journal.h"
 
 #include <errno.h>

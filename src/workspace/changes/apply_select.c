@@ -1,5 +1,5 @@
-/* Matches changes against paths. A held change needs a path that reaches into its held place; a change in a repository that is applied whole
- * needs the repository's own path, or one above it.
+/* Matches changes against paths. A change that requires approval needs a path that reaches into its protected place; a change in a
+ * repository that is applied whole needs the repository's own path, or one above it.
  * It opens nothing. */
 #include "workspace/changes/apply_select.h"
 

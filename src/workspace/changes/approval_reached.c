@@ -1,5 +1,6 @@
-/* Searches the host's workspace once for repositories and for links with protected names, and asks workspace/git/ what a repository names.
- * It looks at no change, and enters neither links nor other file systems. */
+/* Searches the host's workspace once for repositories and for links with protected names, and asks workspace/git/ which places a
+ * repository names.
+ * It reads no change, and enters neither links nor other file systems. */
 #include "workspace/changes/approval_reached.h"
 
 #include <fcntl.h>

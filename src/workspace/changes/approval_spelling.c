@@ -1,5 +1,6 @@
-/* Undoes what vfat, NTFS, HFS+ and folders with casefolding (ext4, f2fs) overlook in a name, so that one comparison finds all spellings.
- * It asks no file system what it does: changes may be taken to another one later. */
+/* Normalises names as vfat, NTFS, HFS+ and folders with casefolding (ext4, f2fs) compare them, so that one comparison finds all
+ * spellings.
+ * It does not depend on the file system at hand: changes may be moved to another one later. */
 #include "workspace/changes/approval_spelling.h"
 
 #include <limits.h>

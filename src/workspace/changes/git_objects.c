@@ -1,5 +1,5 @@
-/* Judges what a run has added to the objects of a repository that the host has, too: a file whose content is another object than its name says is
- * never applied, and files by which git finds objects wait for the name of the repository.
+/* Checks what a run has added to the objects of a repository that the host has, too: a file whose content does not match its name is
+ * never applied, and files by which git finds objects require approval by the repository's name.
  * Git reads such a file at the next `git pull` in place of the object that the other side sends. It unpacks no pack. */
 #include <limits.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Finds repositories as git does, by the name `.git` or by their entries, and looks at each as a whole: it is applied whole or not at all,
- * since an index, refs and objects that do not fit each other are a broken repository. It runs no git.
- * A new repository is held if git would run programs by what is in it, and in a folder of another name in any case. */
+/* Finds repositories as git does, by the name `.git` or by their entries, and handles each as a whole: it is applied completely or not at
+ * all, since an index, refs and objects that do not match each other are a broken repository. It runs no git.
+ * A new repository requires approval if git would run programs by its configuration, and always in a folder that is not named `.git`. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Reads the files of a main repository's view by which its parts are judged, and those of the host that it is compared with.
- * It believes none of them: what is no plain form of git's is told apart, and no size is taken that has no bound. */
+/* Reads the files of a main repository's view that decide about its parts, and the host's files that they are compared with.
+ * It trusts none of them: content that is not in git's plain form is distinguished, and every size is bounded. */
 #include "workspace/changes/main_content.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Reads a packed-refs file, and finds references in it by halving: a file of the jail's has as many lines as the jail likes.
- * It takes no line that git does not write, and no order but git's, by which git itself looks names up. */
+/* Reads a packed-refs file, and finds references in it by binary search: a file of the jail's may have any number of lines.
+ * It accepts only lines that git writes, in git's order, which git's own search relies on. */
 #include "workspace/changes/main_packed.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
-/* Rules for the changes in the main repository of a linked worktree: which of them are objects, references and the worktree's own state, which
- * are applied as one, and which wait for their name or are never applied. A path that no rule knows waits for its name.
+/* Rules for the changes in the main repository of a linked worktree: which of them are objects, references and the worktree's own state,
+ * which are applied as one, and which require approval by name or are never applied. A path without a rule requires approval.
  * It opens no file. */
 #include "workspace/changes/main_rules.h"
 

@@ -1,5 +1,6 @@
-/* The main repository of a linked worktree as a whole: objects, references and the worktree's own state are applied as one, or not at all.
- * A first walk finds what holds, spoils or is in conflict with the whole; the second one tells the changes. It runs no git. */
+/* The main repository of a linked worktree as a whole: objects, references and the worktree's own state are applied as one, or not at
+ * all.
+ * A first walk finds what requires approval, is refused or conflicts; the second one reports the changes. It runs no git. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

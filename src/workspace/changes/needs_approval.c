@@ -1,5 +1,5 @@
-/* Decides by path, type and target of a link which changes wait for their name. It judges no content: a program that the user builds or
- * runs by hand may do anything, and no list of names tells that.
+/* Decides by path, type and target of a link which changes require approval. It checks no content: a program that the user builds or runs
+ * by hand may do anything, and no list of names covers that.
  * It follows links by their text and opens nothing else. */
 #include "workspace/changes/needs_approval.h"
 

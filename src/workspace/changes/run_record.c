@@ -1,5 +1,5 @@
 /* Reads the record of a run: a small JSON object that the run's supervisor wrote.
- * It opens no file, and takes no path for good that is not absolute and plain. */
+ * It opens no file, and accepts only absolute, plain paths. */
 #include "workspace/changes/run_record.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Finds and opens the state folders of runs, all beneath one descriptor. A folder of another user, or one that others may write, is refused.
- * It makes no view of a workspace and reads none. */
+/* Finds and opens the state folders of runs, all beneath one descriptor. A folder of another user, or one that others may write, is
+ * refused.
+ * It neither makes nor reads the view of a workspace. */
 #include "workspace/changes/run_state.h"
 
 #include <errno.h>

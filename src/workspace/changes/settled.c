@@ -1,5 +1,5 @@
-/* Keeps marks in a file of fixed records, in the order of their making; a torn record at the end is ignored.
- * It knows no path, only sums of paths. */
+/* Keeps marks in a file of fixed-size records, in order of creation; a torn record at the end is ignored.
+ * It stores hashes of paths, not paths. */
 #include "workspace/changes/settled.h"
 
 #include <errno.h>

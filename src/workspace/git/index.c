@@ -1,6 +1,5 @@
-/* Reads the format of gitformat-index(5), versions 2 to 4 with names of objects by SHA-1, and judges the paths in it.
- * It takes no doubtful index for a plain one: an index that cannot be read as a whole, or whose extensions place entries elsewhere than they
- * lie, is not plain. */
+/* Reads the format of gitformat-index(5), versions 2 to 4 with names of objects by SHA-1, and checks the paths in it.
+ * An index is not plain if it cannot be read as a whole, or if its extensions place entries elsewhere than they lie. */
 #include "workspace/git/index.h"
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Walks a workspace for repositories as git recognises them, and reads as data the files that decide about programs in them.
+/* Walks a workspace for repositories as git recognises them, and reads as data the files that determine which programs git runs in them.
  * It follows no symlink, runs no git, and stops at limits of time, entries and repositories, which it reports. */
 #include "workspace/git/search.h"
 

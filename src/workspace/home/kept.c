@@ -1,6 +1,6 @@
-/* Makes a home that is kept, and holds it while a run lasts.
- * A home lies below the caller's state folder and is bound into jails alone: nothing of the host is started from it, and it never takes the
- * place of the caller's own. */
+/* Makes a home that is kept, and locks it while a run lasts.
+ * A home lies below the caller's state folder and is bound into jails alone: nothing of the host is started from it, and it never
+ * replaces the caller's own. */
 #include "workspace/home/kept.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Lists the homes that are kept, and removes one with all that jails left in it.
+/* Lists the homes that are kept, and removes one with all its contents.
  * It follows no symlink, and opens no file of a home. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Passes the caller's certificates and package registries to a command: variables and lines of files, by tables.
  * Values with a password are not passed. Of a file with certificates only the certificates are copied, so a path that an earlier jail
- * redirected to another file shows nothing else. */
+ * redirected to another file discloses nothing else. */
 #include "workspace/home/network_settings.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Finds the caller's toolchains by the entries of PATH, and says what of them the jail is shown: folders of the table, nothing else.
+/* Finds the caller's toolchains by the entries of PATH, and determines which of their folders the jail is shown: those of the table,
+ * nothing else.
  * It opens no file of theirs, runs none, and never shows a home or a folder above one. */
 #include "workspace/home/toolchains.h"
 

@@ -1,5 +1,5 @@
 /* Copies a workspace: data by reference where the file system can, hard links as hard links, symlinks as text.
- * It opens nothing but regular files and folders, follows no symlink, enters no other mount, and keeps to limits of number, size and time. */
+ * It opens only regular files and folders, follows no symlink, enters no other mount, and is limited in number, size and time. */
 #include "workspace/staging/copy.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Finds earlier runs on a workspace whose changes were neither applied nor discarded yet: a run that begins now does not see them.
- * It reads records alone, compares no file, and tells nothing of runs that live. */
+/* Finds earlier runs on a workspace with unapplied changes, which a run that starts now does not see.
+ * It reads only records, compares no file, and ignores runs that are still running. */
 #include "workspace/staging/earlier_runs.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Bounded looks at a workspace: which files an overlay cannot change, and what is mounted in it.
- * A look that ends early says so. It changes nothing. */
+/* Bounded checks of a workspace: which files an overlay cannot change, and what is mounted in it.
+ * A check that ends early reports that. It changes nothing. */
 #include "workspace/staging/preflight.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-/* Takes the state folder of an ended run whose changes a new run goes on with, and brings it up to date: an overlay's layer keeps the
- * changes that wait and nothing else, so that the jail sees the workspace as it is now below them.
- * It takes no folder of another workspace or mode, none that a program holds, and none that is half applied. */
+/* Takes the state folder of an ended run whose changes a new run continues with, and brings it up to date: an overlay's layer keeps only
+ * unapplied changes, so that the jail sees the workspace as it is now below them.
+ * It takes no folder of another workspace or mode, none that is locked by a program, and none that is half applied. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Writes the record of a run whose changes are kept apart.
- * A record appears whole or not at all; workspace/changes/run_record.c reads it. */
+/* Writes the record of a run whose changes are staged.
+ * A record is written completely or not at all; workspace/changes/run_record.c reads it. */
 #include "workspace/staging/staging_record.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Makes the state folder of a run, or has that of an earlier run taken.
+/* Makes the state folder of a run, or takes over that of an earlier run.
  * It makes none where a jail could write it. */
 #include <errno.h>
 #include <fcntl.h>

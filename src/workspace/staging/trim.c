@@ -1,6 +1,6 @@
-/* Walks an upper layer beside the workspace and removes what was applied, discarded, or is equal to the workspace's. A folder that replaced
- * another one becomes a folder over that one, with whiteouts in it, so that what was settled there can be seen.
- * It writes to the layer and to the marks of its run alone, and can be killed at any instant: the next call goes on. */
+/* Walks an upper layer beside the workspace and removes what was applied, discarded, or is equal to the workspace's. A folder that
+ * replaced another one becomes a folder over that one, with whiteouts in it, so that settled entries become visible.
+ * It writes to the layer and to the marks of its run alone, and can be killed at any instant: the next call continues. */
 #include "workspace/staging/trim.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Lists the changes of an earlier run that wait, before a run goes on with them.
+/* Lists the unapplied changes of an earlier run, before a run continues with them.
  * It changes nothing. */
 #include "workspace/staging/unapplied.h"
 
