@@ -1,6 +1,6 @@
-/* A snippet: what is to be run, and with what. Its members are one table, from which come the members of the protocol's requests, the
- * keys of the frame to the jail's Python and of the reader there, the options of the client, the checks of the command line's, and the
- * tables of the reference pages. CONTRIBUTING.md has the steps to add one. */
+/* A snippet: code, and what it runs with (inputs, files, seed, time limit). Its members are rows of one table, from which these are made:
+ * the members of the protocol's requests, the keys of the frame to the jail's Python and of its reader there, the options of the client,
+ * the checks of the command line's options, and the tables of the reference pages. CONTRIBUTING.md has the steps to add one. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
