@@ -1,4 +1,4 @@
-"""The import patterns of a policy, which the check and the import guard ask, and when a refusal is told.
+"""The import patterns of a policy, which the check and the import guard match against, and when a refusal is reported.
 A pattern allows modules by their full names; the layer's own modules are refused under every pattern.
 """
 

@@ -1,5 +1,5 @@
-"""compile and eval for typing and inspect, which evaluate the text of string annotations: plain type expressions alone.
-Names of built-in functions that are no types, and all names of a library's module, stay out of reach of such a text.
+"""compile and eval for typing and inspect, which evaluate the text of string annotations: only plain type expressions.
+Such a text reaches neither built-in functions that are not types nor the names of a library's module.
 """
 
 import _ast

@@ -1,5 +1,5 @@
-"""The refused imports that the code copes with: those below a handler of ImportError, and those that never run.
-Such an import is no violation: it raises where it stands, as under `imports_checked = "run"` each refused import does. No
+"""The refused imports that the code handles: those below a handler of ImportError, and those that never run.
+Such an import is not a violation: it raises where it stands, as under `imports_checked = "run"` each refused import does. No
 import is allowed by this: the guard asks the same patterns. Loaded only for code with a refused import.
 """
 

@@ -1,4 +1,4 @@
-"""The hints after a refused import, for a model to read: one table, module -> what to do in its place.
+"""The hints after a refused import, for a model to read: one table, module -> what to use instead.
 A hint names only modules that the policy allows, and neither an option nor a command line: the reader cannot use them.
 """
 

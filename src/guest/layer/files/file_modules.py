@@ -1,4 +1,4 @@
-"""The modules of the standard library that open files by paths of the agent's: each gets the held open(), io and os in place of its own.
+"""The modules of the standard library that open files by paths of the agent's: each gets the confined open(), io and os instead of its own.
 patches.py has the table of these modules; it changes no module that opens files for itself alone.
 """
 

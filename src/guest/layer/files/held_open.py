@@ -1,4 +1,4 @@
-"""open() as agent code and the modules that open files for it have it: every path is checked, and the file is a real one.
+"""The open() of agent code and of the modules that open files for it: every path is checked, and the result is a real file.
 No object of Python's own class of files is below such a file, since that class opens any path: the descriptor is in a table that no attribute shows.
 """
 

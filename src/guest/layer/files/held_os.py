@@ -1,4 +1,4 @@
-"""os as the modules that open files for agent code have it: a copy of the module whose functions check every path and descriptor.
+"""The os of the modules that open files for agent code: a copy of the module whose functions check every path and descriptor.
 Agent code gets the same functions, as far as shown.py names them. The real os stays as it is, for the modules that open files of their own.
 """
 

@@ -1,5 +1,5 @@
 """The paths that the code's own file functions reach: below /tmp and /output, the files that the caller shows, and the folders of the policy.
-A rail: the mounts of the jail are the wall. It opens nothing, and takes no descriptor for the code's own that it has not noted.
+A rail: the mounts of the jail are the wall. It opens nothing, and counts only the descriptors that it has recorded as the code's own.
 """
 
 import posix

@@ -1,5 +1,5 @@
-"""A clock and a longest sleep that the caller chose, for the modules time and datetime. Loaded only where one of them was chosen.
-It is a rail: monotonic clocks go on, and files' times and code that asks the kernel by another way show the real time.
+"""The clock and the longest sleep that the caller has chosen, for the modules time and datetime. Loaded only if one is chosen.
+It is a rail: monotonic clocks are not changed, and file times and code that asks the kernel in another way show the real time.
 """
 
 import gc

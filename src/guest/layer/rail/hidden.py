@@ -1,6 +1,6 @@
 """The names that no proxy shows, although the policy allows their module: one table, each row with its reason.
 A row hides a name from code of the agent alone: libraries use the real modules.
-A test compares this file with the lint of policies (AJ101, src/policy/load/check.c), which warns of modules that are an exit.
+A test compares this file with the lint of policies (AJ101, src/policy/load/lint.c), which warns of modules that are an exit.
 """
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)

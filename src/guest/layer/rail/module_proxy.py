@@ -1,5 +1,5 @@
 """Imports by agent code, and what they return: proxies, fresh module objects with the public, allowed names of a module.
-The import guard refuses modules that the policy does not name, on every way to them; imports by libraries pass it by.
+The import guard refuses modules that the policy does not name, on every way to them; imports by libraries are not affected.
 
 A proxy is a plain module object, so reading a name from it costs what it always costs, and assigning to it
 (`json.dumps = ...`) changes the proxy alone. Classes and functions in it are the real ones. A module in it becomes a

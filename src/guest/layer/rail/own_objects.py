@@ -1,4 +1,4 @@
-"""The guard behind x.__dict__, x.__mro__, x.__traceback__ and their kin: it reads and sets them of the objects of agent code alone.
+"""The guard behind x.__dict__, x.__mro__, x.__traceback__ and similar attributes: it reads and sets them only on objects of agent code.
 It shows none of a module, a library's class, or a function of a library or of the layer: these lead to real functions and modules.
 """
 

@@ -1,5 +1,5 @@
-"""The two ways by which SQLite would run native code: extensions, and SQL's fts3_tokenizer(), which takes and tells addresses of functions.
-Extensions are refused by the interpreter's audit events, and so is a connection of any class but the held one. Paths are left to the walls.
+"""The two ways by which SQLite would run native code: extensions, and SQL's fts3_tokenizer(), which takes and returns addresses of functions.
+Extensions are refused by the interpreter's audit events, and so is a connection of any class but the confined one. Paths are left to the walls.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""The text that SymPy takes for an expression: sympify() and parse_expr() evaluate it as Python, with every built-in function.
-A text with a private attribute, or with a function that agent code has not or has guarded, is refused before that.
+"""The text that SymPy parses as an expression: sympify() and parse_expr() evaluate it as Python, with every built-in function.
+A text with a private attribute, or with a function that agent code lacks or has only with a guard, is refused before that.
 """
 
 import _ast

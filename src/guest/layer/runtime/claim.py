@@ -1,5 +1,5 @@
 """The claim of a snippet, which goes to the host: its value, answer, error, variables, imports and warnings.
-It decides nothing about the run, and a report of an error that fails is an error that says so. It is the jail's word alone.
+It decides nothing about the run, and if a report of an error fails, the error says so. All of it is the jail's statement.
 """
 
 import sys

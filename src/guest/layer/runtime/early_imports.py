@@ -1,4 +1,4 @@
-"""Imports before the walls stood that failed: the first exception of each package, as text, for the error of the snippet that imports it.
+"""Imports that failed before the walls were in place: the first exception of each package, as text, for the error of the snippet that imports it.
 It keeps no exception, whose frames would keep objects alive, and decides nothing. Loaded only where such an import has failed.
 """
 

@@ -1,5 +1,5 @@
 """Files of the caller's, written before a snippet runs, and the folder in which a snippet leaves its own.
-The supervisor writes nothing into a jail: this code does, within the jail's limits, and what it says of that is a claim.
+The supervisor writes nothing into a jail: this code does, within the jail's limits, and its report of that is a claim.
 """
 
 import posix

@@ -1,5 +1,5 @@
 """Rich results: MIME bundles of values with `_repr_*_` methods, of display(), and of the figures that pyplot has open at the end.
-It imports no module for the snippet. A method that fails, or gives another type than its name says, loses its own entry alone.
+It imports no module for the snippet. A method that fails, or returns another type than its name says, loses only its own entry.
 
 The names and rules are IPython's. Loaded only where there is something to show.
 """

@@ -1,5 +1,5 @@
 """Texts of values, for people to read: the repr, the str, the name of the type; and which classes have a richer form.
-A text that would be longer than its cap is cut, and an agent's __repr__ or __str__ that fails is a text that says so.
+A text that would be longer than its cap is cut, and if an agent's __repr__ or __str__ fails, the text says so.
 """
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
