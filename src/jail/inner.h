@@ -29,7 +29,7 @@ void aj_jail_on_listener(struct aj_jail *jail);
 void aj_jail_on_connector(struct aj_jail *jail);
 
 /* relay.c, for a network by allow-list, and for published ports. */
-/* Init has made the sockets: start the relay with them, and let init go on. The descriptors stay the caller's. */
+/* Init has made the sockets: start the relay with them, and let init continue. The descriptors stay the caller's. */
 void aj_jail_on_sockets(struct aj_jail *jail, const struct aj_passed *passed);
 /* Read the relay's reports, and notice its exit. Returns AJ_JAIL_* bits. */
 unsigned aj_jail_on_relay(struct aj_jail *jail);
@@ -39,7 +39,7 @@ void aj_jail_on_publisher(struct aj_jail *jail);
 void aj_jail_report_network(struct aj_jail *jail);
 
 /* terminal.c */
-/* Init has made the guest's terminal: relay it, and let init go on. */
+/* Init has made the guest's terminal: relay it, and let init continue. */
 void aj_jail_on_terminal(struct aj_jail *jail, struct aj_passed *passed);
 /* Output that was on its way to a terminal has arrived. */
 void aj_jail_still(struct aj_jail *jail);

@@ -2,7 +2,7 @@
 #pragma once
 #include "jail/run.h"
 
-/* A snippet that was told to stop at its limit of time has this long to do so; then its jail is killed. */
+/* A snippet that was interrupted at its time limit has this long to stop; then its jail is killed. */
 enum { AJ_SNIPPET_GRACE_MS = 1000 };
 /* When a snippet is interrupted, and when the jail is killed, counted from the start; INT64_MAX: never. `timeout_ms`: the request's, 0
  * for the policy's. A command is only killed. */

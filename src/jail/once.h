@@ -2,7 +2,7 @@
 #pragma once
 #include "jail/run.h"
 
-/* Functions that are called while the run goes on; each may be NULL. */
+/* Functions that are called during the run; each may be NULL. */
 struct aj_once_events {
 	aj_output_fn *output;
 	void *output_arg;

@@ -23,7 +23,7 @@ struct aj_pump {
 /* `number`: 1 or 2. A terminal is reopened: its own open file description can be non-blocking. `escapes`: what a terminal gets. */
 void aj_pump_open(struct aj_pump *pump, int number, enum aj_escapes escapes);
 void aj_pump_close(struct aj_pump *pump);
-/* Of a terminal: behind what is kept its modes are undone, and set again when it is held no more. Meanwhile the caller adds nothing. */
+/* Of a terminal: behind what is kept its modes are undone, and set again when it is no longer held. Meanwhile the caller adds nothing. */
 void aj_pump_hold(struct aj_pump *pump, bool held);
 /* Held, and the terminal has taken everything; or it is no terminal. */
 bool aj_pump_is_still(const struct aj_pump *pump);

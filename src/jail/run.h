@@ -112,7 +112,7 @@ struct aj_jail_fork {
 struct aj_jail_deadlines {
 	int64_t soft_us;              /* the snippet is interrupted; INT64_MAX once it was, too */
 	int64_t kill_us;              /* the jail is killed */
-	int64_t terminating_since_us; /* when a command was first told to end by a signal; 0: it was not */
+	int64_t terminating_since_us; /* when a command was first asked to end by a signal; 0: it was not */
 	struct aj_timer timer;        /* the next one */
 };
 
@@ -176,7 +176,7 @@ void aj_jail_flush(struct aj_jail *jail);
 /* Read the output that is available: it was written before the message under way. */
 void aj_jail_drain(struct aj_jail *jail);
 
-/* A command that was told to end (SIGTERM, SIGINT, SIGQUIT) has this long; then every process of the jail is killed. */
+/* A command that was asked to end (SIGTERM, SIGINT, SIGQUIT) has this long; then every process of the jail is killed. */
 enum { AJ_COMMAND_GRACE_S = 10 };
 /* Another such signal ends the grace time, unless it comes this soon after the first: timeout(1) sends its signal twice, to the process
  * and to the process group. */
@@ -187,7 +187,7 @@ void aj_jail_signal(struct aj_jail *jail, int signal);
 enum { AJ_ARM_US = 20000000 };
 /* SIGWINCH, SIGTSTP or SIGCONT came to us, who relay the jail's terminal. */
 void aj_jail_terminal_signal(struct aj_jail *jail, int signal);
-/* `arg`: the run. While it is held, nothing of the jail reaches a terminal; the run's asker is told when nothing is on its way any more. */
+/* `arg`: the run. While it is held, nothing of the jail reaches a terminal; the run's asker is notified when all earlier output is written. */
 void aj_jail_hold(void *arg, bool held);
 /* Kill the jail at this time; INT64_MAX: never. */
 void aj_jail_limit(struct aj_jail *jail, int64_t deadline_us);

@@ -32,7 +32,7 @@ int aj_audit_ready(const struct aj_audit *audit, struct aj_error *err);
 /* Check whether runs of this user can be recorded at `destination` ("none" succeeds). Creates no file. 0, or -1 with err. */
 int aj_audit_probe(const char *destination, struct aj_error *err);
 
-/* `notable`: a log is told that the run did not end with AJ_STATUS_OK. Append `record` (an object without seq, prev and hash; the reference stays the caller's). Returns 0 when the record is on disk, or
+/* `notable`: a log shows that the run did not end with AJ_STATUS_OK. Append `record` (an object without seq, prev and hash; the reference stays the caller's). Returns 0 when the record is on disk, or
  * sent to the log; -1 with err when it is not, and then the file is unchanged. (If fdatasync() fails after the append, the record
  * stays in the file, and the error says so: other writers may have appended after it.) */
 int aj_audit_write(const struct aj_audit *audit, bool notable, json_t *record, struct aj_error *err);

@@ -8,7 +8,7 @@
 struct aj_trail {
 	struct aj_audit audit;
 	const struct aj_request *request; /* the caller's, from the start on */
-	char missed[480]; /* why the start could not be recorded, when the policy lets the run go on; "" otherwise */
+	char missed[480]; /* why the start could not be recorded, when the policy lets the run continue; "" otherwise */
 	char late[480]; /* why connections could not be recorded, or ""; connections between two runs count for the second one */
 };
 

@@ -1,4 +1,4 @@
-/* Verifies an audit file: is every record present, in its place and unchanged? */
+/* Verifies that every record of an audit file is present, in its place and unchanged. */
 #pragma once
 #include "base/arena.h"
 #include "base/error.h"

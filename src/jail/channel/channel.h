@@ -24,7 +24,7 @@ enum {
 struct aj_channel {
 	int *fd; /* owned by the jail; -1: none, or closed */
 	struct aj_result *result;
-	/* A tool call whose body `scan` has checked. Returns 0, AJ_CHANNEL_BROKEN when it is no call, or AJ_CHANNEL_REFUSED, with why.
+	/* A tool call whose body `scan` has checked. Returns 0, AJ_CHANNEL_BROKEN when it is not a call, or AJ_CHANNEL_REFUSED, with why.
 	 * NULL: no tools. */
 	unsigned (*on_call)(void *arg, const char *body, size_t bytes, struct aj_scan *scan, const char **ret_why);
 	void *on_call_arg;

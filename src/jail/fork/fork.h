@@ -33,7 +33,7 @@ struct aj_fork {
 	int proc_fd;
 	struct aj_notification call; /* the call that holds the branch */
 	struct aj_copier copier;
-	struct aj_error err; /* why there is no branch: for its waiter */
+	struct aj_error err; /* why the branch failed, for its waiter */
 };
 
 struct aj_fork_group {

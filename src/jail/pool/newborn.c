@@ -137,7 +137,7 @@ enum aj_newborn aj_newborn_take(const struct aj_process *zygote, const struct aj
 	if (!wrong)
 		wrong = aj_holder_admit(zygote->holder, pid);
 	int errnum = errno; /* EMFILE: the checks need descriptors */
-	/* Killed before the kernel could be asked for its namespaces: that is no lie of the zygote. */
+	/* Killed before the kernel could be asked for its namespaces: that is not an invalid report of the zygote. */
 	if (wrong && own >= 0 && aj_procfs_is_ending(pid) && aj_holder_bore(zygote->holder, pid, own)) {
 		process->init_pidfd = aj_steal(&own);
 		return give_up_birth(process, claim->errnum > 0 ? claim->errnum : ECHILD, err);

@@ -10,9 +10,9 @@
 enum aj_zygote_found {
 	AJ_ZYGOTE_NOTHING, /* no more events for now */
 	AJ_ZYGOTE_READY,   /* takes orders from here on; not reported */
-	AJ_ZYGOTE_WARNS,   /* it says that the import of a module failed, at most once. The zygote goes on */
+	AJ_ZYGOTE_WARNS,   /* it reports that the import of a module failed, at most once. The zygote continues */
 	AJ_ZYGOTE_BORN,    /* a jail, which is the owner's */
-	AJ_ZYGOTE_FAILED,  /* one birth failed. The zygote goes on */
+	AJ_ZYGOTE_FAILED,  /* one birth failed. The zygote continues */
 	AJ_ZYGOTE_DEAD,    /* the zygote has ended, with the births that it owed */
 };
 

@@ -32,7 +32,7 @@ struct aj_pty {
 
 /* Before the jail starts. `number`: our descriptor of the caller's terminal. -1 with errno. */
 int aj_pty_open(struct aj_pty *pty, struct aj_loop *loop, int number, bool whole, enum aj_escapes level);
-/* The jail's terminal exists; it gets the modes and the size of the caller's. `master` is taken. -1 with errno: it is none. */
+/* The jail's terminal exists; it gets the modes and the size of the caller's. `master` is taken. -1 with errno: it is not a terminal. */
 int aj_pty_start(struct aj_pty *pty, int master);
 /* The jail reads its terminal from now on. */
 void aj_pty_want(struct aj_pty *pty);

@@ -50,7 +50,7 @@ static const struct csi_row {
 };
 
 /* Modes, CSI ... h and CSI ... l, that pass although modes.c does not undo them; the others are left out, for they may change what keys send
- * (VT52, the language of Windows' console, Backspace), or may stay for good. */
+ * (VT52, the language of Windows' console, Backspace), or may be permanent. */
 static const struct {
 	char final, prefix; /* final 0: both */
 	unsigned number;

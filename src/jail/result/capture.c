@@ -1,4 +1,4 @@
-/* Captured output as members of the result: text, and the bytes themselves where they are no UTF-8.
+/* Captured output as members of the result: text, and the bytes themselves where they are not UTF-8.
  * It drops nothing that the output buffer has kept, and decides nothing by a byte of it. */
 #include "jail/result/capture.h"
 

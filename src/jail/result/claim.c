@@ -13,7 +13,7 @@
 
 enum { MAX_TREE_BYTES = 40 << 20, MAX_DEPTH = 200 };
 
-/* The name of the member that row `f` is of the object of row `object`, or NULL: it is none of its members. */
+/* The name of the member that row `f` is of the object of row `object`, or NULL: it is not one of its members. */
 static const char *member_name(const struct aj_field *f, const struct aj_field *object)
 {
 	const char *path = object->like ? object->like : object->path, *name = f->path;
@@ -147,7 +147,7 @@ static bool has_a_status(const json_t *claim)
 	return status && aj_has_word("ok error rejected", status);
 }
 
-/* NULL, or the reason why this is no claim; `room` has space for it. */
+/* NULL, or the reason why this is not a claim; `room` has space for it. */
 static const char *misfit(json_t *claim, char *room, size_t room_bytes)
 {
 	const char *name;

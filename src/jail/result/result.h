@@ -53,7 +53,7 @@ struct aj_result {
 	struct aj_network_use network;
 	/* Control sequences that did not reach the caller's terminal. Not in JSON: outputs that are captured reach no terminal. */
 	uint64_t escapes[AJ_ESCAPE_KINDS];
-	bool told;                     /* a signal to the supervisor told the command to end; not in JSON */
+	bool told;                     /* a signal to the supervisor ended the command; not in JSON */
 	json_t *changes;               /* of a workspace that are kept apart; NULL where none are kept */
 	json_t *workspace;             /* changes to the places of a writable workspace that the host obeys; NULL without one */
 	json_t *files, *files_skipped; /* of /output: what came back and what did not; NULL where none were asked for, or all came */

@@ -159,7 +159,7 @@ static void from_kernel(const struct aj_facts *f, const struct aj_plan *plan, st
 	set_status(r, AJ_STATUS_SIGNAL, NULL, "ended by SIG%s", sigabbrev_np(r->signal) ? sigabbrev_np(r->signal) : "?");
 }
 
-/* The snippet was interrupted, and stopped; a snippet that finished all the same is ok. */
+/* The snippet was interrupted, and stopped; a snippet that finished anyway is ok. */
 static void from_interrupt(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
 	if (f->stop == AJ_STOP_BY_CLOCK)
@@ -169,7 +169,7 @@ static void from_interrupt(const struct aj_facts *f, const struct aj_plan *plan,
 		set_status(r, AJ_STATUS_SIGNAL, NULL, "the snippet was interrupted by the caller");
 }
 
-/* A run that failed counts as limited if an attested limit was hit; a run that finished all the same is ok. */
+/* A run that failed counts as limited if an attested limit was hit; a run that finished anyway is ok. */
 static void from_limits(const struct aj_facts *f, struct aj_result *r)
 {
 	if (f->leaf.pids_refused)

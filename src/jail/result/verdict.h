@@ -14,7 +14,7 @@
  *   limit                   the run failed, and the kernel had refused it processes, or its scratch space is full
  *   ok error                exit code or claim
  *
- * An exit code never stands for one of these. Limits that were hit without deciding are listed all the same. */
+ * An exit code never stands for one of these. Limits that were hit but did not decide the status are listed, too. */
 #pragma once
 #include <stdbool.h>
 #include <sys/resource.h>
