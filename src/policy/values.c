@@ -53,7 +53,7 @@ const char *aj_key_set_number(const struct aj_key *key, void *base, struct aj_ar
 	return NULL;
 }
 
-/* The size that "512MB" or "2g" stands for, in our units; "" where the text is no such number. */
+/* The size that "512MB" or "2g" stands for, in our units; "" where the text is not such a number. */
 static const char *size_meant(struct aj_arena *arena, const char *text)
 {
 	size_t digits = strspn(text, "0123456789");

@@ -18,7 +18,7 @@ struct aj_birth {
 
 /* The answer. Every number in it is a claim: see jail/pool/newborn.h. */
 struct aj_birth_answer {
-	int32_t errnum; /* 0, or why there is no jail; an init to wait for may exist all the same */
+	int32_t errnum; /* 0, or why there is no jail; an init to wait for may exist anyway */
 	int32_t init;   /* number of a pidfd in the zygote, for the jail's init, a child of the supervisor; -1: no init */
 	int32_t report, control, out, err; /* descriptor numbers in that init: the supervisor's ends of the jail's channels */
 };

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-/* User id 0 grants nothing either, for good. */
+/* User id 0 grants no capabilities either, permanently. */
 enum {
 	AJ_SECUREBITS = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
 	                SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED

@@ -19,7 +19,7 @@ enum aj_msg_kind {
 	AJ_MSG_EXITED,     /* init to supervisor: the guest, or a branch, has ended */
 	AJ_MSG_PARTED,     /* a zygote's builder to supervisor: zygote and holder exist, and the builder exits */
 	AJ_MSG_TERMINAL,   /* init to supervisor: with the other side of the guest's terminal; init waits for TAKEN */
-	AJ_MSG_STOPPED, /* init to supervisor: the guest was stopped (SIGTTIN, SIGTTOU: and goes on, with its terminal's foreground) */
+	AJ_MSG_STOPPED, /* init to supervisor: the guest was stopped (SIGTTIN, SIGTTOU: and continues, with its terminal's foreground) */
 	AJ_MSG_NETWORK, /* supervisor to init: with the jail's network namespace */
 	AJ_MSG_SOCKETS, /* init to supervisor: with the sockets of the network by allow-list, for the relay; init waits for TAKEN */
 };

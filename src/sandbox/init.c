@@ -110,7 +110,7 @@ static pid_t group_of(pid_t pid)
 	return group > 1 ? (pid_t)group : pid;
 }
 
-/* The guest has stopped, and we are in the place of its shell. A guest that wants its terminal gets that terminal's foreground, and goes on. Else the
+/* The guest has stopped, and we act as its shell. A guest that wants its terminal gets that terminal's foreground, and continues. Else the
  * supervisor stops with it: then every process of the jail does, as no limit of time is watched meanwhile. */
 static void on_stop(int report_fd, int terminal, pid_t guest, int status, bool *asked)
 {

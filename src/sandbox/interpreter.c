@@ -15,7 +15,7 @@
 #include "base/program.h"
 #include "base/text.h"
 
-/* The text after `#!`, up to a blank; NULL when this is no script. */
+/* The text after `#!`, up to a blank; NULL when this is not a script. */
 static const char *of_script(char *head)
 {
 	if (head[0] != '#' || head[1] != '!')

@@ -165,7 +165,7 @@ static pid_t clone_init(uint64_t namespaces, int cgroup_fd, int *ret_pidfd, stru
 	return (pid_t)pid;
 }
 
-/* Init, told to begin. 0, or -1: with err, or without where init, which has ended, must be born in its network namespace. */
+/* Let init begin. 0, or -1: with err, or without where init, which has ended, must be born in its network namespace. */
 static int start_init(struct aj_built *built, bool beside, int cgroup, struct aj_process *process, const struct aj_child_fds *fds,
                       struct aj_error *err)
 {
@@ -187,7 +187,7 @@ static int start_init(struct aj_built *built, bool beside, int cgroup, struct aj
 		process->init_pidfd = -1;
 		return -1;
 	}
-	/* Before init hears that its maps stand, as it may make itself undumpable then. */
+	/* Before init is told that its maps are written, as it may make itself undumpable then. */
 	process->listens = aj_notify_may_take(process->init_pidfd);
 	process->baseline = plan->snippet;
 	if (aj_process_set_affinity(process->init_pid, plan->zygote ? 0 : plan->processors) < 0)

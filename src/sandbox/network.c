@@ -61,7 +61,7 @@ int aj_network_make(int user_ns)
 	sigfillset(&all);
 	if ((errno = pthread_sigmask(SIG_SETMASK, &all, &before)) != 0)
 		return -1;
-	/* CLONE_VFORK: this thread goes on when the process has ended, as its stack is in this frame. No signal at its end: a program that
+	/* CLONE_VFORK: this thread continues when the process has ended, as its stack is in this frame. No signal at its end: a program that
 	 * waits for any child of its own must not find this one. */
 	pid_t pid = clone(network_maker, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FILES, &order);
 	int error = errno;

@@ -7,7 +7,7 @@
 enum { SHOWN_BYTES = 300 };
 
 static const struct row {
-	const char *member, *key, *ceiling; /* ceiling: the key of [requests]; NULL: any value may be asked for */
+	const char *member, *key, *ceiling; /* ceiling: the key of [requests]; NULL: any value may be requested */
 } rows[] = {
 	{ "imports", "python.imports", "requests.imports" },
 	{ "imports_checked", "python.imports_checked", NULL },
@@ -38,7 +38,7 @@ struct aj_python_ask aj_python_ask_copy(const struct aj_python_ask *ask, struct 
 	};
 }
 
-/* Set the row's key of `policy`. False: it was not asked for. */
+/* Set the row's key of `policy`. False: it was not requested. */
 static bool set_value(struct aj_policy *policy, int row, const struct aj_python_ask *ask, struct aj_arena *arena, struct aj_error *err)
 {
 	const struct aj_key *key = aj_key_find(aj_policy_keys, rows[row].key);

@@ -54,7 +54,7 @@ int aj_policy_names_find(const struct aj_site *site, struct aj_arena *arena, aj_
 	return r;
 }
 
-/* A folder of the site's that can be searched, but not listed, has its policies all the same. */
+/* A folder of the site's that can be searched, but not listed, still has its policies. */
 static bool is_known(const struct aj_site *site, const char *name, struct aj_arena *arena)
 {
 	for (size_t i = 0; i < site->path.count; i++)

@@ -126,7 +126,7 @@ struct aj_plan {
 	AJ_LIST(struct aj_published) publish; /* ports of the host that lead to ports of the jail */
 	int landlock_abi;                     /* 0: no ruleset */
 	bool mediated;                        /* every connect is checked: sandbox/mediate/connector.h */
-	AJ_LIST(const char *) sockets;        /* host paths of sockets that may be reached all the same */
+	AJ_LIST(const char *) sockets;        /* host paths of sockets that may be reached nevertheless */
 	const char *chdir;
 	char **argv;
 	char **env;                     /* NULL-terminated */

@@ -65,8 +65,8 @@ struct aj_request {
 
 	const char *rootfs;    /* folder that contains `tree` and `manifest`; ignored where the policy shows the host's /usr */
 	const char *workspace; /* host folder that is shown, if the policy has a workspace */
-	const char *changes; /* of an overlay or a copy: go on with the changes that an earlier run has left under this id; NULL: begin with none */
-	bool changes_newest; /* with no such id: go on with those of the newest run of the same policy, in the same mode, if any wait */
+	const char *changes; /* of an overlay or a copy: continue with the changes that an earlier run has left under this id; NULL: begin with none */
+	bool changes_newest; /* with no such id: continue with those of the newest run of the same policy, in the same mode, if any wait */
 	void (*notice)(const char *text); /* shows a person, before the jail begins, what the run will lack; NULL: nothing is shown */
 	bool workspace_around;            /* the workspace is the repository around the working directory, by the policy */
 	bool may_hold;                    /* the plan gets `environments`, to which aj_places_check() may add */

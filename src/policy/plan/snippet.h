@@ -146,7 +146,7 @@ struct aj_snippet_row {
 extern const struct aj_snippet_row aj_snippet_rows[]; /* in the table's order; ends with a row of no text */
 /* The row of this name, which may have `-` for `_`; NULL: none. */
 const struct aj_snippet_row *aj_snippet_find(const char *name);
-/* The place of `word` among `words`, from 0; -1: it is none of them. */
+/* The place of `word` among `words`, from 0; -1: not among them. */
 int aj_snippet_word(const char *words, const char *word);
 /* Copy every text, which is the caller's. */
 void aj_snippet_keep_texts(struct aj_snippet *snippet, struct aj_arena *arena);

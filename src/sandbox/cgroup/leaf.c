@@ -53,7 +53,7 @@ static int kill_listed(const char *leaf)
 	return count;
 }
 
-/* For kernels without cgroup.kill: frozen processes cannot fork away from the list, and SIGKILL ends them all the same. */
+/* For kernels without cgroup.kill: frozen processes cannot fork away from the list, and SIGKILL still ends them. */
 static void kill_one_by_one(const char *leaf)
 {
 	for (int round = 0; round < KILL_ROUNDS; round++) {

@@ -12,7 +12,7 @@ struct aj_mediator {
 
 /* Before the jail is launched, as the jail could rename files later. -1 with err. */
 int aj_mediator_open(struct aj_mediator *m, const struct aj_plan *plan, struct aj_error *err);
-/* Handle a call that may be made in the caller's place; false: it is no such call. */
+/* Handle a call that may be made on the caller's behalf; false: it is another call. */
 bool aj_mediator_call(struct aj_mediator *m, const struct aj_built *built, const struct aj_process *process, int listener_fd,
                       const struct aj_notification *call);
 /* Refuse the calls that the connector returned. false: the connector is gone; close the listener. */

@@ -10,7 +10,7 @@ struct aj_named_sockets {
 	size_t count;
 };
 
-/* Opens all sockets of the plan. -1 with err when a path is missing or is no socket. */
+/* Opens all sockets of the plan. -1 with err when a path is missing or is not a socket. */
 int aj_named_sockets_open(struct aj_named_sockets *named, const struct aj_plan *plan, struct aj_error *err);
 bool aj_named_sockets_has(const struct aj_named_sockets *named, const struct stat *st);
 void aj_named_sockets_close(struct aj_named_sockets *named);

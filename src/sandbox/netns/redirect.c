@@ -51,7 +51,7 @@ struct family {
 	uint32_t loopback_bytes; /* of the prefix that loopback addresses have */
 };
 
-/* The conditions under which the kernel goes on with the rule for a packet, and then the verdict on that packet. */
+/* The conditions under which the kernel continues with the rule for a packet, and then the verdict on that packet. */
 enum test { ANY, NO_TCP, NO_FIRST, LOOPBACK, DNS, OF_FAMILY };
 enum act { ACCEPT, NOT_TRACKED, BY_TPROXY, BY_NAT, RESET };
 
