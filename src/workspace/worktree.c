@@ -46,7 +46,7 @@ static bool points_back(int own, int workspace, struct aj_arena *arena)
 	       here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
-/* As git tells it. A workspace may lie at `proj/worktrees/x`: a jail that has written a record of a worktree into the workspace itself, or into
+/* As git reports it. A workspace may lie at `proj/worktrees/x`: a jail that has written a record of a worktree into the workspace itself, or into
  * another one beside it, would have named `proj` as its main repository. */
 static bool is_repository(const char *path)
 {

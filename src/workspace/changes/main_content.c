@@ -133,7 +133,7 @@ static char *read_text(struct aj_arena *arena, int top, const char *path, size_t
 	return text;
 }
 
-/* The branch of a HEAD; NULL: it names an object, or cannot be told. */
+/* The branch of a HEAD; NULL: it names an object, or cannot be read. */
 static const char *branch_of(struct aj_arena *arena, int repository, const char *path)
 {
 	const char *text = read_text(arena, repository, path, REF_BYTES, false);

@@ -68,7 +68,7 @@ struct following {
 	char path[PATH_MAX];   /* relative to the workspace, through no link */
 };
 
-/* Read the link at f->path. 0: it is none. -1: it cannot be told. */
+/* Read the link at f->path. 0: not a link. -1: unknown. */
 static ssize_t read_link(struct following *f)
 {
 	ssize_t n = f->view ? aj_node_link(f->s->view, f->path, f->target, sizeof f->target) : -1;
@@ -99,7 +99,7 @@ static bool follow_name(struct following *f, const char *name, size_t bytes)
 	return true;
 }
 
-/* Follow `rest`, relative to the workspace, so that f->path is where it leads. False: out of the workspace, or it cannot be told where.
+/* Follow `rest`, relative to the workspace, so that f->path is where it leads. False: out of the workspace, or unknown.
  * An empty f->path: to the workspace itself, or to where only root writes. */
 static bool follow_target(struct following *f, const char *rest, struct aj_arena *arena)
 {

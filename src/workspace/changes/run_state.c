@@ -207,7 +207,7 @@ int aj_change_state_remove(int all, struct aj_change_state *s, struct aj_error *
 {
 	char removed[AJ_CHANGES_ID + sizeof REMOVED];
 	snprintf(removed, sizeof removed, REMOVED "%s", s->id);
-	/* From here on no command finds it, and a removal that was interrupted goes on with the next one of any run. */
+	/* From here on no command finds it, and an interrupted removal is continued by the next one of any run. */
 	if (renameat(all, s->id, all, removed) < 0)
 		return fail(err, errno, "remove the changes of", s->id);
 	struct aj_entries names;

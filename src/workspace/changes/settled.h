@@ -19,7 +19,7 @@ struct aj_marks {
 #define AJ_ORIGINALS_FILE "originals"
 int aj_marks_read(struct aj_marks *marks, int dir, const char *file); /* -1 with errno */
 void aj_marks_free(struct aj_marks *marks);
-/* `view_ns`: the time of change in the view, 0 where it has nothing there: a later run that goes on in the same view unsettles what it
+/* `view_ns`: the time of change in the view, 0 where it has nothing there: a later run that continues in the same view unsettles what it
  * changes. */
 bool aj_marks_settled(const struct aj_marks *marks, const char *path, long long view_ns);
 bool aj_marks_ours(const struct aj_marks *marks, const char *path, long long ctime_ns);

@@ -239,7 +239,7 @@ static bool written_by_git(const char *below, const char *name)
 	return strncmp(below, "objects/", 8) != 0 || strcmp(name, "info") == 0 || strcmp(name, "pack") == 0;
 }
 
-/* One that was not plain before is told when it has changed. */
+/* One that was not plain before is reported when it has changed. */
 static void read_index(struct reading *r, int dir, const char *name)
 {
 	struct stat st;

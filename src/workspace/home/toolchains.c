@@ -107,7 +107,7 @@ static void add_toolchain(struct toolchain_search *s, const struct aj_toolchain 
 	add_to_path(s, entry);
 }
 
-/* Take the entry for every row that it betrays, among those of `name` (NULL: all). */
+/* Take the entry for every row that it belongs to, among those of `name` (NULL: all). */
 static bool betrays(struct toolchain_search *s, const char *entry, const char *name)
 {
 	bool found = false;

@@ -69,7 +69,7 @@ static int open_lower(int dir, const char *name, bool *ret_unknown)
 
 /* --- what is hidden --- */
 
-/* Below a deletion that waits: a part of it that does not wait was left to the host on purpose. It is told again, and as a conflict. */
+/* Below an unapplied deletion: a settled part of it was left to the host on purpose. It is reported again, as a conflict. */
 static int mark_left(struct trim *t, int work)
 {
 	struct aj_entries names;
@@ -195,7 +195,7 @@ int aj_staging_trim(struct aj_change_state *state, const struct aj_unapplied *pe
 	*t = (struct trim){ .pending = pending, .err = err, .arena = &state->arena };
 	for (size_t i = 0; i < pending->conflicts.count; i++)
 		mark_conflict(t, pending->conflicts.items[i]);
-	/* Marks of conflicts are there before anything changes by which a conflict is told; those of what was settled go last. */
+	/* Marks of conflicts are written before anything changes by which a conflict is found; those of settled paths are removed last. */
 	cleanup_fd int marks = aj_marks_open(state->dir, AJ_MARKS_FILE);
 	if (marks < 0 || aj_marks_append(marks, t->marks.items, t->marks.count) < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "write the marks of conflicts");
