@@ -203,7 +203,7 @@ int aj_session_rollback(struct aj_session *s, uint64_t id, struct aj_error *err)
 
 /* --- forks --- */
 
-/* The fork is ready, has failed or is closed: its original, if there is one still, goes on. */
+/* The fork is ready, has failed or is closed: its original, if it still exists, continues. */
 static void part_from_source(struct aj_session *s)
 {
 	if (!s->source)

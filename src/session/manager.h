@@ -140,7 +140,7 @@ int aj_session_forget(struct aj_session *session, uint64_t id, struct aj_error *
 void aj_session_close(struct aj_session *session);
 
 enum aj_session_state aj_session_state(const struct aj_session *session);
-/* A rollback may bring the session back, should it have ended: it was opened for branching, and its lifetime goes on. */
+/* A rollback may bring the session back, should it have ended: it was opened for branching, and its lifetime continues. */
 bool aj_session_may_return(const struct aj_session *session);
 bool aj_session_awaits_tool(const struct aj_session *session);
 bool aj_session_warm(const struct aj_session *session); /* born from a zygote */

@@ -49,7 +49,7 @@ static enum answer find_answer(const char *line, unsigned number)
 	return NONE;
 }
 
-/* A line without its end. False: none came in time, the terminal is another program's, or a signal told us to end. */
+/* A line without its end. False: none came in time, the terminal is another program's, or a signal asked us to end. */
 static bool read_line(char *line, size_t room, const sigset_t *while_waiting)
 {
 	int64_t until_us = aj_in_ms(ANSWER_MS);

@@ -115,7 +115,7 @@ int aj_ask_check_output(const struct aj_plan *plan, struct aj_error *err);
 
 /* The question as a line of JSON with its newline; its length. */
 size_t aj_ask_write_line(const struct aj_asked *q, char out[AJ_ASK_LINE_BYTES]);
-/* An answer, without its newline. False: it is none. *ret_id: 0 where the line has no id, UINT32_MAX where it has none of ours. */
+/* An answer, without its newline. False: it is not an answer. *ret_id: 0 where the line has no id, UINT32_MAX where it has none of ours. */
 bool aj_ask_read_line(const char *line, size_t bytes, uint32_t *ret_id, enum aj_egress_verdict *ret_verdict);
 /* Is it a name that may be shown: letters, digits, `-`, `_` and dots alone? */
 bool aj_ask_name_valid(const char *name);

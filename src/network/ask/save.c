@@ -29,7 +29,7 @@ static const char *skip_blanks(const char *at)
 	return at + strspn(at, " \t");
 }
 
-/* Behind the `[` of a line `KEY = [`; NULL: it is no such line. */
+/* Behind the `[` of a line `KEY = [`; NULL: it is another line. */
 static const char *list_of(const char *line, const char *key)
 {
 	size_t bytes = strlen(key);

@@ -17,7 +17,7 @@
 #include "network/resolve/resolver.h"
 
 enum {
-	FDS_ELSEWHERE = 192, /* that are not for connections: pipes, the resolver, DNS over TCP, connections that are turned away */
+	FDS_ELSEWHERE = 192, /* that are not for connections: pipes, the resolver, DNS over TCP, refused connections */
 	FDS_EACH = 2,        /* of a connection */
 	REST_US = 2 * 1000000, /* after bulk data, until the pipes are closed */
 };

@@ -137,7 +137,7 @@ int64_t aj_reports_due_us(const struct aj_relay *relay)
 	return relay->first_report && !(relay->supervisor.events & EPOLLOUT) ? relay->report_us : INT64_MAX;
 }
 
-/* False: not sent, now or for good. */
+/* False: not sent, now or ever. */
 static bool send_first(struct aj_relay *relay, int flags)
 {
 	struct aj_egress_report *report = relay->first_report;

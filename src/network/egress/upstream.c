@@ -205,7 +205,7 @@ static int watch_attempt(struct aj_connection *c, int fd, const char *address)
 	return ENOMEM;
 }
 
-/* 0, EALREADY while it goes on, or why not. A host that is near has answered by the second call, and no turn of the loop is needed. Where
+/* 0, EALREADY while it is in progress, or the error. A host that is near has answered by the second call, and no turn of the loop is needed. Where
  * there are bytes to send (`speaks`), they go with the last packet of the handshake, and the host wakes up once, not twice. */
 static int begin_connect(int fd, bool speaks, const union aj_sockaddr *to, socklen_t bytes)
 {

@@ -104,7 +104,7 @@ static size_t read_some(struct aj_flow *flow, uint8_t *data, size_t bytes)
 	return most ? (size_t)n : 0;
 }
 
-/* --- what is held --- */
+/* --- bytes that are kept --- */
 
 static uint8_t *hold(struct aj_flow *flow, size_t bytes)
 {
