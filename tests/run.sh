@@ -9,6 +9,7 @@
 #        AGENTJAIL_MUST_WORK=1: where no jail can be made the tests fail instead of skipping. V=1: print what passes.
 #        ONLY=WORD: only the parts whose name holds WORD. SUITES='e2e cgroup/memory': only these folders of scripts, or scripts; warm: those that run once more with jails from a zygote.
 #        WHOLE=1: what `make check` takes samples of whole, and everything as a user too, also what no user id changes.
+#        LIST=1: only print the names of the parts.
 #        JOBS=N: so many parts beside each other (four times as many as there are processors, since many of them wait). PART_LIMIT=600: seconds until a part is ended.
 #        AGAIN=N: up to N parts that failed run once more, alone, at the end (5); the second run counts, and what failed in the first one is shown. 0: none.
 set -u
@@ -54,7 +55,7 @@ total_passed=0 total_failed=0 total_skipped=0 parts=0 running=0 failed_parts='' 
 
 for need in "$AGENTJAIL" "$build/probe" "$build/warm" "$build/raw.so" "$build/relayed" "$build/inject" "$build/toml-check" "$AGENTJAIL_ROOTFS/manifest"; do
 	case $need in */toml-check | */inject) [ -z "${SUITES:-}" ] || continue ;; esac
-	[ -e "$need" ] || { echo "tests/run.sh: $need is missing; make all build/probe build/warm build/raw.so build/relayed build/inject build/toml-check" >&2; exit 1; }
+	[ -n "${LIST:-}" ] || [ -e "$need" ] || { echo "tests/run.sh: $need is missing; make all build/probe build/warm build/raw.so build/relayed build/inject build/toml-check" >&2; exit 1; }
 done
 
 # --- one part ---
@@ -148,6 +149,7 @@ part() { # NAME COMMAND...
 	shift
 	case $name in *"${ONLY:-}"*) ;; *) return ;; esac
 	case " $ALONE $BESIDE_ALONE " in *" ${name#user/} "*) [ $turn = alone ] ;; *) [ $turn = beside ] ;; esac || return
+	[ -z "${LIST:-}" ] || { echo "$name" && return; }
 	while [ $running -ge "$JOBS" ]; do collect; done
 	case " $BESIDE_ALONE " in *" $name "*) JOBS=$at_end ;; esac
 	parts=$((parts + 1)) running=$((running + 1))
@@ -215,7 +217,7 @@ copy_for_user() {
 }
 
 both=''
-if [ "$(id -u)" = 0 ] && [ -z "${NO_USER:-}" ]; then
+if [ "$(id -u)" = 0 ] && [ -z "${NO_USER:-}${LIST:-}" ]; then
 	both=yes
 	copy_for_user
 fi
@@ -245,6 +247,7 @@ for turn in beside alone; do
 		part "unit/${unit##*/unit/}" "$unit"
 	done
 done
+[ -z "${LIST:-}" ] || exit 0
 while [ $running -gt 0 ]; do collect; done
 run_again
 

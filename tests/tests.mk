@@ -19,13 +19,14 @@ check: deps-check
 .PHONY: check-programs
 check-programs: layers pages check-docs all $(if $(SAN),build/guest.so,wheel-file) $(UNITS) $(PROGRAMS) $B/toml-check $(STRANGERS) fuzzers sets sdk-text
 
-# make test T=e2e/exec  the parts of make check whose name holds that word, as root and as a user (tests/README.md)
-.PHONY: test
+# make test T=e2e/exec  one test: a unit test, a script, a Python test, or the parts of make check whose name holds that word (tests/README.md)
+.PHONY: test test-programs strangers
 test:
-	$(if $(T),,$(error make test T=WORD: a part of make check, such as e2e/exec, reach, unit/base/test_path))
-	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc)) all $(PROGRAMS) $B/toml-check $(UNITS_OF_T)
-	$Q $(JAILS) ONLY='$(T)' sh tests/run.sh $(UNITS_OF_T)
-UNITS_OF_T = $(foreach unit,$(UNITS),$(if $(findstring $(T),$(patsubst $B/%,%,$(unit))),$(unit)))
+	$(if $(T),,$(error make test T=WORD: e2e/exec, unit/base/test_path, sdk/test_session, or a word such as reach))
+	+$Q MAKE='$(MAKE)' B=$B $(JAILS) sh tests/one.sh '$(T)'
+
+test-programs: all $(PROGRAMS) $B/toml-check
+strangers: $(STRANGERS)
 
 # make check-whole  make check without its samples, and every script as a user too, also what no user id changes
 .PHONY: check-whole

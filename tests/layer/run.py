@@ -43,7 +43,9 @@ def main():
     if words == ["--groups"]:
         print(*GROUPS)
         return 0
-    modules = GROUPS[words[1]] if words[:1] == ["--group"] else [module for group in reversed(GROUPS.values()) for module in group]
+    modules = [module for group in reversed(GROUPS.values()) for module in group]
+    if words[:1] == ["--group"]:
+        modules = GROUPS.get(words[1]) or [module for module in modules if module.__name__ == words[1]]
     score = harness.Score(words[0] if len(words) == 1 else "")
     folder = harness.package()
     sys.path += [path for path in os.environ.get("LAYER_PATH", "").split(":") if path]  # of packages that this Python lacks
