@@ -76,7 +76,6 @@ circle jail/fork/fork jail/fork/group
 circle jail/interrupt jail/run
 circle jail/pool/zygote jail/pool/zygote_messages
 circle service/protocol/query service/protocol/query_tree
-circle session/tools/declaration session/tools/tools
 
 # plain: system headers that any file may include; every other one needs an owner
 plain arpa/inet.h ctype.h elf.h errno.h fcntl.h float.h fnmatch.h inttypes.h jansson.h langinfo.h limits.h linux/capability.h

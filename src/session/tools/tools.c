@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "session/tools/declaration.h"
 
 static size_t index_of(const struct aj_tools *tools, const char *name)
 {

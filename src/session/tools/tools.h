@@ -8,47 +8,7 @@
 
 #include "base/error.h"
 #include "base/json/scan.h"
-#include "session/jsonschema/schema.h"
-
-enum {
-	AJ_TOOLS_MAX = 128,                                /* in a set */
-	AJ_TOOLS_MAX_BYTES = 1 << 20,                      /* of aj_tools_json() as compact JSON */
-	AJ_TOOL_PARAMETERS = 100,                          /* of one tool */
-	AJ_TOOL_NAME_BYTES = 64,                           /* of a tool's and of a parameter's name */
-	AJ_TOOL_ARGUMENT_VALUES = 10000,                   /* JSON values of one call's arguments: the host builds their tree */
-	AJ_TOOL_CALL_VALUES = AJ_TOOL_ARGUMENT_VALUES + 3, /* of the whole call: its object, number and name */
-	AJ_TOOL_DESCRIPTION_BYTES = 8192,                  /* of one tool */
-	AJ_TOOL_TIMEOUT_MS = 60 * 1000,                    /* where the declaration has none */
-	AJ_TOOL_MAX_TIMEOUT_MS = 3600 * 1000,
-	AJ_TOOL_RESULT_BYTES = 1 << 20, /* where the declaration has none */
-	AJ_TOOL_MAX_RESULT_BYTES = 16 << 20,
-	AJ_TOOL_ERROR_BYTES = 2000, /* of an error's message */
-	AJ_TOOL_WHY_BYTES = 600,    /* enough for every reason */
-};
-
-/* Types of the errors that agentjail raises and no tool, as code inside sees them. */
-#define AJ_TOOL_UNKNOWN "UnknownTool"     /* no tool of that name is declared */
-#define AJ_TOOL_ARGUMENTS "ArgumentError" /* the arguments do not fit `parameters` */
-#define AJ_TOOL_RESULT "ResultError"      /* the tool's value does not fit `returns`, or is too big */
-#define AJ_TOOL_TIMEOUT "TimeoutError"    /* raised by the caller, which measures the time */
-#define AJ_TOOL_FAILED "ToolFailure"      /* in place of a type that is no identifier, by aj_tools_error_json() */
-
-struct aj_tool {
-	/* As declared; read only. */
-	const char *name, *description; /* description: "" without one */
-	json_t *parameters;
-	json_t *returns; /* NULL: anything */
-	bool async;
-	bool reserved;        /* a snippet that binds the name is rejected */
-	const char *variadic; /* the property that takes all further positional arguments; NULL: none */
-	uint64_t timeout_ms;
-	size_t result_bytes;
-	/* Private to src/session/tools. */
-	struct aj_arena arena;
-	json_t *declaration; /* owns the strings and values above */
-	const struct aj_schema *parameters_schema, *returns_schema;
-	unsigned references;
-};
+#include "session/tools/declaration.h"
 
 /* A zeroed set is empty. */
 struct aj_tools {
@@ -67,7 +27,6 @@ const struct aj_tool *aj_tools_find(const struct aj_tools *tools, const char *na
  * reference, whose schemas are the set's own and must not be changed. */
 json_t *aj_tools_json(const struct aj_tools *tools);
 void aj_tools_free(struct aj_tools *tools);
-void aj_tool_release(struct aj_tool *tool); /* drop one reference, of a set or a call */
 
 /* A call, which owns its tool and arguments: declaring the tool anew does not change a call under way. */
 struct aj_tool_call {
