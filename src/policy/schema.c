@@ -91,7 +91,7 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "files and folders of the caller's home of which `agentjail run` copies the present state into the command's home at each start, as paths relative to the "
 	          "home; missing ones and symlinks are left out" },
 	{ "filesystem.toolchains", AJ_KEY_LIST, AT(toolchains), .max = 20, .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS, .seen = true, .items = &aj_item_toolchain,
-	  .help = "toolchains outside of /usr that `agentjail run` shows read-only at their own paths: auto (those that PATH betrays), or names (rust, go, node, python, "
+	  .help = "toolchains outside of /usr that `agentjail run` shows read-only at their own paths: auto (those found by PATH), or names (rust, go, node, python, "
 	          "uv, local, agents, ruby, java, mise, asdf, brew, opt); none switches them off" },
 	{ "filesystem.protect", AJ_KEY_LIST, AT(protect), .max = 100, .fallback = "@default", .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS, .items = &aj_item_place,
 	  .help = "places of a writable workspace that stay as they are, since the host runs or obeys them later: paths relative to the workspace, `*` for any part of a "
@@ -132,7 +132,7 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "whether a connection to a name that network.allow lacks waits while a person is asked (run --network-ask, --network-ask-command, --network-ask-fd); where nobody "
 	          "can be asked it is refused" },
 	{ "network.ask_timeout", AJ_KEY_DURATION, AT(ask_ms), .min = 1000, .max = HOUR, .fallback = "60s", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
-	  .help = "time for the answer to one question of network.ask; then it is no" },
+	  .help = "time for the answer to one question of network.ask; then it counts as no" },
 	{ "network.publish", AJ_KEY_LIST, AT(publish), .max = AJ_PUBLISHED_MAX, .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR, .items = &aj_item_publish,
 	  .help = "ports of this host that lead to servers of a command, as [HOST:]PORT[:GUESTPORT]: the address of the host (127.0.0.1), the port there, and the port that the "
 	          "server in the jail listens on (the same)" },
@@ -157,7 +157,7 @@ const struct aj_key aj_policy_keys[] = {
 	{ "limits.enforce", AJ_KEY_ENUM, AT(enforce), .names = enforce_names, .fallback = "best-effort", .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER,
 	  .help = "without cgroup v2: strict refuses to run, best-effort uses rlimits, which the result says" },
 	{ "limits.wall", AJ_KEY_DURATION, AT(wall_ms), .min = 10, .max = 168 * HOUR, .none = true, .fallback = "30s", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
-	  .help = "time on the clock until a snippet is told to stop, and killed with its jail a second later; a command is killed at once" },
+	  .help = "time on the clock until a snippet is interrupted, and killed with its jail a second later; a command is killed at once" },
 	{ "limits.cpu", AJ_KEY_DURATION, AT(cpu_ms), .min = 10, .max = 168 * HOUR, .none = true, .as_wall = true, .fallback = "wall", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RLIMIT,
 	  .help = "processor time of each process; `wall` is as much as limits.wall" },
 	{ "limits.cpu_percent", AJ_KEY_COUNT, AT(cpu_percent), .min = 1, .max = 100000, .none = true, .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_CGROUP,

@@ -126,7 +126,7 @@ const struct aj_field aj_fields[] = {
 	{ "limits_hit[]", S, .help = "A limit", .words = "wall_clock cpu_time memory pids file_size workspace disk output tool_calls locks" },
 	{ "limits_claimed", A, QUOTED, "a MemoryError that no attested figure confirms", "The limit that the exception names" },
 	{ "limits_claimed[]", S, QUOTED, NULL, "The limit", .words = "memory" },
-	{ "told_to_stop", S, .when = "the snippet was told to stop",
+	{ "told_to_stop", S, .when = "the snippet was interrupted",
 	  .help = "By its limit of time, or by an interrupt; a snippet that catches the exception and ends is ok all the same "
 	          "(`except KeyboardInterrupt` does, `except Exception` and `except TimeoutError` do not)",
 	  .words = "wall_clock caller" },
