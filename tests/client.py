@@ -16,13 +16,14 @@ import traceback
 
 import procfs
 import result_schema
+from until import PATIENCE_S, until
 
 AJ, FOLDER = sys.argv[1:3]
 BUILD, TESTS = os.path.dirname(AJ), os.path.dirname(os.path.abspath(__file__))
 EXAMPLES = os.path.join(os.path.dirname(TESTS), "docs", "examples")
 NAME = os.path.splitext(os.path.relpath(os.path.abspath(sys.argv[0]), TESTS))[0]
 ROOT = os.getuid() == 0
-LONG = float(os.environ.get("PATIENCE", 60))  # seconds until what ought to happen has failed to; no test is decided by less
+LONG = PATIENCE_S
 os.environ.pop("PYTHONPATH", None)
 
 # The modules that a policy lets snippets import are most of what a zygote's start takes: services whose tests import little have
@@ -73,16 +74,6 @@ def skip(name, why):
 def done():
     print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
     sys.exit(failed > 0)
-
-
-def until(condition, seconds=LONG):
-    """Whether that comes to be. It looks less and less often: a look at all processes takes a processor longer than what it waits for."""
-    began = time.monotonic()
-    while (took := time.monotonic() - began) < seconds:
-        if condition():
-            return True
-        time.sleep(min(0.1, max(0.005, took / 4)))
-    return bool(condition())
 
 
 # --- a service ---

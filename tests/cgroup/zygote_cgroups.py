@@ -5,10 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 from client import AJ, Sessions, check, done
 from procfs import children, read
+from until import until
 
 PLACE = sys.argv[3]
 MIB = 1 << 20
@@ -26,13 +26,6 @@ def limit(path, name):
 def folders():
     """Without the leaves that supervisors moved to, which the next start sweeps."""
     return [name for name in os.listdir(PLACE) if name.startswith("agentjail-") and not name.endswith("-supervisor")]
-
-
-def until(what):
-    end = time.monotonic() + 60
-    while not what() and time.monotonic() < end:
-        time.sleep(0.1)
-    return what()
 
 
 service = Sessions(preexec_fn=lambda: open(PLACE + "/cgroup.procs", "w").write("0"))

@@ -15,6 +15,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from procfs import alive, below as processes_below, numbers  # noqa: E402
 from terminal import Terminal, check  # noqa: E402
+from until import until  # noqa: E402
 
 AJ = sys.argv[1]
 RUN = AJ + " run --timeout 60s "
@@ -33,13 +34,6 @@ def modes(t):
     return bool(local & termios.ICANON), bool(local & termios.ECHO)
 
 
-def wait_for(what, seconds=60):
-    end = time.monotonic() + seconds
-    while not what() and time.monotonic() < end:
-        time.sleep(0.02)
-    return what()
-
-
 def below(pid, name):
     """The first process of this name below `pid`."""
     found = subprocess.run(["ps", "-eo", "pid=,ppid=,comm="], capture_output=True, text=True).stdout.split("\n")
@@ -54,7 +48,7 @@ def job_control():
     t = shell()
     t.type(RUN + "-- sh -c 'echo up; exec cat'\n")
     t.expect("stop: the command is up", r"up\r\n")
-    check("raw: keys go to the jail as they are", wait_for(lambda: modes(t) == (False, False)))
+    check("raw: keys go to the jail as they are", until(lambda: modes(t) == (False, False)))
     t.type("hello\n")
     t.expect("stop: it reads and writes", r"hello\r\nhello\r\n")
     t.type("\x1a")
@@ -64,7 +58,7 @@ def job_control():
     t.expect("stop: the shell has the terminal", r"out2\r\n")
     t.type("fg\n")
     t.expect("stop: fg", r"fg\r\n.*cat'\r\n")
-    wait_for(lambda: modes(t) == (False, False))
+    until(lambda: modes(t) == (False, False))
     t.type("again\n")
     t.expect("stop: fg continues both", r"again\r\nagain\r\n")
     t.type("\x1a")
@@ -75,7 +69,7 @@ def job_control():
     t.expect("background: keys are the shell's", r"typed4\r\n.*READY\$ ")
     t.type("fg\n")
     t.expect("background: fg", r"cat'\r\n")
-    check("background: the foreground's keys are the jail's again", wait_for(lambda: modes(t) == (False, False)))
+    check("background: the foreground's keys are the jail's again", until(lambda: modes(t) == (False, False)))
     t.type("once more\n\x04")
     t.expect("background: and are read", r"once more\r\nonce more\r\n.*READY\$ ")
     t.type("echo status=$?; exit\n")
@@ -118,13 +112,13 @@ def signals():
         t = shell()
         t.type(RUN + "-- sh -c 'echo up; exec cat'\n")
         t.expect(name + ": a command runs", r"up\r\n")
-        wait_for(lambda: modes(t) == (False, False))
+        until(lambda: modes(t) == (False, False))
         os.kill(below(t.pid, "agentjail"), number)
         t.expect(name + ": to agentjail gives the shell its terminal back", r"READY\$ ")
         check(name + ": as it was", modes(t) == (True, True))
         if number == signal.SIGTSTP:
             t.type("fg\n")
-            check(name + ": fg makes it raw again", wait_for(lambda: modes(t) == (False, False)))
+            check(name + ": fg makes it raw again", until(lambda: modes(t) == (False, False)))
             t.type("still\n")
             t.expect(name + ": and the command goes on", r"still\r\nstill\r\n")
             t.type("\x04")
@@ -165,7 +159,7 @@ def pipelines():
     says("pipeline: /dev/tty beside a pipe", "echo x | " + RUN + "-- sh -c 'cat; read k </dev/tty; echo key=$k'", r"key=yes\r\n", (r"\nx\r\n", "yes\n"))
     check("pipeline: the terminal is as it was", modes(t) == (True, True))
     t.type(RUN + "-- sleep 50 | cat\n")
-    wait_for(lambda: below(t.pid, "sleep"))
+    until(lambda: below(t.pid, "sleep"))
     t.type("\x03")
     t.expect("pipeline: Ctrl-C ends all of it", r"READY\$ ")
     t.type("exit\n")
@@ -230,7 +224,7 @@ def nobody_reads():
             while b"up" not in os.read(master, 1000):
                 pass
             termios.tcflow(master, termios.TCOOFF)
-        check("nobody reads: the run ends all the same", wait_for(lambda: os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)))
+        check("nobody reads: the run ends all the same", until(lambda: os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)))
         os.kill(pid, signal.SIGKILL)
         check("nobody reads: by its time", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 124)
         last = b""
@@ -256,7 +250,7 @@ def hang_up():
         jail = processes_below(pid)
         os.setpriority(os.PRIO_PROCESS, next(one for one in jail if numbers(one)[1:] == ["1"]), 19)
         os.close(master)
-        check("hang-up: the jail ends with its terminal", wait_for(lambda: not any(map(alive, jail))))
+        check("hang-up: the jail ends with its terminal", until(lambda: not any(map(alive, jail))))
         for one in filter(alive, jail):
             os.kill(one, signal.SIGKILL)
         os.waitpid(pid, 0)

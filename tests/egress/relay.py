@@ -2,7 +2,6 @@
 
 usage: relay.py RELAYED FOLDER, in network and mount namespaces of its own; relay.py --inside CASE is what `relayed` runs."""
 
-import json
 import os
 import re
 import resource
@@ -14,6 +13,9 @@ import subprocess
 import sys
 import threading
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from until import until  # noqa: E402
 
 HOST, OTHER, DEAD, SLAMS = "203.0.113.10", "203.0.113.11", "203.0.113.12", "203.0.113.13"
 STUCK = ["203.0.113.%d" % i for i in range(14, 21)]
@@ -108,20 +110,13 @@ def slams(listener, folder):
                 break
         time.sleep(0.05)
     open(folder + "/begun", "w", encoding="ascii").close()
-    wait_for(folder + "/stopped")
+    assert until(lambda: os.path.exists(folder + "/stopped"))
     listener.accept()[0].close()  # the filler; the relay's kernel asks again after a second
     s = listener.accept()[0]
     s.sendall(b"bye")
     s.setsockopt(socket.SOL_SOCKET, *RESET)
     s.close()
     open(folder + "/slammed", "w", encoding="ascii").close()
-
-
-def wait_for(path):
-    until = time.monotonic() + 60
-    while not os.path.exists(path):
-        assert time.monotonic() < until, path
-        time.sleep(0.01)
 
 
 def proxy(s):
@@ -417,10 +412,10 @@ def inside_slams():
     """A host that had answered and then reset: the relay sees both at once."""
     s = reach(ECHO, "slams.test.org")
     folder = os.environ["RELAY_FOLDER"]
-    wait_for(folder + "/begun")
+    assert until(lambda: os.path.exists(folder + "/begun"))
     os.kill(relay_pid(), signal.SIGSTOP)
     open(folder + "/stopped", "w", encoding="ascii").close()
-    wait_for(folder + "/slammed")
+    assert until(lambda: os.path.exists(folder + "/slammed"))
     os.kill(relay_pid(), signal.SIGCONT)
     got = b""
     try:

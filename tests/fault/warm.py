@@ -8,6 +8,7 @@ import signal
 import time
 
 from client import BUILD, FEW, Sessions, check, done
+from until import until
 from procfs import children, numbers, read, state, status
 
 hits, sessions, births = (int(os.environ[name]) for name in ("HITS", "SESSIONS", "BIRTHS"))
@@ -43,14 +44,11 @@ def counts(service):
 
 def rest(service):
     """Once the park is full again, and those that were killed are gone. A killed zygote's holder stays as long as a jail of its does."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
+    def full():
         s = service.stats()
-        if s["starting"] == s["waiting"] == 0 and s["parked"] == PARKED and s["zygotes"] == 1 and \
-                len(service.children()) == PARKED + 1 + len(service.holders() + service.waiting()) and 1 <= len(service.holders()) <= PARKED + 1:
-            return True
-        time.sleep(0.05)
-    return False
+        return s["starting"] == s["waiting"] == 0 and s["parked"] == PARKED and s["zygotes"] == 1 and \
+            len(service.children()) == PARKED + 1 + len(service.holders() + service.waiting()) and 1 <= len(service.holders()) <= PARKED + 1
+    return until(full)
 
 
 def kill_one(service):
@@ -161,8 +159,8 @@ opened = service.wait("opened", "two")
 check("a zygote dies while somebody waits", "error" not in opened and service.run("two", "6 * 7").get("value") == 42, opened)
 os.kill(service.zygotes()[0], signal.SIGSTOP)
 service.send("open", "three")
-until = time.monotonic() + 60
-while time.monotonic() < until and not any(e["as"] == "three" for e in service.events):
+end = time.monotonic() + 60
+while time.monotonic() < end and not any(e["as"] == "three" for e in service.events):
     for zygote in service.zygotes():
         os.kill(zygote, signal.SIGKILL)
     service.read(0.002)
@@ -203,9 +201,7 @@ def kill_new(what, times, zygote_too):
     check("control: children were seen at their birth: " + what, judged, judged)
     service.open("after")  # the zygote reports an init that was killed while it waited when it would use it
     service.close("after")
-    until = time.monotonic() + 60
-    while left() and time.monotonic() < until:
-        time.sleep(0.05)
+    until(lambda: not left())
     return None
 
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -21,6 +20,7 @@ import agentjail.ray
 import procfs
 from agentjail import SessionEnded, SetupError, SnippetError, errors
 from agentjail.ray import NodeDied
+from until import until
 
 NODE = {"num_cpus": 1, "resources": {"jails": 4}, "object_store_memory": 80 << 20, "include_dashboard": False}
 # Ray's own figures, 10 s each time and 3 s between them, let a minute pass until a machine that answers nothing is called dead.
@@ -32,15 +32,6 @@ PATIENCE_S = 120  # for what happens at once, on a machine that has much else to
 def tree(pid):
     """A process and all that descend from it."""
     return [pid, *procfs.below(pid)]
-
-
-def wait_until(true):
-    end = time.monotonic() + PATIENCE_S
-    while not true():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def where():
@@ -77,7 +68,7 @@ class TestRay(unittest.TestCase):
         return jails
 
     def ended(self, pids):
-        self.assertTrue(wait_until(lambda: not any(map(procfs.alive, pids))), f"these live on: {[p for p in pids if procfs.alive(p)]}")
+        self.assertTrue(until(lambda: not any(map(procfs.alive, pids)), PATIENCE_S), f"these live on: {[p for p in pids if procfs.alive(p)]}")
 
     # --- what crosses ---
 
@@ -155,7 +146,7 @@ class TestRay(unittest.TestCase):
         command = [os.environ["AGENTJAIL"], "serve", "--socket", address, "--rootfs", os.environ["AGENTJAIL_ROOTFS"]]
         service = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         try:
-            self.assertTrue(wait_until(lambda: os.path.exists(address)))
+            self.assertTrue(until(lambda: os.path.exists(address), PATIENCE_S))
             jails = self.connect(jails=2, address=address)
             self.assertEqual([r.value for r in jails.map(map(str, range(8)))], list(range(8)))
             with agentjail.Service(address) as other, jails.session():
@@ -231,7 +222,7 @@ class TestRay(unittest.TestCase):
         os.kill(service_of(actor), signal.SIGKILL)
         with self.assertRaises((errors.ServiceDied, SessionEnded)):
             session.run("1")
-        self.assertTrue(wait_until(lambda: self.value_or_none(jails) == 1))  # by another service
+        self.assertTrue(until(lambda: self.value_or_none(jails) == 1, PATIENCE_S))  # by another service
         pids = tree(actor)
         os.kill(actor, signal.SIGKILL)
         with self.assertRaises(NodeDied) as caught:
@@ -299,7 +290,7 @@ class TestRay(unittest.TestCase):
             lost.run("x")
         lost.close()
         self.ended(pids)
-        self.assertTrue(wait_until(lambda: jails.run("1", retries=2).value == 1 and len(jails.nodes) == 1))  # it is struck off
+        self.assertTrue(until(lambda: jails.run("1", retries=2).value == 1 and len(jails.nodes) == 1, PATIENCE_S))  # it is struck off
         self.assertEqual([r.value for r in jails.map(map(str, range(20)))], list(range(20)))
 
     def test_node_cut_off(self):

@@ -4,11 +4,11 @@ import asyncio
 import logging
 import os
 import sys
-import time
 import unittest
 import warnings
 
 import procfs
+import until as waiting
 
 try:
     with warnings.catch_warnings():
@@ -46,12 +46,9 @@ def below(pid):
     return set(procfs.below(pid))
 
 
-async def until(what, seconds=60):
-    began = time.monotonic()
-    while not what():
-        if (took := time.monotonic() - began) > seconds:
-            raise AssertionError("it did not come about in time")
-        await asyncio.sleep(min(0.1, max(0.005, took / 4)))
+async def until(what):
+    if not await asyncio.to_thread(waiting.until, what):
+        raise AssertionError("it did not come about in time")
 
 
 def alive(pids):
