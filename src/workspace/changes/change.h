@@ -1,4 +1,12 @@
-/* One change that a run made to its view of a workspace. */
+/* One change that a run made to its view of a workspace.
+ *
+ * The files of this folder in the order in which they are read:
+ *   run_state, run_record, copied_files, settled    the state folder that a run leaves, and what it records
+ *   walk, upper_layer, origins, patch               both trees beside each other, and the changes between them
+ *   git_unit, git_objects, main_*                   a repository is judged as a whole
+ *   needs_approval, approval_*                      which changes are applied only by name
+ *   apply_select, apply, apply_locks                which changes are taken, and where conflicts are found
+ *   apply_journal, apply_steps, apply_forward/back  how they are taken, and taken back */
 #pragma once
 #include <stddef.h>
 #include <sys/stat.h>
