@@ -201,10 +201,10 @@ static void part_errors(void)
 	refused(h, S(.code = "1", .variables = "{"), "JSON", "errors: variables that are not JSON");
 	refused(h, S(.code = "1", .variables = "{\"class\":1}"), "the name `class` is a keyword",
 	        "errors: a variable that Python has no name for");
-	refused(h, S(.code = "1", .code_bytes = SIZE_MAX), "no number of bytes", "errors: the -1 of a read() as the size of code");
+	refused(h, S(.code = "1", .code_bytes = SIZE_MAX), "bytes is too large", "errors: the -1 of a read() as the size of code");
 	refused(h, S(.code = "1", .files_count = 3), "no files are given", "errors: a number of files without the files");
 	struct agentjail_file bad_size = { .name = "x", .data = "x", .bytes = SIZE_MAX };
-	refused(h, S(.code = "1", .files = &bad_size, .files_count = 1), "no number of bytes",
+	refused(h, S(.code = "1", .files = &bad_size, .files_count = 1), "bytes is too large",
 	        "errors: the -1 of a read() as the size of a file");
 	struct agentjail_session_options so = { .size = sizeof so };
 	agentjail_session *s = agentjail_session_open(h, &so, &err);

@@ -30,6 +30,6 @@ const char *aj_python_name_bad(const char *name)
 		return "must not start with a digit";
 	for (const char *c = name; *c; c++)
 		if (!(*c & 0x80) && *c != '_' && !(*c >= '0' && *c <= '9') && !((*c | 0x20) >= 'a' && (*c | 0x20) <= 'z'))
-			return "is no name of a variable: letters, digits and _";
+			return "is not a variable name: letters, digits and _";
 	return *name ? NULL : "is empty";
 }

@@ -54,7 +54,7 @@ void aj_jail_on_sockets(struct aj_jail *jail, const struct aj_passed *passed)
 	}
 	/* Init waits for this before it gives up its capabilities: no guest starts without the relay. */
 	if (send(jail->process.report_fd, &taken, sizeof taken, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EPIPE && errno != ECONNRESET)
-		aj_jail_fail(jail, "init cannot be told that the relay has started");
+		aj_jail_fail(jail, "cannot notify init that the relay has started");
 }
 
 /* Names are the jail's: any byte may be in them. */

@@ -46,7 +46,7 @@ static int read_host(const char *path, char **ret_data, size_t *ret_bytes, struc
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return aj_fail(err, AJ_EXIT_USAGE, "files", errno, "open `%.200s`", path);
 	if (!S_ISREG(st.st_mode))
-		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "`%.200s` is no regular file", path);
+		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "`%.200s` is not a regular file", path);
 	if (st.st_size > FILE_BYTES)
 		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "`%.200s` is larger than %d MiB", path, FILE_BYTES >> 20);
 	char *data = NULL;
@@ -71,7 +71,7 @@ static json_t *one_file(const struct agentjail_file *f, struct aj_error *err)
 	if (!f->name || !f->data == !f->path)
 		aj_fail(err, AJ_EXIT_USAGE, "files", 0, "a file has a name, and either data or a path");
 	else if (bytes > AJ_LIB_BYTES_MAX)
-		aj_fail(err, AJ_EXIT_USAGE, "files", 0, "`%.200s`: %zu is no number of bytes", f->name, bytes);
+		aj_fail(err, AJ_EXIT_USAGE, "files", 0, "`%.200s`: %zu bytes is too large", f->name, bytes);
 	else if (!f->path || read_host(f->path, &host, &bytes, err) == 0) {
 		json_t *file = json_pack("{s:s, s:o}", "name", f->name, "data", aj_json_base64(host ? host : f->data, bytes));
 		if (!file)

@@ -65,7 +65,7 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 		return aj_fail(err, AJ_EXIT_USAGE, "variables", 0, "no name is given");
 	size_t bytes = !t.code ? 0 : t.code_bytes ? t.code_bytes : strlen(t.code);
 	if (bytes > AJ_LIB_BYTES_MAX)
-		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "%zu is no number of bytes", bytes);
+		return aj_fail(err, AJ_EXIT_USAGE, "source", 0, "%zu bytes is too large", bytes);
 	if (check_text(kind == GET ? "the name" : "the code", t.code, bytes, err) < 0 ||
 	    check_text("the standard input", t.stdin_text, t.stdin_text ? strlen(t.stdin_text) : 0, err) < 0 ||
 	    check_text("the id", t.id, t.id ? strlen(t.id) : 0, err) < 0 ||
@@ -73,7 +73,7 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 		return -1;
 	json_t *files;
 	if (t.output_files < 0 || t.output_files > AGENTJAIL_OUTPUT_DATA)
-		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "output_files is none of 0, AGENTJAIL_OUTPUT_LIST, AGENTJAIL_OUTPUT_DATA");
+		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "output_files is not one of 0, AGENTJAIL_OUTPUT_LIST, AGENTJAIL_OUTPUT_DATA");
 	if (aj_lib_files(t.files, t.files_count, &files, err) < 0)
 		return -1;
 	json_decref(s->files);

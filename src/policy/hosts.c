@@ -126,7 +126,7 @@ static const char *parse_network(const char *host, size_t bytes, int family, str
 		return family == AF_INET ? "an address that is not four decimal numbers with dots, the one form that all programs read alike"
 		                         : "not an IPv6 address in brackets";
 	if (slash && !parse_number(slash + 1, bytes - address - 1, width, &bits))
-		return "a network whose prefix is no number of bits";
+		return "a network whose prefix is not a number of bits";
 	if (bits == 0)
 		return "every address there is: that is network.mode = \"host\"";
 	ret->bits = (unsigned)bits;
@@ -188,7 +188,7 @@ static const char *parse(const char *text, struct aj_host_rule *ret, enum use us
 	if (!colon || strlen(text) > TEXT_MAX_BYTES || (*text == '[' && colon[-1] != ']'))
 		return "without a port: write host:port";
 	if (!parse_number(colon + 1, strlen(colon + 1), 65535, &port) || port == 0)
-		return "with a port that is no number from 1 to 65535";
+		return "with a port that is not a number from 1 to 65535";
 	ret->port = (uint16_t)port;
 	size_t bytes = (size_t)(colon - text);
 	if (use == QUESTION && bytes > 1 && text[bytes - 1] == '.')

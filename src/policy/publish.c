@@ -52,7 +52,7 @@ const char *aj_publish_rule_parse(const char *text, struct aj_publish_rule *ret)
 	if (!host_end && (colon = strchr(text, ':')) && strspn(text, "0123456789") != (size_t)(colon - text))
 		host_end = colon - 1;
 	if (!parse_address(host_end ? text : "127.0.0.1", host_end ? (size_t)(host_end + 1 - text) : strlen("127.0.0.1"), ret))
-		return "with a host that is no address: write four decimal numbers with dots, or an IPv6 address in brackets";
+		return "with a host that is not an address: write four decimal numbers with dots, or an IPv6 address in brackets";
 	const char *port = host_end ? host_end + 2 : text;
 	if (!parse_port(port, strcspn(port, ":"), &ret->port))
 		return wrong;

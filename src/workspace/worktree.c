@@ -123,7 +123,7 @@ int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded,
 	if (own < 0 || !points_back(own, workspace, arena))
 		return refuse(request, "that repository has no record of this worktree", err);
 	if (!is_repository(repository) || (aj_path_within(path, request->workspace) && !aj_path_within(repository, request->workspace)))
-		return refuse(request, "the folder that it names lies in no repository of git's", err);
+		return refuse(request, "the folder that it names is not in a git repository", err);
 	struct aj_request probe = { .workspace = repository, .inspect = request->inspect };
 	if (aj_places_check(&probe, loaded, site, arena, err) < 0) {
 		aj_advise(err,

@@ -175,7 +175,7 @@ def a_refusal_names_its_request(s):
     for body, word in ((b'"code":"a\\u0000b"', "`code` holds a NUL"), (b'"code":"a\0b"', "control character"), (b'"code":"\xff"', "not UTF-8"),
                        (b'"code":"\\ud800"', "a surrogate"), (b'"code":"1","inputs":{"class":1}', "`class` is a keyword of Python"),
                        (b'"code":"1","inputs":{"1a":1}', "`1a` must not start with a digit"), (b'"code":"1","inputs":{"__name__":1}', "`__name__` must not start"),
-                       (b'"code":"1","inputs":{"a-b":1}', "`a-b` is no name")):
+                       (b'"code":"1","inputs":{"a-b":1}', "`a-b` is not a variable name")):
         answer = exchange(c, b'{"op":"exec","id":"mine",%s}' % body)
         same((answer["id"], answer["error"]["code"]), ("mine", "bad_request"))
         assert word in answer["error"]["message"], answer

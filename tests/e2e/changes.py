@@ -774,7 +774,7 @@ def other_folders_and_records():
     run = Run(put({"a": "1"}), "echo 2 >a")
     os.rename(run.workspace, run.workspace + "-away")
     os.mkdir(run.workspace)
-    assert b"another folder lies in the place" in run.ask("apply", rc=2).stderr
+    assert b"another folder is in the place" in run.ask("apply", rc=2).stderr
     os.rmdir(run.workspace)
     os.symlink(run.workspace + "-away", run.workspace)
     run.ask("apply", rc=125)

@@ -61,7 +61,7 @@ echo host >"$ws/sub/two"
 echo host >"$ws/host"
 echo host >"$ws/new/host"
 run "what was applied is the host's again, and so is what the host made" 0 '^host host host a b$' overlay -- sh -c 'echo $(cat one host new/host new/a new/b); echo mine >>host; echo mine >>one; cat sub/two'
-says "what both have changed is named" 'the jail goes on with its own: .sub/two.$'
+says "what both have changed is named" 'the jail continues with its own: .sub/two.$'
 says "and is the jail's" '^more$'
 text "overlay: and it stays a conflict" 1 'conflict  sub/two' changes apply kinds
 says "alone" '1 change is in conflict'
@@ -78,7 +78,7 @@ run "a folder that was replaced" 0 '' overlay --id replaced -- sh -c 'rm -rf sub
 text "overlay: a part of it is applied" 0 '' changes apply replaced sub/five
 echo host >"$ws/sub/six"
 run "still hides what it hid" 0 '^sub/deep/four sub/five$' overlay -- sh -c 'echo $(find sub -type f | sort)'
-says "and names what the host has made there" 'the jail goes on with its own: .sub/six.$'
+says "and names what the host has made there" 'the jail continues with its own: .sub/six.$'
 discard
 rm "$ws/sub/six" "$ws/sub/five"
 run "a half applied run" 0 '' overlay --id half -- sh -c 'echo >half'

@@ -68,7 +68,7 @@ json "a signal" 137 status=signal signal=9 -- exec --layer off -c 'import os; os
 json "abort" 134 status=signal signal=6 -- exec --layer off -c 'import os; os.abort()'
 json "time" 124 status=timeout 'limits_hit=["wall_clock"]' 'reason~1000 ms' 'wall_ms<60000' -- exec --timeout 1s -c 'while True: pass'
 json "told to stop at its limit, with the output and the line" 124 status=timeout 'stdout=before\n' error.type=TimeoutError error.line=2 \
-	'error.message=the snippet took longer than 500 ms' told_to_stop=wall_clock 'reason~limit of 500 ms reached; the snippet was told to stop, and did$' -- \
+	'error.message=the snippet took longer than 500 ms' told_to_stop=wall_clock 'reason~limit of 500 ms reached; the snippet was interrupted and stopped$' -- \
 	exec --timeout 500ms -c 'print("before")
 while True: pass'
 json "caught: ok, and told to stop" 0 status=ok value=5 told_to_stop=wall_clock 'limits_hit=["wall_clock"]' -- exec --timeout 300ms -c 'import time
@@ -233,7 +233,7 @@ text "an input without a value" 2 'not NAME=JSON' exec --input a -c 1
 text "an input twice" 2 'given twice' exec --input a=1 --input a=2 -c 1
 text "an input with NaN" 2 'not JSON' exec --input a=NaN -c 1
 for name in 1x a-b __builtins__ 'a b'; do
-	text "an input named \`$name\` is refused" 2 "the name .$name. (must not|is no name)" exec --input "$name=1" -c 1
+	text "an input named \`$name\` is refused" 2 "the name .$name. (must not|is not a variable name)" exec --input "$name=1" -c 1
 done
 text "an input named as a keyword is refused" 2 'the name .class. is a keyword of Python' exec --input class=1 -c 1
 json "an input with another letter" 0 value=1 -- exec --input é=1 -c é

@@ -56,7 +56,7 @@ for mode in overlay copy; do
 	check "$mode: and are the only ones" test "$(ls "$kept" | wc -l)" = 1
 	run "which sees its own and theirs" 0 '^new$' $mode --changes "$(newest)" -- sh -c 'ls later >/dev/null && ls new'
 	run "changes of no run" 2 'changes list' $mode --changes 0000 -- true
-	run "a name that is none" 2 'no id of a run' $mode --changes ../x -- true
+	run "a name that is none" 2 'not the id of a run' $mode --changes ../x -- true
 	mkdir "$T/elsewhere"
 	text "$mode: changes of another workspace" 2 'of another workspace' run --policy offline-build --workspace "$T/elsewhere" --workspace-mode $mode --changes "$(newest)" -- true
 	rmdir "$T/elsewhere"

@@ -388,7 +388,7 @@ planted() { # NAME FOLDER: the record of a worktree lies there
 	echo ../.. >"$2/commondir"
 	echo "$T/proj/worktrees/feature/.git" >"$2/gitdir"
 	for mode in rw overlay copy; do
-		text "$mode: $1 is no record of a worktree" 2 'lies in no repository of git' run --policy-file "$T/tree.toml" --workspace "$T/proj/worktrees/feature" --workspace-mode $mode -- cat "$T/proj/private/key"
+		text "$mode: $1 is no record of a worktree" 2 'is not in a git repository' run --policy-file "$T/tree.toml" --workspace "$T/proj/worktrees/feature" --workspace-mode $mode -- cat "$T/proj/private/key"
 		silent "$mode: $1: the folder above is not shown" '^secret'
 	done
 }

@@ -24,7 +24,7 @@ MAKE="import os, socket
 o = '/output/'
 with open(o + 'ok', 'w') as f: f.write('fine')
 "
-hostile "files-links: to the host and to the jail's tree" 0 'files.0.name=ok' 'files.1=(absent)' 'files_skipped.3.why=it is no regular file' 'files_skipped.4=(absent)' -- \
+hostile "files-links: to the host and to the jail's tree" 0 'files.0.name=ok' 'files.1=(absent)' 'files_skipped.3.why=it is not a regular file' 'files_skipped.4=(absent)' -- \
 	exec --policy-file "$T/any.toml" --output "$T/copies/out" -c "$MAKE
 os.symlink('$T/secret/canary', o + 'canary'); os.symlink('/proc/self/environ', o + 'env'); os.symlink('/', o + 'root'); os.symlink('.', o + 'loop')"
 is "files-links: and nothing was copied" ok "$(ls -A "$T/copies/out")"
@@ -38,7 +38,7 @@ hostile "files-links: a hard link is the file" 0 'files.1.name=x' files.1.size=5
 	exec --policy-file "$T/any.toml" --output "$T/copies/out" -c "$MAKE
 with open('/tmp/x', 'w') as f: f.write('outer')
 os.link('/tmp/x', o + 'x')"
-hostile "files-tree: FIFOs and sockets" 0 'files.0.name=ok' 'files.1=(absent)' 'files_skipped.1.why=it is no regular file' -- \
+hostile "files-tree: FIFOs and sockets" 0 'files.0.name=ok' 'files.1=(absent)' 'files_skipped.1.why=it is not a regular file' -- \
 	exec --policy-file "$T/any.toml" --output "$T/copies/out" -c "$MAKE
 os.mkfifo(o + 'fifo'); socket.socket(socket.AF_UNIX).bind(o + 'socket')"
 hostile "files-tree: names" 0 'files.0.name=..x' 'files.1.name=ok' 'files.2=(absent)' 'files_skipped.3.why~its name' -- \

@@ -144,6 +144,6 @@ void aj_changes_ask(const char *id, const char *folder, const char *repository)
 	if (answer == APPLY || answer == DISCARD)
 		act(answer == APPLY ? "apply" : "discard", id);
 	else
-		fprintf(stderr, "agentjail: kept: `agentjail changes apply %s` takes them, and the next run with this policy goes on with them\n",
+		fprintf(stderr, "agentjail: kept: `agentjail changes apply %s` takes them, and the next run with this policy continues with them\n",
 		        id);
 }

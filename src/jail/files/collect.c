@@ -75,7 +75,7 @@ struct aj_collect *aj_collect_begin(const struct aj_scratch *scratch, const stru
 	if (c->top >= 0)
 		aj_buffer_add(&c->folders, "", 1);
 	else if (errno != ENOENT)
-		skip(c, ".", errno == ENOTDIR || errno == ELOOP ? "it is no folder any more" : "it cannot be opened");
+		skip(c, ".", errno == ENOTDIR || errno == ELOOP ? "it is no longer a folder" : "it cannot be opened");
 	return c;
 }
 
@@ -130,7 +130,7 @@ static bool is_known(const struct aj_collect *c, const char *path)
 /* Why the open file is left out; NULL: it is wanted. */
 static const char *unwanted(const struct aj_collect *c, const struct stat *st)
 {
-	return !S_ISREG(st->st_mode)        ? "it is no regular file"
+	return !S_ISREG(st->st_mode)        ? "it is not a regular file"
 	     : c->count >= c->how.files_max ? "it is one file too many (output.files_count)"
 	     : st->st_size < 0 || (uint64_t)st->st_size > c->bytes_left
 	         ? "it is larger than what is left of output.files, or of 16 MiB for bytes in a result"
@@ -145,7 +145,7 @@ static void begin_file(struct aj_collect *c, const char *name, const char *path)
 	cleanup_fd int fd = aj_beneath_open_here(dirfd(c->listing.dir), name, O_RDONLY);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		if (errno != ENOENT)
-			skip(c, path, errno == ELOOP ? "it is no regular file" : "it cannot be opened");
+			skip(c, path, errno == ELOOP ? "it is not a regular file" : "it cannot be opened");
 		return;
 	}
 	const char *why = unwanted(c, &st);
@@ -237,7 +237,7 @@ static void look_at(struct aj_collect *c, const char *name)
 	else if (S_ISREG(st.st_mode))
 		begin_file(c, name, path);
 	else if (!S_ISDIR(st.st_mode))
-		skip(c, path, "it is no regular file");
+		skip(c, path, "it is not a regular file");
 	else if (depth_of(path) >= DEPTH_MAX || c->folders.bytes > NAMES_BYTES)
 		skip(c, path, "its folders are too many, or nested too deep");
 	else

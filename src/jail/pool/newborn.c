@@ -83,13 +83,13 @@ static const char *wrong_channels(const struct aj_birth_answer *claim, struct aj
 	const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
 	if ((process->report_fd = take_fd(process->init_pidfd, claim->report)) < 0 ||
 	    !is_socket(process->report_fd, SOCK_SEQPACKET) || !names_senders(process->report_fd))
-		return "the newborn's report socket is none, or does not name its senders";
+		return "the newborn's report socket is invalid, or does not name its senders";
 	if ((process->control_fd = take_fd(process->init_pidfd, claim->control)) < 0 ||
 	    !is_socket(process->control_fd, SOCK_STREAM) || !names_senders(process->control_fd))
-		return "the newborn's control socket is none, or does not name its senders";
+		return "the newborn's control socket is invalid, or does not name its senders";
 	if ((process->stdout_fd = take_pipe(process->init_pidfd, claim->out)) < 0 ||
 	    (process->stderr_fd = take_pipe(process->init_pidfd, claim->err)) < 0)
-		return "the newborn's output is no pair of pipes";
+		return "the newborn's output is not a pair of pipes";
 	if (send(process->report_fd, &taken, sizeof taken, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof taken)
 		return "the newborn's init takes no message";
 	return NULL;

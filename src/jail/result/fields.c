@@ -212,7 +212,7 @@ const struct aj_field aj_fields[] = {
 	{ "audit.error", S, .when = "recorded is false", .help = "Why not" },
 	{ "code_sha256", S, .unbrief = true, .when = "a snippet", .help = "Of its source" },
 	{ "for_model", S, QUOTED, "the request asked for it", "A text for a model, at most 2000 bytes: what happened, where, what to do; it quotes claims" },
-	{ "session", S, .when = "a session's run", .help = "Does the session go on?", .words = "alive ended" },
+	{ "session", S, .when = "a session's run", .help = "Whether the session is still alive", .words = "alive ended" },
 	{ "warm", B, .when = "the service and the library", .help = "Was the jail born from a zygote?" },
 	{ "tool_calls", A, .when = "the snippet called a tool", .help = "The first 100 calls (docs/reference/tools.md)" },
 	{ "tool_calls[]", O, .help = "A call" },

@@ -164,7 +164,7 @@ static void from_interrupt(const struct aj_facts *f, const struct aj_plan *plan,
 {
 	if (f->stop == AJ_STOP_BY_CLOCK)
 		set_status(r, AJ_STATUS_TIMEOUT, "wall_clock",
-		           "wall clock limit of %lu ms reached; the snippet was told to stop, and did", limit_ms(f, plan));
+		           "wall clock limit of %lu ms reached; the snippet was interrupted and stopped", limit_ms(f, plan));
 	if (f->stop == AJ_STOP_BY_CALLER)
 		set_status(r, AJ_STATUS_SIGNAL, NULL, "the snippet was interrupted by the caller");
 }

@@ -10,7 +10,7 @@
 #include "network/ask/ask.h"
 
 static const char gone[] = "this name and port are not on the jail's list, and whoever would be asked has gone";
-static const char no_answer[] = "this name and port are not on the jail's list, and what came back is no answer";
+static const char no_answer[] = "this name and port are not on the jail's list, and the reply is not a valid answer";
 
 static void deny_all(struct aj_asker *a, const char *why)
 {

@@ -132,7 +132,7 @@ static void read_line(struct aj_asker *a)
 		put_words(a);
 		write_text(a);
 	} else {
-		aj_asked_end(a->shown, AJ_EGRESS_DENY, "this name and port are not on the jail's list, and what was typed is no answer");
+		aj_asked_end(a->shown, AJ_EGRESS_DENY, "this name and port are not on the jail's list, and the typed line is not a valid answer");
 	}
 }
 

@@ -107,7 +107,7 @@ static char *read_file(const struct aj_ask_save *save, mode_t *ret_mode, struct 
 	while (S_ISREG(st.st_mode) && bytes < FILE_BYTES && (n = read(fd, text + bytes, FILE_BYTES - bytes)) > 0)
 		bytes += (size_t)n;
 	if (!S_ISREG(st.st_mode) || n < 0 || bytes == FILE_BYTES || strlen(text) != bytes) {
-		aj_fail(err, AJ_EXIT_USAGE, "ask", 0, "`%s` (--network-ask-save) is no policy file", save->path);
+		aj_fail(err, AJ_EXIT_USAGE, "ask", 0, "`%s` (--network-ask-save) is not a policy file", save->path);
 		free(text);
 		return NULL;
 	}

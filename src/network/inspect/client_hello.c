@@ -281,7 +281,7 @@ const char *aj_hello_why(enum aj_hello hello)
 	case AJ_HELLO_NAME:
 		return NULL;
 	case AJ_HELLO_NO_NAME:
-		return "TLS without a server's name (SNI): the program must be told to send one";
+		return "TLS without a server name (SNI): configure the program to send one";
 	case AJ_HELLO_ECH:
 		return "TLS with an encrypted server's name (ECH): switch that off in the program";
 	case AJ_HELLO_MALFORMED:

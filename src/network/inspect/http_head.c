@@ -182,7 +182,7 @@ static bool check_request_line(struct aj_http *h, struct aj_slice line, struct h
 {
 	struct aj_slice method, target;
 	if (!aj_slice_split(&line, ' ', &method) || method.bytes > METHOD_MAX || !is_token(method))
-		return refuse(h, "bytes that are no HTTP request");
+		return refuse(h, "bytes that are not an HTTP request");
 	if (method.bytes == 3 && memcmp(method.at, "PRI", 3) == 0)
 		return refuse(h, "HTTP/2 in plain text, whose requests are not checked: HTTP/1.1 or https works");
 	if (aj_slice_is_word(method, "CONNECT"))
@@ -214,7 +214,7 @@ static bool check_field(struct aj_http *h, struct aj_slice line, struct head *he
 {
 	struct aj_slice name, value = line;
 	if (!aj_slice_split(&value, ':', &name) || !is_token(name))
-		return refuse(h, "a header line that is not `name: value`, or goes on over two lines");
+		return refuse(h, "a header line that is not `name: value`, or continues on a second line");
 	value = aj_slice_trimmed(value);
 	for (size_t i = 0; i < value.bytes; i++)
 		if (aj_is_control(value.at[i]) && value.at[i] != '\t')
@@ -223,7 +223,7 @@ static bool check_field(struct aj_http *h, struct aj_slice line, struct head *he
 		return head->hosts++ ? refuse(h, "a request with two Host headers") : check_authority(h, value, "the request's Host");
 	if (aj_slice_is_word(name, "Content-Length"))
 		return head->lengths++ || !read_length(value, &head->body_bytes)
-		         ? refuse(h, "a Content-Length that is given twice, or is no number")
+		         ? refuse(h, "a Content-Length that occurs twice, or is not a number")
 		         : true;
 	if (aj_slice_is_word(name, "Transfer-Encoding")) {
 		head->chunked = true;
@@ -366,7 +366,7 @@ static size_t take_head(struct aj_http *h, struct aj_slice s, bool request)
 		return s.bytes == 1 ? 0 : 2;
 	/* Frames of another protocol may never have a line's end. */
 	if (request && s.at[0] != '\n' && !is_token((struct aj_slice){ s.at, 1 }))
-		return refuse(h, "bytes that are no HTTP request");
+		return refuse(h, "bytes that are not an HTTP request");
 	size_t bytes = head_bytes(h, s);
 	if (!bytes)
 		return 0;

@@ -50,7 +50,7 @@ static struct aj_main_rule rule_of_object(const char *name, const struct aj_chan
 	struct aj_main_rule of_pack = rule(AJ_MAIN_HOLDS, "git may read objects of a new pack in place of those that the repository has");
 	of_pack.content = AJ_MAIN_OBJECT;
 	if (ends(name, "alternates") || ends(name, ".promisor"))
-		return rule(AJ_MAIN_SPOILS, "by it objects lie in another place");
+		return rule(AJ_MAIN_SPOILS, "it makes git find objects in another place");
 	if (c->kind == AJ_CHANGE_DELETED)
 		return rule(AJ_MAIN_REFUSED, kept);
 	if (c->kind == AJ_CHANGE_TYPE && S_ISDIR(c->was.st_mode)) /* what the references name may lie behind it */

@@ -81,9 +81,9 @@ static const char *read_repository(json_t *record, struct aj_arena *arena, struc
 		return NULL;
 	if (!plain_absolute(ret->repository) || aj_path_within(ret->repository, ret->workspace) ||
 	    aj_path_within(ret->workspace, ret->repository))
-		return "`repository` is no absolute path in plain form beside the workspace";
+		return "`repository` is not a plain absolute path outside the workspace";
 	if (!aj_path_part_valid(ret->worktree, strlen(ret->worktree)) || strchr(ret->worktree, '/'))
-		return "`worktree` is no name";
+		return "`worktree` is not a name";
 	return ret->repository_inode && ret->worktree_inode ? NULL : "`repository_inode` or `worktree_inode` is missing";
 }
 
@@ -92,13 +92,13 @@ static const char *read_members(json_t *record, struct aj_arena *arena, struct a
 	const char *mode = json_string_value(json_object_get(record, "mode"));
 	json_int_t started = json_integer_value(json_object_get(record, "started_ns"));
 	if (!json_is_object(record) || json_integer_value(json_object_get(record, "version")) != 1)
-		return "it is no record of version 1";
+		return "it is not a record of version 1";
 	if (aj_json_has_nul(record))
 		return "a text in it holds a NUL";
 	if (!mode || (strcmp(mode, "overlay") != 0 && strcmp(mode, "copy") != 0))
 		return "`mode` is neither overlay nor copy";
 	if (started <= 0)
-		return "`started_ns` is no time";
+		return "`started_ns` is not a time";
 	*ret = (struct aj_change_record){
 		.copy = strcmp(mode, "copy") == 0,
 		.workspace = text_of(record, "workspace", arena),
@@ -111,7 +111,7 @@ static const char *read_members(json_t *record, struct aj_arena *arena, struct a
 		.inode = (uint64_t)json_integer_value(json_object_get(record, "inode")),
 	};
 	if (!plain_absolute(ret->workspace))
-		return "`workspace` is no absolute path in plain form";
+		return "`workspace` is not a plain absolute path";
 	if (!ret->inode)
 		return "`inode` is missing";
 	const char *why = read_repository(record, arena, ret);

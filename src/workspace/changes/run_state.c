@@ -100,7 +100,7 @@ int aj_change_state_open(int all, const char *id, struct aj_change_state *ret, s
 {
 	*ret = (struct aj_change_state)AJ_NO_CHANGE_STATE;
 	if (!aj_changes_id_valid(id))
-		return fail(err, 0, "this is no id of a run:", id);
+		return fail(err, 0, "this is not the id of a run:", id);
 	if (find_id(all, id, ret->id, err) < 0)
 		return -1;
 	ret->dir = aj_beneath_open(all, ret->id, O_RDONLY | O_DIRECTORY);
@@ -136,7 +136,7 @@ static int open_folder(const char *path, uint64_t device, uint64_t inode, const 
 		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "open the %s `%s`", which, path);
 	if (st.st_dev == device && st.st_ino == inode)
 		return 0;
-	aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "another folder lies in the place of the %s `%s`", which, path);
+	aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "another folder is in the place of the %s `%s`", which, path);
 	aj_advise(err, "the changes were made to the folder that was there during the run: put it back, or discard the changes");
 	return -1;
 }

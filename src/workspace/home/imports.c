@@ -52,7 +52,7 @@ static int read_one(struct import_reader *r, const char *path, int depth);
 static int read_folder(struct import_reader *r, const char *path, int depth)
 {
 	if (depth >= DEPTH_MAX)
-		return fail(r, 0, "more than 8 folders lie in one another in", path);
+		return fail(r, 0, "more than 8 nested folders in", path);
 	cleanup_listing struct aj_listing entries = aj_beneath_list(r->home, path);
 	int code = 0;
 	for (const struct dirent *e; code == 0 && (e = aj_listing_next(&entries));)

@@ -42,7 +42,7 @@ bool aj_earlier_runs_text(int all, const char *own, const struct stat *workspace
 	_Static_assert(AJ_CHANGES_ID <= 128, "all of it has room");
 	int n = snprintf(out, AJ_EARLIER_RUNS_TEXT, "the changes of run `%s` wait, and this run does not see them: ", newest);
 	if (same_mode)
-		n += snprintf(out + n, AJ_EARLIER_RUNS_TEXT - (size_t)n, "`--changes %s` goes on with them, ", newest);
+		n += snprintf(out + n, AJ_EARLIER_RUNS_TEXT - (size_t)n, "`--changes %s` continues with them, ", newest);
 	n += snprintf(out + n, AJ_EARLIER_RUNS_TEXT - (size_t)n, "`agentjail changes apply %s` takes them", newest);
 	if (count > 1)
 		snprintf(out + n, AJ_EARLIER_RUNS_TEXT - (size_t)n,

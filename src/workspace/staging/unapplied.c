@@ -63,7 +63,7 @@ void aj_unapplied_text(const struct aj_unapplied *p, const char *id, char *out, 
 		char plain[100];
 		aj_ascii(plain, sizeof plain, p->conflicts.items[i]);
 		used += (size_t)snprintf(out + used, out_bytes - used, "%s`%s`",
-		                         i ? ", " : "\n  changed by the host since, and the jail goes on with its own: ", plain);
+		                         i ? ", " : "\n  changed by the host since, and the jail continues with its own: ", plain);
 	}
 	if (p->conflicts.count > SHOWN_MAX && used < out_bytes)
 		snprintf(out + used, out_bytes - used, " and %zu more", p->conflicts.count - SHOWN_MAX);

@@ -97,7 +97,7 @@ Test(http_head, refused)
 		{ "GET / HTTP/1.1\r\nHost: [api.test]\r\n\r\n", "names" },
 		{ "GET / HTTP/1.1\r\nHost: api.test\x7f\r\n\r\n", "control" },
 		{ "GET / HTTP/1.1\r\nHost : api.test\r\n\r\n", "name: value" },
-		{ "\x81\x85", "no HTTP request" }, /* and not held for its end */
+		{ "\x81\x85", "not an HTTP request" }, /* and not held for its end */
 		{ "GET / HTTP/1.1\r\n Host: api.test\r\n\r\n", "name: value" },
 		{ "GET / HTTP/1.1\r\n" HOST " evil.test\r\n\r\n", "name: value" }, /* folded */
 		{ "GET / HTTP/1.1\r\n" HOST "\tX: y\r\n\r\n", "name: value" },
@@ -130,8 +130,8 @@ Test(http_head, refused)
 		{ "connect evil.test:443 HTTP/1.1\r\n" HOST "\r\n", "CONNECT" },
 		{ "CONNECT api.test:80 HTTP/1.1\r\nHost: api.test:80\r\n\r\n", "CONNECT" },
 		{ "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/2" },
-		{ "G\xc3\xa9T / HTTP/1.1\r\n" HOST "\r\n", "no HTTP request" },
-		{ "EHLO\r\n\r\n", "no HTTP request" },
+		{ "G\xc3\xa9T / HTTP/1.1\r\n" HOST "\r\n", "not an HTTP request" },
+		{ "EHLO\r\n\r\n", "not an HTTP request" },
 		{ "POST / HTTP/1.1\r\n" HOST "Content-Length: 1\r\nContent-Length: 1\r\n\r\n", "Content-Length" },
 		{ "POST / HTTP/1.1\r\n" HOST "Content-Length: 1, 1\r\n\r\n", "Content-Length" },
 		{ "POST / HTTP/1.1\r\n" HOST "Content-Length: +1\r\n\r\n", "Content-Length" },
@@ -166,7 +166,7 @@ Test(http_head, refused)
 		  "evil.test" },
 		/* what follows an upgrade is read as a request as well: h2c, and the frames of a websocket */
 		{ "GET / HTTP/1.1\r\n" HOST "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/2" },
-		{ "GET / HTTP/1.1\r\n" HOST "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x81\x85\r\n\r\n", "no HTTP request" },
+		{ "GET / HTTP/1.1\r\n" HOST "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x81\x85\r\n\r\n", "not an HTTP request" },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		for (size_t piece = 1; piece < 400; piece = piece * 5 + 1) {

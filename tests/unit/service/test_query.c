@@ -116,7 +116,7 @@ static const struct {
 	  "`variables`: the name `1a` must not start with a digit", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"inputs\":{\"_\\u005fname__\":1}}", "`__name__` must not start with two",
 	  AJ_CODE_BAD_REQUEST, true },
-	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"inputs\":{\"a b\":1}}", "`a b` is no name", AJ_CODE_BAD_REQUEST, true },
+	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"inputs\":{\"a b\":1}}", "`a b` is not a variable name", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"inputs\":{\"\":1}}", "`` is empty", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"inputs\":{\"a\\u0000\":1}}", "`a` holds a NUL", AJ_CODE_BAD_REQUEST, true },
 	{ "{\"op\":\"exec\",\"id\":1,\"code\":\"\",\"workspace\":\"w\"}", "absolute", AJ_CODE_BAD_REQUEST, true },

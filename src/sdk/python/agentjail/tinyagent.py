@@ -167,7 +167,7 @@ class JailExecutor:
     def inject(self, name: str, value: Any | Callable[..., Any]) -> None:
         """Give every later run this name."""
         if not name.isidentifier():
-            raise ValueError(f"{name!r} is no name of a variable")
+            raise ValueError(f"{name!r} is not a variable name")
         self._names[name] = value
 
     def run(self, code: str, *, stdin: str | None = None) -> ExecutionResult:

@@ -28,7 +28,7 @@ TIMEOUT_S = 30.0
 
 REFUSE = 'refuse() { echo "$1" >&2; exit 44; }; '
 READ = (
-    REFUSE + '[ -e "$1" ] || refuse "there is no such file"; [ -f "$1" ] || refuse "it is no regular file"; '
+    REFUSE + '[ -e "$1" ] || refuse "there is no such file"; [ -f "$1" ] || refuse "it is not a regular file"; '
     'stat -L -c %s -- "$1" || exit 44; tail -c "+$2" -- "$1" | head -c "$3"'
 )
 WRITE = 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1" || exit 44'
