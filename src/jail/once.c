@@ -114,70 +114,102 @@ static void collect_output(struct aj_jail *jail, const struct aj_request *reques
 	aj_scratch_close(&jail->files.scratch);
 }
 
+/* The jail of a run, and what only such a jail has. */
+struct once {
+	struct aj_jail jail;
+	struct aj_pump pumps[2];
+	struct aj_mediator mediator;
+	struct aj_publish publish;
+	struct aj_pty pty;
+};
+
+static void init(struct once *o, const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_once_events *on)
+{
+	o->publish = (struct aj_publish)AJ_NO_PUBLISH;
+	o->mediator = (struct aj_mediator){ .connector = { -1, -1 } };
+	o->jail = (struct aj_jail){ .policy = policy };
+	aj_built_open(&o->jail.built, plan);
+	o->jail.calls.mediator = plan->snippet ? NULL : &o->mediator;
+	o->jail.network.publish = plan->publish.count ? &o->publish : NULL;
+	if (on) {
+		o->jail.output = on->output;
+		o->jail.output_arg = on->output_arg;
+		o->jail.network.connections = on->connections;
+		o->jail.network.connections_arg = on->connections_arg;
+	}
+}
+
+/* No jail was made: `ret` says why. */
+static void close_unlaunched(struct once *o, const struct aj_request *request, struct aj_result *ret)
+{
+	struct aj_jail *jail = &o->jail;
+	aj_publish_end(&o->publish);
+	aj_asker_close(jail->network.asker);
+	if (jail->calls.mediator)
+		aj_mediator_close(jail->calls.mediator);
+	aj_growth_close(jail->workspace.growth);
+	aj_protect_close(jail->workspace.protect);
+	aj_staging_close(jail->workspace.view);
+	aj_loop_free(jail->loop);
+	if (request->is_snippet)
+		aj_sha256(request->snippet.code, request->snippet.code_bytes, ret->code_sha256);
+	aj_verdict(&(struct aj_facts){ 0 }, jail->built.plan, ret);
+	aj_built_close(&jail->built);
+}
+
+static void open_terminal(struct once *o)
+{
+	const struct aj_plan *plan = o->jail.built.plan;
+	for (int i = 0; plan->pump && i < 2; i++)
+		aj_pump_open(&o->pumps[i], i + 1, plan->escapes);
+	o->jail.terminal.pump = plan->pump ? o->pumps : NULL;
+	o->jail.terminal.pty = plan->terminal ? &o->pty : NULL;
+	if (plan->terminal && aj_pty_open(&o->pty, o->jail.loop, plan->terminal_fd, plan->terminal_front, plan->escapes) < 0) {
+		aj_fail(&o->jail.outcome.result.setup, AJ_EXIT_SETUP, "terminal", errno, "relay the jail's terminal to the caller's");
+		aj_process_kill(&o->jail.process);
+	}
+}
+
+static void close_terminal(struct once *o)
+{
+	struct aj_outcome *outcome = &o->jail.outcome;
+	for (int i = 0; o->jail.terminal.pump && i < 2; i++)
+		aj_pump_close(&o->pumps[i]);
+	if (!o->jail.terminal.pty)
+		return;
+	aj_pty_close(&o->pty, outcome->facts.cause != AJ_CAUSE_NONE);
+	memcpy(outcome->result.escapes, o->pty.filter.left_out, sizeof outcome->result.escapes);
+}
+
+static void run(struct aj_jail *jail, const struct aj_request *request, int64_t started_us)
+{
+	aj_asker_hold(jail->network.asker, aj_jail_hold, jail);
+	aj_jail_open(jail, request->is_snippet ? aj_procfs_own_filters() : 0);
+	if (request->is_snippet)
+		aj_jail_arm(jail);
+	if (aj_jail_begin(jail, request, started_us, &jail->outcome.result.setup) < 0)
+		aj_process_kill(&jail->process);
+	watch_run(jail);
+	aj_asker_close(jail->network.asker);
+}
+
 void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
                  const struct aj_once_events *events, struct aj_result *ret)
 {
-	static const struct aj_once_events none = { 0 };
-	static struct aj_jail jail;
-	static struct aj_pump pumps[2];
-	static struct aj_mediator mediator;
-	static struct aj_publish publish;
-	static struct aj_pty pty;
-	publish = (struct aj_publish)AJ_NO_PUBLISH;
-	mediator = (struct aj_mediator){ .connector = { -1, -1 } };
+	static struct once once; /* too large for a stack */
 	int64_t started_us = aj_now_us();
 	*ret = (struct aj_result){ 0 };
-	const struct aj_once_events *on = events ? events : &none;
-	jail = (struct aj_jail){ .policy = policy,
-		                 .output = on->output,
-		                 .output_arg = on->output_arg,
-		                 .network.connections = on->connections,
-		                 .network.connections_arg = on->connections_arg };
-	aj_built_open(&jail.built, plan);
-	jail.calls.mediator = plan->snippet ? NULL : &mediator;
-	jail.network.publish = plan->publish.count ? &publish : NULL;
-	if (launch_jail(&jail, request, &publish, &ret->setup) < 0) {
-		aj_publish_end(&publish);
-		aj_asker_close(jail.network.asker);
-		if (jail.calls.mediator)
-			aj_mediator_close(jail.calls.mediator);
-		aj_growth_close(jail.workspace.growth);
-		aj_protect_close(jail.workspace.protect);
-		aj_staging_close(jail.workspace.view);
-		aj_built_close(&jail.built);
-		aj_loop_free(jail.loop);
-		if (request->is_snippet)
-			aj_sha256(request->snippet.code, request->snippet.code_bytes, ret->code_sha256);
-		aj_verdict(&(struct aj_facts){ 0 }, plan, ret);
+	init(&once, plan, policy, events);
+	if (launch_jail(&once.jail, request, &once.publish, &ret->setup) < 0) {
+		close_unlaunched(&once, request, ret);
 		return;
 	}
-	for (int i = 0; plan->pump && i < 2; i++)
-		aj_pump_open(&pumps[i], i + 1, plan->escapes);
-	jail.terminal.pump = plan->pump ? pumps : NULL;
-	if (plan->terminal) {
-		jail.terminal.pty = &pty;
-		if (aj_pty_open(&pty, jail.loop, plan->terminal_fd, plan->terminal_front, plan->escapes) < 0) {
-			aj_fail(&jail.outcome.result.setup, AJ_EXIT_SETUP, "terminal", errno, "relay the jail's terminal to the caller's");
-			aj_process_kill(&jail.process);
-		}
-	}
-	aj_asker_hold(jail.network.asker, aj_jail_hold, &jail);
-	aj_jail_open(&jail, request->is_snippet ? aj_procfs_own_filters() : 0);
-	if (request->is_snippet)
-		aj_jail_arm(&jail);
-	if (aj_jail_begin(&jail, request, started_us, &jail.outcome.result.setup) < 0)
-		aj_process_kill(&jail.process);
-	watch_run(&jail);
-	aj_asker_close(jail.network.asker);
-	aj_publish_end(&publish);
-	collect_output(&jail, request);
-	for (int i = 0; plan->pump && i < 2; i++)
-		aj_pump_close(&pumps[i]);
-	if (jail.terminal.pty) {
-		aj_pty_close(jail.terminal.pty, jail.outcome.facts.cause != AJ_CAUSE_NONE);
-		memcpy(jail.outcome.result.escapes, pty.filter.left_out, sizeof jail.outcome.result.escapes);
-	}
-	aj_loop_free(jail.loop);
-	aj_output_buffer_free(&jail.outcome.passed_on);
-	*ret = jail.outcome.result;
+	open_terminal(&once);
+	run(&once.jail, request, started_us);
+	aj_publish_end(&once.publish);
+	collect_output(&once.jail, request);
+	close_terminal(&once);
+	aj_loop_free(once.jail.loop);
+	aj_output_buffer_free(&once.jail.outcome.passed_on);
+	*ret = once.jail.outcome.result;
 }
