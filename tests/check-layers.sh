@@ -73,7 +73,7 @@ door guest/birth.c       sandbox/handshake.h  what init says when it fails
 
 # circle: pairs of files that include each other as yet; a pair that no longer does is an error, so that this list ends
 circle jail/fork/fork jail/fork/group
-circle jail/interrupt jail/run
+circle jail/interrupt jail/jail
 circle jail/pool/zygote jail/pool/zygote_messages
 circle service/protocol/query service/protocol/query_tree
 
@@ -181,7 +181,7 @@ word SYS_process_vm_readv   sandbox/mediate/endpoint.c sandbox/mediate/lockable.
 word SYS_process_vm_writev
 word SYS_pidfd_getfd        policy/seccomp/notify.c sandbox/mediate/endpoint.c sandbox/mediate/socket_holders.c jail/pool/newborn.c
 word SYS_pidfd_send_signal  base/pidfd.c
-word aj_pidfd_signal()      base/pidfd.c base/pidfd.h sandbox/launch.c jail/run.c jail/terminal.c jail/fork/fork.c jail/fork/copier.c jail/interrupt.c sandbox/mediate/connector.c sandbox/below.c network/helper/helper.c
+word aj_pidfd_signal()      base/pidfd.c base/pidfd.h sandbox/launch.c jail/jail.c jail/terminal.c jail/fork/fork.c jail/fork/copier.c jail/interrupt.c sandbox/mediate/connector.c sandbox/below.c network/helper/helper.c
 
 # paths that a jail may have made are opened by these
 owner dirent.h               base/listing.h jail/fork/copy_tree.c
@@ -392,7 +392,7 @@ self_test() {
 	trap 'exit 130' HUP INT TERM
 	cp -R src/. "$copy"
 	planted='base/fd.c|#include "policy/plan/plan.h"
-jail/run.c|static int planted(void) { return setgroups(0, 0); }
+jail/jail.c|static int planted(void) { return setgroups(0, 0); }
 policy/load/load.c|#include "policy/host/host.h"
 policy/load/load.c|#include <toml++/toml.h>
 base/toml/toml.cc|#include <iostream>
@@ -404,8 +404,8 @@ sandbox/child.c|#include "jail/once.h"
 sandbox/child.c|#include <sys/mount.h>
 sandbox/child.c|#include <netlink/socket.h>
 sandbox/launch.c|#include <seccomp.h>
-jail/run.c|#include "cli/terminal/show.h"
-jail/run.c|#include <sha2.h>
+jail/jail.c|#include "cli/terminal/show.h"
+jail/jail.c|#include <sha2.h>
 sandbox/child.c|#include "session/tools/tools.h"
 session/tools/call.c|#include "jail/result/result.h"
 session/tools/tools.c|#include "policy/policy.h"

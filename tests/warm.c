@@ -48,7 +48,7 @@ static void on_event(struct aj_jail *w, unsigned found)
 	seen |= found;
 }
 
-static void on_jail(struct aj_waiter *waiter, struct aj_jail *w, const struct aj_error *err)
+static void on_jail(struct aj_jail_waiter *waiter, struct aj_jail *w, const struct aj_error *err)
 {
 	(void)waiter;
 	jail = w;
@@ -95,7 +95,7 @@ int aj_run_command(struct aj_options *o)
 		.policy = &o->loaded.policy, .host = &host, .rootfs = o->request.rootfs, .cgroup = o->request.cgroup, .depth = 1
 	};
 	struct aj_pool *pool = aj_pool_new(loop, &config, &err);
-	struct aj_waiter waiter = { .fn = on_jail };
+	struct aj_jail_waiter waiter = { .fn = on_jail };
 	if (!pool)
 		return aj_print_error(&err);
 	aj_pool_request(pool, &waiter);

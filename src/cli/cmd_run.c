@@ -10,7 +10,7 @@
 #include "cli/surroundings.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/terminal.h"
-#include "jail/run.h"
+#include "jail/jail.h"
 
 int aj_cmd_run(int argc, char **argv)
 {

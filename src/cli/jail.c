@@ -238,7 +238,7 @@ static const char *changes_to_ask_for(const struct aj_options *o, const struct a
 	struct stat st;
 	bool terminals = (o->request.command.terminal & 5) == 5 &&
 	                 (o->request.command.terminal & 2 || (fstat(1, &st) == 0 && S_ISREG(st.st_mode)));
-	if (o->json || o->mcp || o->changes_keep || plan->snippet || !terminals || result->told || plan->escapes == AJ_ESCAPES_ALL)
+	if (o->json || o->mcp || o->changes_keep || plan->snippet || !terminals || result->interrupt_sent || plan->escapes == AJ_ESCAPES_ALL)
 		return NULL;
 	return json_string_value(json_object_get(result->changes, "id"));
 }

@@ -75,7 +75,7 @@ static int step_drop_own_caps(struct aj_steps *w, struct aj_error *err)
 #define step_exec NULL
 #define JAIL_ROW(name, who, why) { #name, (who)&AJ_BY_JAIL ? step_##name : NULL },
 /* NOLINTNEXTLINE(bugprone-branch-clone): as in sandbox/child.c */
-static const struct aj_step jail_steps[] = { AJ_STEPS(JAIL_ROW) };
+static const struct aj_jail_step jail_steps[] = { AJ_STEPS(JAIL_ROW) };
 
 const char *aj_zygote_prepare(void)
 {

@@ -99,7 +99,7 @@ void aj_jail_on_exit(struct aj_jail *jail)
 		aj_channel_ended(&jail->channel);
 	aj_process_end(&jail->process, &outcome->facts.usage);
 	aj_outcome_stop_clock(outcome);
-	outcome->result.told = jail->deadlines.terminating_since_us != 0;
+	outcome->result.interrupt_sent = jail->deadlines.terminating_since_us != 0;
 	close_workspace(jail);
 	aj_built_close(&jail->built);
 	aj_channel_free(&jail->channel);

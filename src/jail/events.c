@@ -1,6 +1,6 @@
 /* The events of a jail: which descriptors and deadlines are watched, and to which file of this folder each event goes.
- * It reads nothing itself and makes no verdict: a deadline that passes names a cause, and the rest is run.c's. */
-#include "jail/run.h"
+ * It reads nothing itself and makes no verdict: a deadline that passes names a cause, and the rest is jail.c's. */
+#include "jail/jail.h"
 
 #include <stdio.h>
 #include <sys/epoll.h>

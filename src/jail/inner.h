@@ -1,9 +1,9 @@
 /* Private to src/jail/: the parts of a run, each in the file that is named for it. */
 #pragma once
 #include "base/message.h"
-#include "jail/run.h"
+#include "jail/jail.h"
 
-/* run.c */
+/* jail.c */
 /* End the jail, and record why, unless the run has a cause already or its process has exited. */
 void aj_jail_end_by(struct aj_jail *jail, enum aj_cause cause);
 

@@ -29,7 +29,7 @@ static void signal_runner(struct aj_jail *jail)
 		return;
 	cleanup_fd int pidfd = jail->process.branch ? -1 : aj_procfs_open_child(jail->channel.runner, jail->process.init_pid, &info);
 	aj_pidfd_signal(pidfd >= 0 ? pidfd : jail->process.init_pidfd, signal);
-	jail->outcome.facts.told = true;
+	jail->outcome.facts.interrupt_sent = true;
 }
 
 void aj_interrupt_started(struct aj_jail *jail)

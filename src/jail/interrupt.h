@@ -1,6 +1,6 @@
 /* Interrupts a snippet by raising an exception in it. */
 #pragma once
-#include "jail/run.h"
+#include "jail/jail.h"
 
 /* A snippet that was interrupted at its time limit has this long to stop; then its jail is killed. */
 enum { AJ_SNIPPET_GRACE_MS = 1000 };

@@ -19,7 +19,7 @@ static bool mediate_call(void *arg, const struct aj_notification *call)
 	struct aj_jail *jail = arg;
 	const int pipes[AJ_LOCKABLE_PIPES] = { jail->process.stdout_fd, jail->process.stderr_fd };
 	enum aj_lock lock = aj_locks_call(&jail->calls.locks, jail->built.plan, pipes, jail->calls.listener_fd, call);
-	if (lock == AJ_LOCK_CHEATED)
+	if (lock == AJ_LOCK_NOT_ALLOWED)
 		aj_jail_end_for_lock(jail);
 	if (lock != AJ_LOCK_NONE)
 		return lock == AJ_LOCK_HANDLED;

@@ -1,6 +1,6 @@
 /* One request in a jail of its own: the whole of `exec` and `run`. */
 #pragma once
-#include "jail/run.h"
+#include "jail/jail.h"
 
 /* Functions that are called during the run; each may be NULL. */
 struct aj_once_events {

@@ -74,7 +74,7 @@ void aj_outcome_end_idle(struct aj_outcome *o)
 {
 	o->facts.alive = false;
 	o->facts.stop = AJ_STOP_NONE;
-	o->facts.told = false;
+	o->facts.interrupt_sent = false;
 	o->result.reason[0] = '\0';
 	json_decref(o->result.claim);
 	o->result.claim = NULL;

@@ -217,12 +217,12 @@ static int step_exec(struct aj_steps *w, struct aj_error *err)
 #define GUEST_ROW(name, walkers, why) { #name, (walkers)&AJ_BY_GUEST ? step_##name : NULL },
 #define ZYGOTE_ROW(name, walkers, why) { #name, (walkers)&AJ_BY_ZYGOTE ? step_##name : NULL },
 /* NOLINTBEGIN(bugprone-branch-clone): a step that this file does not implement is NULL in both branches */
-static const struct aj_step init_steps[] = { AJ_STEPS(INIT_ROW) };
-static const struct aj_step guest_steps[] = { AJ_STEPS(GUEST_ROW) };
-static const struct aj_step zygote_steps[] = { AJ_STEPS(ZYGOTE_ROW) };
+static const struct aj_jail_step init_steps[] = { AJ_STEPS(INIT_ROW) };
+static const struct aj_jail_step guest_steps[] = { AJ_STEPS(GUEST_ROW) };
+static const struct aj_jail_step zygote_steps[] = { AJ_STEPS(ZYGOTE_ROW) };
 /* NOLINTEND(bugprone-branch-clone) */
 
-_Noreturn static void start_program(struct aj_steps *w, const struct aj_step *steps, size_t count)
+_Noreturn static void start_program(struct aj_steps *w, const struct aj_jail_step *steps, size_t count)
 {
 	if (aj_init_unblock_signals() < 0)
 		aj_steps_give_up(w->report, AJ_REASON_SETUP, "signals", "unblock signals for the guest");

@@ -192,7 +192,7 @@ int aj_step_landlock(struct aj_steps *w, struct aj_error *err)
 	return w->plan->landlock_abi ? aj_landlock_restrict(w->plan, err) : 0;
 }
 
-void aj_steps_walk(struct aj_steps *w, const struct aj_step *steps, size_t count)
+void aj_steps_walk(struct aj_steps *w, const struct aj_jail_step *steps, size_t count)
 {
 	struct aj_error err = { 0 };
 	for (size_t i = 0; i < count; i++) {

@@ -21,7 +21,7 @@ struct aj_steps {
 	bool in_host_net;       /* init's network namespace is the host's until the step `network` */
 };
 
-struct aj_step {
+struct aj_jail_step {
 	const char *name;
 	int (*run)(struct aj_steps *, struct aj_error *); /* NULL: another walker's step */
 };
@@ -55,6 +55,6 @@ static inline int aj_step_fail(struct aj_error *err, const char *step, const cha
  * /proc itself. NULL, or the file that could not be written, with errno. */
 const char *aj_map_ids(const struct aj_plan *plan, int proc, const char *process, uid_t uid, gid_t gid);
 /* Run all rows in order; the first failure is reported to the supervisor and ends this process. */
-void aj_steps_walk(struct aj_steps *w, const struct aj_step *steps, size_t count);
+void aj_steps_walk(struct aj_steps *w, const struct aj_jail_step *steps, size_t count);
 /* A failure outside the table: report errno and this cause, then end this process. */
 _Noreturn void aj_steps_give_up(int report, enum aj_reason reason, const char *step, const char *cause);

@@ -9,7 +9,7 @@ struct aj_checkpoint {
 	LIST_ENTRY(aj_checkpoint) listed;
 	struct aj_lineage *lineage;
 	uint64_t id;
-	struct aj_waiter waiter;
+	struct aj_jail_waiter waiter;
 	struct aj_session *session; /* the session that asked, while the branch is being made; NULL: ready */
 	struct aj_jail *jail;
 	bool forgotten; /* freed when the last user has left */
@@ -86,7 +86,7 @@ static void on_checkpoint_event(struct aj_jail *jail, unsigned found)
 	aj_pool_return(c->lineage->pool->pool, jail);
 }
 
-static void on_checkpoint(struct aj_waiter *waiter, struct aj_jail *jail, const struct aj_error *err)
+static void on_checkpoint(struct aj_jail_waiter *waiter, struct aj_jail *jail, const struct aj_error *err)
 {
 	struct aj_checkpoint *c = waiter->arg;
 	struct aj_session *s = c->session;
@@ -120,7 +120,7 @@ uint64_t aj_session_checkpoint(struct aj_session *s, struct aj_error *err)
 	if (!c)
 		abort();
 	*c = (struct aj_checkpoint){ .lineage = lineage, .id = ++lineage->last_id, .session = s };
-	c->waiter = (struct aj_waiter){ .fn = on_checkpoint, .arg = c };
+	c->waiter = (struct aj_jail_waiter){ .fn = on_checkpoint, .arg = c };
 	LIST_INSERT_HEAD(&lineage->checkpoints, c, listed);
 	if (aj_pool_branch(s->pool->pool, s->jail, &c->waiter, err) < 0) {
 		free_checkpoint(c);
@@ -162,7 +162,7 @@ static void release_checkpoint(struct aj_checkpoint *c)
 		free_checkpoint(c);
 }
 
-static void on_rollback(struct aj_waiter *waiter, struct aj_jail *jail, const struct aj_error *err)
+static void on_rollback(struct aj_jail_waiter *waiter, struct aj_jail *jail, const struct aj_error *err)
 {
 	struct aj_session *s = waiter->arg;
 	struct aj_checkpoint *c = s->rolling;
@@ -213,7 +213,7 @@ static void part_from_source(struct aj_session *s)
 	s->source = NULL;
 }
 
-static void on_forked(struct aj_waiter *waiter, struct aj_jail *jail, const struct aj_error *err)
+static void on_forked(struct aj_jail_waiter *waiter, struct aj_jail *jail, const struct aj_error *err)
 {
 	struct aj_session *s = waiter->arg;
 	part_from_source(s);

@@ -1,8 +1,8 @@
 /* Private to src/session/: the session manager's own structs. */
 #pragma once
 #include "jail/host_ids.h"
+#include "jail/jail.h"
 #include "jail/pool/pool.h"
-#include "jail/run.h"
 #include "session/manager.h"
 #include "session/policy_cache.h"
 

@@ -138,7 +138,7 @@ void aj_session_opened(struct aj_session *s, const struct aj_error *err)
 	aj_loop_set(aj_session_loop(s), &s->opened, aj_now_us());
 }
 
-static void on_jail(struct aj_waiter *waiter, struct aj_jail *jail, const struct aj_error *err)
+static void on_jail(struct aj_jail_waiter *waiter, struct aj_jail *jail, const struct aj_error *err)
 {
 	struct aj_session *s = waiter->arg;
 	if (jail)
@@ -252,7 +252,7 @@ struct aj_session *aj_session_new(struct aj_tenant_pool *pool, const struct aj_s
 	s->pool = pool;
 	s->on = *events;
 	s->arg = arg;
-	s->waiter = (struct aj_waiter){ .fn = on_jail, .arg = s };
+	s->waiter = (struct aj_jail_waiter){ .fn = on_jail, .arg = s };
 	s->idle = (struct aj_timer){ .fn = on_idle, .arg = s };
 	s->opened = (struct aj_timer){ .fn = on_opened, .arg = s };
 	s->lifetime = (struct aj_timer){ .fn = on_lifetime, .arg = s };

@@ -27,7 +27,7 @@ struct aj_session {
 	struct aj_own_policy *own; /* NULL: the pool's policy */
 	struct aj_session_events on;
 	void *arg;
-	struct aj_waiter waiter;
+	struct aj_jail_waiter waiter;
 	enum aj_session_state state;
 	struct aj_jail *jail; /* NULL: not ready yet, or gone */
 	unsigned in_callback; /* depth of callbacks: a session closed inside is freed after the last */

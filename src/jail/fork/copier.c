@@ -29,7 +29,7 @@ enum { SCRATCH_MAX = 4, FIRST_FILE = 4, LIST_BYTES = 4096 };
 
 struct work {
 	const struct aj_plan *plan;
-	const struct aj_copied *copied;
+	const struct aj_copier_target *copied;
 	int socket;
 	int files; /* the branch's fd folder in /proc */
 	int dummy; /* replaces descriptors that cannot be reopened: neither readable nor writable */
@@ -188,7 +188,7 @@ _Noreturn static void run_helper(struct work *w)
 	_exit(aj_message_send(w->socket, &done, sizeof done, -1) < 0);
 }
 
-int aj_copier_start(struct aj_copier *copier, const struct aj_plan *plan, const struct aj_copied *copied, struct aj_error *err)
+int aj_copier_start(struct aj_copier *copier, const struct aj_plan *plan, const struct aj_copier_target *copied, struct aj_error *err)
 {
 	struct clone_args args = { .flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&copier->pidfd, .exit_signal = SIGCHLD };
 	int sockets[2];

@@ -146,10 +146,10 @@ static void furnish_branch(struct aj_fork_group *f, const struct aj_notification
 	b->info = *info;
 	b->process.init_pidfd = aj_pidfd_open(info->process);
 	b->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct aj_copied copied = { .parent = b->source->process.init_pidfd,
-		                    .branch = b->process.init_pidfd,
-		                    .proc_fd = b->proc_fd,
-		                    .leaf = f->process.cgroup };
+	struct aj_copier_target copied = { .parent = b->source->process.init_pidfd,
+		                           .branch = b->process.init_pidfd,
+		                           .proc_fd = b->proc_fd,
+		                           .leaf = f->process.cgroup };
 	/* The pidfd is the caller's only if the call still waits: until then the pid cannot be reused. */
 	if (b->process.init_pidfd < 0 || b->proc_fd < 0 || !aj_notify_waits(f->listener_fd, call->id))
 		aj_fork_fail(f, errno, "the branch has ended");

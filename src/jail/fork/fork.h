@@ -54,9 +54,9 @@ struct aj_fork_group {
 	int64_t deadline_us; /* of the branch under way, or of the jail's end */
 
 	struct aj_fork now;
-	struct aj_waiters waiters;
-	struct aj_waiter *waiter; /* whose branch is under way; NULL: none, or cancelled */
-	struct aj_jail *arming;   /* the newborn branch */
+	struct aj_jail_waiters waiters;
+	struct aj_jail_waiter *waiter; /* whose branch is under way; NULL: none, or cancelled */
+	struct aj_jail *arming;        /* the newborn branch */
 
 	struct aj_quota quota; /* for reported calls and init's reports */
 	struct aj_io io[AJ_FORK_GROUP_FDS];

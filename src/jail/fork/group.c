@@ -40,7 +40,7 @@ static bool answer_call(struct aj_fork_group *g, const struct aj_notification *c
 		return true;
 	struct aj_jail *jail = aj_fork_group_find(g, info.process);
 	enum aj_lock lock = aj_locks_call(&g->locks, g->plan, (const int[AJ_LOCKABLE_PIPES]){ -1, -1 }, g->listener_fd, call);
-	if (lock == AJ_LOCK_CHEATED)
+	if (lock == AJ_LOCK_NOT_ALLOWED)
 		end_all(g);
 	if (lock == AJ_LOCK_HANDLED)
 		return true;

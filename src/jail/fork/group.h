@@ -1,7 +1,7 @@
 /* A fork group: the guests of one jail once there can be more than one, the first and its branches. They share the jail's init, its
  * cgroup and the listener of its filter, which the group owns and watches; everything else of a branch is watched as for any other jail. */
 #pragma once
-#include "jail/run.h"
+#include "jail/jail.h"
 #include "jail/waiter.h"
 
 /* The owner's functions: a branch is about to be handed to its waiter; a branch failed, and the owner must end it. */
@@ -19,9 +19,9 @@ LIST_HEAD(aj_fork_groups, aj_fork_group);
 struct aj_fork_group *aj_fork_group_get(struct aj_fork_groups *list, const struct aj_fork_owner *owner, struct aj_jail *jail,
                                         int filters, struct aj_error *err);
 /* Request a branch of a member, which must stay idle until the waiter is called, from the loop. */
-void aj_fork_group_request(struct aj_fork_group *group, struct aj_jail *source, struct aj_waiter *waiter);
+void aj_fork_group_request(struct aj_fork_group *group, struct aj_jail *source, struct aj_jail_waiter *waiter);
 /* Cancel a request; false: the group has no such waiter. A branch that is under way is completed, and then ended. */
-bool aj_fork_groups_cancel(const struct aj_fork_groups *list, struct aj_waiter *waiter);
+bool aj_fork_groups_cancel(const struct aj_fork_groups *list, struct aj_jail_waiter *waiter);
 /* The owner is about to end this jail, or it is gone: fails the queued requests for branches of it. */
 void aj_fork_groups_lose(const struct aj_fork_groups *list, struct aj_jail *jail);
 

@@ -5,16 +5,16 @@
 #include "base/fd.h"
 #include "jail/fork/fork.h"
 
-static void notify(struct aj_waiter *waiter, struct aj_jail *branch, const struct aj_error *err)
+static void notify(struct aj_jail_waiter *waiter, struct aj_jail *branch, const struct aj_error *err)
 {
 	if (waiter)
 		waiter->fn(waiter, branch, err);
 }
 
 /* The waiter of the branch under way, which has come to its end. */
-static struct aj_waiter *take_waiter(struct aj_fork_group *g)
+static struct aj_jail_waiter *take_waiter(struct aj_fork_group *g)
 {
-	struct aj_waiter *waiter = g->waiter;
+	struct aj_jail_waiter *waiter = g->waiter;
 	g->waiter = NULL;
 	return waiter;
 }
@@ -24,7 +24,7 @@ static void on_arming(struct aj_jail *branch, unsigned found)
 	struct aj_fork_group *g = branch->owner;
 	if (!(found & (AJ_JAIL_ARMED | AJ_JAIL_GONE)))
 		return;
-	struct aj_waiter *waiter = take_waiter(g);
+	struct aj_jail_waiter *waiter = take_waiter(g);
 	g->arming = NULL;
 	aj_fork_group_changed(g);
 	if (found & AJ_JAIL_GONE) {
@@ -83,7 +83,7 @@ void aj_fork_requests_settle(struct aj_fork_group *g)
 void aj_fork_requests_next(struct aj_fork_group *g)
 {
 	while (!TAILQ_EMPTY(&g->waiters) && !g->waiter && !g->arming && g->now.state == AJ_BRANCH_NONE) {
-		struct aj_waiter *waiter = aj_waiters_take(&g->waiters);
+		struct aj_jail_waiter *waiter = aj_jail_waiters_take(&g->waiters);
 		struct aj_error err = { 0 };
 		if (aj_fork_begin(g, waiter->of, &err) < 0)
 			notify(waiter, NULL, &err);
@@ -92,18 +92,18 @@ void aj_fork_requests_next(struct aj_fork_group *g)
 	}
 }
 
-void aj_fork_group_request(struct aj_fork_group *g, struct aj_jail *source, struct aj_waiter *waiter)
+void aj_fork_group_request(struct aj_fork_group *g, struct aj_jail *source, struct aj_jail_waiter *waiter)
 {
 	waiter->of = source;
 	TAILQ_INSERT_TAIL(&g->waiters, waiter, queued);
 	aj_fork_group_changed(g);
 }
 
-bool aj_fork_groups_cancel(const struct aj_fork_groups *list, struct aj_waiter *waiter)
+bool aj_fork_groups_cancel(const struct aj_fork_groups *list, struct aj_jail_waiter *waiter)
 {
 	struct aj_fork_group *g;
 	LIST_FOREACH(g, list, listed) {
-		if (aj_waiters_remove(&g->waiters, waiter))
+		if (aj_jail_waiters_remove(&g->waiters, waiter))
 			return true;
 		if (g->waiter == waiter) {
 			g->waiter = NULL;
@@ -113,9 +113,9 @@ bool aj_fork_groups_cancel(const struct aj_fork_groups *list, struct aj_waiter *
 	return false;
 }
 
-static struct aj_waiter *find_waiter_for(const struct aj_fork_group *g, const struct aj_jail *source)
+static struct aj_jail_waiter *find_waiter_for(const struct aj_fork_group *g, const struct aj_jail *source)
 {
-	struct aj_waiter *waiter;
+	struct aj_jail_waiter *waiter;
 	TAILQ_FOREACH(waiter, &g->waiters, queued)
 		if (waiter->of == source)
 			return waiter;
@@ -129,7 +129,7 @@ void aj_fork_groups_lose(const struct aj_fork_groups *list, struct aj_jail *sour
 	struct aj_fork_group *g;
 	aj_fail(&err, AJ_EXIT_USAGE, "branch", 0, "the original was closed");
 	LIST_FOREACH(g, list, listed)
-		for (struct aj_waiter *waiter; (waiter = find_waiter_for(g, source));) {
+		for (struct aj_jail_waiter *waiter; (waiter = find_waiter_for(g, source));) {
 			TAILQ_REMOVE(&g->waiters, waiter, queued);
 			notify(waiter, NULL, &err);
 		}
@@ -140,7 +140,7 @@ void aj_fork_requests_drop(struct aj_fork_group *g)
 	struct aj_error err = { 0 };
 	aj_fail(&err, AJ_EXIT_SETUP, "branch", 0, "the jail and all its branches have ended");
 	notify(take_waiter(g), NULL, &err);
-	for (struct aj_waiter *waiter; (waiter = aj_waiters_take(&g->waiters));)
+	for (struct aj_jail_waiter *waiter; (waiter = aj_jail_waiters_take(&g->waiters));)
 		notify(waiter, NULL, &err);
 }
 

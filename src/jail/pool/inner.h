@@ -19,7 +19,7 @@ struct aj_pool {
 	unsigned starting_count;
 	struct aj_jails ending;
 	struct aj_fork_groups groups;
-	struct aj_waiters waiters;
+	struct aj_jail_waiters waiters;
 	unsigned used;
 	struct aj_timer pause;  /* then zygote and births are retried */
 	struct aj_timer refill; /* then the parked jails are topped up */

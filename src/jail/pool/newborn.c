@@ -96,15 +96,15 @@ static const char *wrong_channels(const struct aj_birth_answer *claim, struct aj
 }
 
 /* errnum: of the calls that checked the claim. The zygote ends in any case, as the newborn may be a process that we cannot kill. */
-static enum aj_newborn report_lie(struct aj_error *err, const char *wrong, int errnum)
+static enum aj_newborn reject_newborn(struct aj_error *err, const char *wrong, int errnum)
 {
 	if (errnum == EMFILE || errnum == ENFILE) {
 		aj_fail(err, AJ_EXIT_SETUP, "birth", errnum, "take the newborn's descriptors");
-		return AJ_NEWBORN_LIE;
+		return AJ_NEWBORN_INVALID;
 	}
 	aj_fail(err, AJ_EXIT_SETUP, "birth", 0, "the zygote's answer is not true: %s", wrong);
 	aj_advise(err, "a package that the policy allows, or the Python tree, is damaged or hostile: run `agentjail rootfs verify`");
-	return AJ_NEWBORN_LIE;
+	return AJ_NEWBORN_INVALID;
 }
 
 static enum aj_newborn give_up_birth(struct aj_process *process, int errnum, struct aj_error *err)
@@ -143,7 +143,7 @@ enum aj_newborn aj_newborn_take(const struct aj_process *zygote, const struct aj
 		return give_up_birth(process, claim->errnum > 0 ? claim->errnum : ECHILD, err);
 	}
 	if (wrong)
-		return report_lie(err, wrong, errnum);
+		return reject_newborn(err, wrong, errnum);
 	process->init_pid = pid;
 	process->init_pidfd = aj_steal(&own);
 	process->holder = zygote->holder;
@@ -158,7 +158,7 @@ enum aj_newborn aj_newborn_take(const struct aj_process *zygote, const struct aj
 		return give_up_birth(process, ECHILD, err);
 	aj_process_kill(process);
 	aj_process_end(process, NULL);
-	return report_lie(err, wrong, errnum);
+	return reject_newborn(err, wrong, errnum);
 }
 
 const char *aj_newborn_why_not(void)

@@ -5,9 +5,9 @@
 #include "sandbox/launch.h"
 
 enum aj_newborn {
-	AJ_NEWBORN_THERE, /* *jail has its init and channels */
-	AJ_NEWBORN_GONE,  /* no jail: the zygote says so, or init was killed. The remains were ended */
-	AJ_NEWBORN_LIE,   /* err names the false claim. Only processes of the zygote's were signalled */
+	AJ_NEWBORN_THERE,   /* *jail has its init and channels */
+	AJ_NEWBORN_GONE,    /* no jail: the zygote says so, or init was killed. The remains were ended */
+	AJ_NEWBORN_INVALID, /* err names the false claim. Only processes of the zygote's were signalled */
 };
 
 /* `zygote` is the zygote's own process, with a holder. `process` has a leaf or none, and no descriptor yet. */

@@ -15,8 +15,8 @@ enum { REFILL_US = 5000 };
 /* The callback may cancel its own request or other queued ones. */
 void aj_pool_fail_waiters(struct aj_pool *p, const struct aj_error *err)
 {
-	struct aj_waiter *waiter;
-	for (unsigned count = p->counts.asked; count && (waiter = aj_waiters_take(&p->waiters)); count--) {
+	struct aj_jail_waiter *waiter;
+	for (unsigned count = p->counts.asked; count && (waiter = aj_jail_waiters_take(&p->waiters)); count--) {
 		p->counts.asked--;
 		waiter->fn(waiter, NULL, err);
 	}
@@ -24,7 +24,7 @@ void aj_pool_fail_waiters(struct aj_pool *p, const struct aj_error *err)
 
 void aj_pool_give(struct aj_pool *p, struct aj_jail *jail)
 {
-	struct aj_waiter *waiter = aj_waiters_take(&p->waiters);
+	struct aj_jail_waiter *waiter = aj_jail_waiters_take(&p->waiters);
 	p->counts.asked--;
 	p->used++;
 	waiter->fn(waiter, jail, NULL);
@@ -145,7 +145,7 @@ static struct aj_jail *find_parked(const struct aj_pool *p)
 	return NULL;
 }
 
-void aj_pool_request(struct aj_pool *p, struct aj_waiter *waiter)
+void aj_pool_request(struct aj_pool *p, struct aj_jail_waiter *waiter)
 {
 	TAILQ_INSERT_TAIL(&p->waiters, waiter, queued);
 	p->counts.asked++;
@@ -161,9 +161,9 @@ void aj_pool_request(struct aj_pool *p, struct aj_waiter *waiter)
 	aj_pool_give(p, jail);
 }
 
-void aj_pool_cancel(struct aj_pool *p, struct aj_waiter *waiter)
+void aj_pool_cancel(struct aj_pool *p, struct aj_jail_waiter *waiter)
 {
-	if (!aj_fork_groups_cancel(&p->groups, waiter) && aj_waiters_remove(&p->waiters, waiter))
+	if (!aj_fork_groups_cancel(&p->groups, waiter) && aj_jail_waiters_remove(&p->waiters, waiter))
 		p->counts.asked--;
 }
 
@@ -180,7 +180,7 @@ static void on_branch_failed(void *arg, struct aj_jail *branch)
 	aj_pool_end(arg, branch);
 }
 
-int aj_pool_branch(struct aj_pool *p, struct aj_jail *jail, struct aj_waiter *waiter, struct aj_error *err)
+int aj_pool_branch(struct aj_pool *p, struct aj_jail *jail, struct aj_jail_waiter *waiter, struct aj_error *err)
 {
 	const struct aj_fork_owner owner = { on_branch_born, on_branch_failed, p };
 	if (p->config.jails_max && aj_pool_available(p) + p->used >= p->config.jails_max)

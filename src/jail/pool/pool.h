@@ -1,7 +1,7 @@
 /* Jails started in advance for one policy and one tenant. Each is used once, for one snippet or one session.
  * Where the plan cannot have a zygote (aj_plan_warm_why_not()), jails start cold, on request. */
 #pragma once
-#include "jail/run.h"
+#include "jail/jail.h"
 #include "jail/waiter.h"
 #include "policy/plan/plan.h"
 
@@ -39,13 +39,13 @@ void aj_pool_free(struct aj_pool *pool);
 unsigned aj_pool_used(const struct aj_pool *pool);
 
 /* Request a jail. An error whose step is "busy": jails_max jails are given away. */
-void aj_pool_request(struct aj_pool *pool, struct aj_waiter *waiter);
+void aj_pool_request(struct aj_pool *pool, struct aj_jail_waiter *waiter);
 /* Cancel a request. */
-void aj_pool_cancel(struct aj_pool *pool, struct aj_waiter *waiter);
+void aj_pool_cancel(struct aj_pool *pool, struct aj_jail_waiter *waiter);
 /* Request a copy of a jail that was given away and is idle; it must stay idle until the waiter is called, from the loop. The copy has
  * its own memory, scratch space and channels, and is returned like any jail. Returning `jail` meanwhile fails the request. -1 with
  * err: nothing has begun. */
-int aj_pool_branch(struct aj_pool *pool, struct aj_jail *jail, struct aj_waiter *waiter, struct aj_error *err);
+int aj_pool_branch(struct aj_pool *pool, struct aj_jail *jail, struct aj_jail_waiter *waiter, struct aj_error *err);
 /* Return a jail that is not needed any more, or gone: it is ended and freed later. */
 void aj_pool_return(struct aj_pool *pool, struct aj_jail *jail);
 

@@ -158,7 +158,7 @@ static enum aj_zygote_found on_born(struct aj_zygote *z, struct aj_process *ret_
 		return aj_zygote_die(z, r < 0 ? errno : 0, r <= 0 ? "it ended" : "it sent an answer without an order");
 	struct aj_process *process = &z->waiting[0];
 	enum aj_newborn found = aj_newborn_take(&z->process, &born, process, ret_err);
-	if (found == AJ_NEWBORN_LIE) {
+	if (found == AJ_NEWBORN_INVALID) {
 		z->err = *ret_err;
 		return AJ_ZYGOTE_DEAD; /* the jails that it owes end with it */
 	}

@@ -40,20 +40,20 @@ struct aj_result {
 	struct aj_leaf_usage leaf;             /* the kernel's counts; all 0 without a cgroup */
 	const char *limits_hit[AJ_LIMITS_HIT]; /* names; the one that ended the run comes first */
 	size_t limits_hit_count;
-	const char *told_to_stop;  /* who interrupted the snippet: wall_clock, caller; NULL: it was not interrupted */
-	const char *limit_claimed; /* the limit that the snippet's exception names, and no fact confirms; NULL: none */
-	char note[480];            /* an optional wall that could not be built */
-	char hint[480];            /* why the run may have failed, and what to do, where the supervisor knows */
-	char bound[480];           /* read-only folders that are binds in place of overlays, and why */
-	const char *unheard;       /* in place of the plan's `unheard`; or NULL */
-	const char *layer;         /* in place of the plan's entry for the Python layer, where a request chose that; or NULL */
+	const char *told_to_stop;     /* who interrupted the snippet: wall_clock, caller; NULL: it was not interrupted */
+	const char *limit_claimed;    /* the limit that the snippet's exception names, and no fact confirms; NULL: none */
+	char note[480];               /* an optional wall that could not be built */
+	char hint[480];               /* why the run may have failed, and what to do, where the supervisor knows */
+	char bound[480];              /* read-only folders that are binds in place of overlays, and why */
+	const char *without_listener; /* in place of the plan's `without_listener`; or NULL */
+	const char *layer;            /* in place of the plan's entry for the Python layer, where a request chose that; or NULL */
 	enum aj_recorded recorded;
 	char audit_why[480]; /* MISSED: why a record could not be written */
 	struct aj_violations violations;
 	struct aj_network_use network;
 	/* Control sequences that did not reach the caller's terminal. Not in JSON: outputs that are captured reach no terminal. */
 	uint64_t escapes[AJ_ESCAPE_KINDS];
-	bool told;                     /* a signal to the supervisor ended the command; not in JSON */
+	bool interrupt_sent;           /* to a command, since the supervisor got a signal; not in JSON */
 	json_t *changes;               /* of a workspace that are kept apart; NULL where none are kept */
 	json_t *workspace;             /* changes to the places of a writable workspace that the host obeys; NULL without one */
 	json_t *files, *files_skipped; /* of /output: what came back and what did not; NULL where none were asked for, or all came */
@@ -90,7 +90,7 @@ json_t *aj_violations_json(const struct aj_violations *violations);
  * zeroed; plan and policy outlive it. */
 struct aj_common {
 	struct aj_buffer enforced, policy;
-	const char *layer, *unheard; /* `enforced` is of results with these */
+	const char *layer, *without_listener; /* `enforced` is of results with these */
 	bool seen;
 };
 void aj_common_free(struct aj_common *common);

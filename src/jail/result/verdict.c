@@ -69,8 +69,8 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 	case AJ_CAUSE_TIMEOUT:
 		set_status(r, AJ_STATUS_TIMEOUT, "wall_clock",
 		           f->unarmed ? "wall clock limit of %lu ms reached before Python had installed the filter; no code was handed over, and every process of the jail was killed"
-		           : f->told ? "wall clock limit of %lu ms reached; the snippet got a signal to stop and did not stop, so every process of the jail was killed"
-		                     : "wall clock limit of %lu ms reached; every process of the jail was killed",
+		           : f->interrupt_sent ? "wall clock limit of %lu ms reached; the snippet got a signal to stop and did not stop, so every process of the jail was killed"
+		                               : "wall clock limit of %lu ms reached; every process of the jail was killed",
 		           limit_ms(f, plan));
 		return;
 	case AJ_CAUSE_OUTPUT:
@@ -292,7 +292,7 @@ static void hint_at_rlimits(const struct aj_facts *f, const struct aj_plan *plan
 void aj_verdict(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
 	fill_usage(f, r);
-	r->told_to_stop = !f->told ? NULL : f->stop == AJ_STOP_BY_CLOCK ? "wall_clock" : "caller";
+	r->told_to_stop = !f->interrupt_sent ? NULL : f->stop == AJ_STOP_BY_CLOCK ? "wall_clock" : "caller";
 	if (r->setup.exit_code) {
 		char text[480];
 		set_status(r, AJ_STATUS_SETUP_ERROR, NULL, "%s", aj_error_text(&r->setup, text, sizeof text));

@@ -41,7 +41,7 @@ struct aj_facts {
 	bool alive;          /* the guest has answered, and the jail lives on */
 	enum aj_stop stop;
 	bool unarmed;               /* killed before Python had installed its filter; it received no code */
-	bool told;                  /* the snippet was interrupted while it ran */
+	bool interrupt_sent;        /* to the snippet, while it ran */
 	uint64_t limit_ms;          /* the run's limit of time; 0: the plan's */
 	uint64_t peak_before_bytes; /* peak memory of earlier runs in the jail; 0: none known */
 	int interrupt_signal;

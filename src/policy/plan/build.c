@@ -248,7 +248,7 @@ static struct aj_socket_limits limit_sockets(const struct aj_plan *plan)
 		.mediated = true,
 		.deny = AJ_DENY_CONNECT,
 		.by = mediated[plan->sockets.count > 0][plan->network == AJ_NET_HOST],
-		.unheard = "refused except for pairs: the supervisor cannot listen to the jail's filter here, so connects cannot be mediated",
+		.without_listener = "refused except for pairs: the supervisor cannot listen to the jail's filter here, so connects cannot be mediated",
 	};
 }
 
@@ -272,7 +272,7 @@ static void close_sockets(struct aj_plan *plan, struct aj_arena *arena, const st
 	if (reached) {
 		plan->mediated = plan->in_reach.mediated;
 		plan->deny |= plan->in_reach.deny;
-		plan->unheard = plan->in_reach.unheard;
+		plan->without_listener = plan->in_reach.without_listener;
 		row.by = plan->in_reach.by ? plan->in_reach.by : row.by;
 	}
 	*AJ_PUSH(arena, &plan->enforced) = row;

@@ -76,7 +76,7 @@ struct aj_enforced {
 struct aj_socket_limits {
 	bool mediated; /* every connect is checked: sandbox/mediate/connector.h */
 	uint64_t deny; /* AJ_DENY_* */
-	const char *by, *unheard; /* entries for `unix_sockets`: the limit's, and the one where the supervisor cannot get the filter's listener */
+	const char *by, *without_listener; /* entries for `unix_sockets`: the limit's, and the one where the supervisor cannot get the filter's listener */
 };
 
 struct aj_plan {
@@ -140,8 +140,8 @@ struct aj_plan {
 	bool memory_by_rlimit, pids_by_rlimit; /* whose refusals the kernel does not count */
 	AJ_LIST(const char *) preload; /* modules that the runner imports before the filter, because the code may need them */
 	AJ_LIST(struct aj_enforced) enforced;
-	const char *unheard; /* the entry for `unix_sockets` if the supervisor cannot get the filter's listener; NULL: unchanged */
-	/* Part of `mediated`, `deny`, `enforced` and `unheard` where the plan itself shows socket files of the host. Else for the jail in which a
+	const char *without_listener; /* the entry for `unix_sockets` if the supervisor cannot get the filter's listener; NULL: unchanged */
+	/* Part of `mediated`, `deny`, `enforced` and `without_listener` where the plan itself shows socket files of the host. Else for the jail in which a
 	 * folder cannot be shown through an overlay, and they are in reach after all. */
 	struct aj_socket_limits in_reach;
 };

@@ -261,7 +261,7 @@ static enum aj_lock pass_threaded(struct aj_locks *l, int listener_fd, const str
 	/* The thread makes a new call, so its earlier call is done and can be checked. */
 	cheated |= look && look->number >= 0 && look_cheated(l, look);
 	if (cheated)
-		return AJ_LOCK_CHEATED;
+		return AJ_LOCK_NOT_ALLOWED;
 	if (!aj_notify_waits(listener_fd, call->id))
 		return AJ_LOCK_HANDLED;
 	if (!look)

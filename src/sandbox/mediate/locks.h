@@ -44,7 +44,7 @@ enum aj_lock {
 	AJ_LOCK_NONE,    /* not a lock call, or locks are not mediated */
 	AJ_LOCK_HANDLED, /* passed, made, answered, or pending */
 	AJ_LOCK_REFUSED, /* the caller must refuse and count the call */
-	AJ_LOCK_CHEATED, /* the same, and must end the jail: it holds a lock that was not allowed */
+	AJ_LOCK_NOT_ALLOWED, /* the same, and must end the jail: it holds a lock that was not allowed */
 };
 
 /* `pipes`: our ends of the jail's outputs, or -1. Does not block. */

@@ -80,21 +80,21 @@ static enum aj_newborn take(int init, int errnum, struct aj_error *err)
 Test(newborn, names_no_descriptor)
 {
 	struct aj_error err = { 0 };
-	cr_expect_eq(take(777, 0, &err), AJ_NEWBORN_LIE);
+	cr_expect_eq(take(777, 0, &err), AJ_NEWBORN_INVALID);
 	cr_expect(strstr(err.cause, "no descriptor"), "%s", err.cause);
 }
 
 Test(newborn, names_something_that_is_no_process)
 {
 	struct aj_error err = { 0 };
-	cr_expect_eq(take(2, 0, &err), AJ_NEWBORN_LIE);
+	cr_expect_eq(take(2, 0, &err), AJ_NEWBORN_INVALID);
 	cr_expect(strstr(err.cause, "not a child of the supervisor"), "%s", err.cause);
 }
 
 Test(newborn, names_another_child_of_ours)
 {
 	struct aj_error err = { 0 };
-	cr_expect_eq(take(victim, 0, &err), AJ_NEWBORN_LIE);
+	cr_expect_eq(take(victim, 0, &err), AJ_NEWBORN_INVALID);
 	cr_expect(strstr(err.cause, "first of its namespace"), "%s", err.cause);
 	cr_expect(runs(victim));
 	cr_expect_lt(jail.init_pidfd, 0);
@@ -113,7 +113,7 @@ Test(newborn, cannot_be_taken_without_a_free_descriptor)
 		struct aj_error err = { 0 };
 		cr_assert_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ .rlim_cur = (rlim_t)(next + spare), .rlim_max = limit.rlim_max }),
 		             0);
-		cr_expect_eq(take(victim, 0, &err), AJ_NEWBORN_LIE);
+		cr_expect_eq(take(victim, 0, &err), AJ_NEWBORN_INVALID);
 		cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 		cr_expect_eq(err.errnum, EMFILE);
 		cr_expect_null(strstr(err.cause, "not true"), "%s", err.cause);
@@ -125,7 +125,7 @@ Test(newborn, cannot_be_taken_without_a_free_descriptor)
 Test(newborn, has_another_ended)
 {
 	struct aj_error err = { 0 };
-	cr_expect_eq(take(victim, 5, &err), AJ_NEWBORN_LIE);
+	cr_expect_eq(take(victim, 5, &err), AJ_NEWBORN_INVALID);
 	cr_expect(runs(victim));
 }
 
@@ -149,8 +149,8 @@ Test(newborn, says_that_there_are_too_many)
 Test(newborn, says_nothing)
 {
 	struct aj_error err = { 0 };
-	cr_expect_eq(take(-1, 0, &err), AJ_NEWBORN_LIE);
-	cr_expect_eq(take(-1, -7, &err), AJ_NEWBORN_LIE);
+	cr_expect_eq(take(-1, 0, &err), AJ_NEWBORN_INVALID);
+	cr_expect_eq(take(-1, -7, &err), AJ_NEWBORN_INVALID);
 }
 
 /* A process of the holder's namespace itself, or of none below it, is never a newborn. */

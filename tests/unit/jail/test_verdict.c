@@ -473,7 +473,7 @@ Test(verdict, alive)
 		struct aj_result r = { 0 };
 		struct aj_facts f = { .alive = true,
 			              .stop = table[i].stop,
-			              .told = table[i].stop != AJ_STOP_NONE,
+			              .interrupt_sent = table[i].stop != AJ_STOP_NONE,
 			              .limit_ms = 500,
 			              .usage = { .ru_maxrss = 1 } };
 		char why[100];

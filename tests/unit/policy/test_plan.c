@@ -639,7 +639,7 @@ Test(plan, connect_is_mediated_where_host_inodes_are_in_reach)
 	cr_assert_eq(plan.sockets.count, 1);
 	cr_expect_str_eq(plan.sockets.items[0], "/src/a.sock");
 	cr_expect(strstr(enforced("unix_sockets"), "mediated"), "%s", enforced("unix_sockets"));
-	cr_expect(strstr(plan.unheard, "refused"), "%s", plan.unheard);
+	cr_expect(strstr(plan.without_listener, "refused"), "%s", plan.without_listener);
 	for (int denied = 0; denied < 2; denied++) {
 		prepare(!denied);
 		policy.exec = true;
@@ -648,7 +648,7 @@ Test(plan, connect_is_mediated_where_host_inodes_are_in_reach)
 		must_build();
 		cr_expect_not(plan.mediated, "%s", denied ? "without sockets" : "a snippet under the list of commands");
 		cr_expect_eq(plan.deny & (AJ_DENY_CONNECT | AJ_DENY_UNIX), denied ? 0 : AJ_DENY_UNIX);
-		cr_expect_null(plan.unheard);
+		cr_expect_null(plan.without_listener);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* The life of a jail in an event loop: opened, one run or several, ended.
  * Never blocks, neither for an end of file nor for a cooperative guest, but in aj_jail_kill(), for a jail that it has killed. */
-#include "jail/run.h"
+#include "jail/jail.h"
 
 #include <signal.h>
 
