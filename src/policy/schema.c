@@ -28,15 +28,15 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "one line on what the policy is for" },
 
 	{ "python.layer", AJ_KEY_BOOL, AT(layer), .fallback = "true", .looser = AJ_LOOSER_LESS, .by = AJ_BY_RAIL,
-	  .help = "whether snippets pass the import check and get restricted builtins; with false only the kernel's walls stand" },
+	  .help = "whether snippets pass the import check and get restricted builtins; with false only the kernel's walls remain" },
 	{ "python.imports", AJ_KEY_LIST, AT(imports), .max = 500, .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL, .items = &aj_item_import,
 	  .help = "modules that a snippet may import: `json` is that module, `numpy.*` is numpy with its submodules, `*` is every module" },
 	{ "python.imports_checked", AJ_KEY_ENUM, AT(imports_checked), .names = checked_names, .fallback = "before", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
-	  .help = "when a snippet learns of the imports that it may not make: before (all at once, and no line of it runs; an import that the code itself guards, by a handler of "
+	  .help = "when imports that a snippet may not make are reported: before (all at once, and no line of it runs; an import that the code itself guards, by a handler of "
 	          "ImportError or `if TYPE_CHECKING:`, raises where it stands), or run (each raises ImportError where it stands)" },
 	{ "python.preload", AJ_KEY_LIST, AT(preload), .max = 100, .looser = AJ_LOOSER_MORE, .by = AJ_BY_NOBODY, .items = &aj_item_preload,
 	  .help = "modules of the Python tree that libraries import while they run, as [WORD:]MODULE: they are loaded ahead of a snippet in which WORD occurs (without it: "
-	          "the module's top name), because no extension module can be mapped later. A snippet may not import them by this" },
+	          "the module's top name), because no extension module can be mapped later. This does not allow a snippet to import them" },
 	{ "python.builtins", AJ_KEY_ENUM, AT(builtins), .names = builtins_names, .fallback = "standard", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
 	  .help = "built-in functions of a snippet: minimal (21 names), static (standard without eval, exec, compile, globals, locals and vars), standard (all without I/O or reflection; eval, exec and compile check their text) or full" },
 	{ "python.files", AJ_KEY_LIST, AT(reached), .max = 100, .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL, .items = &aj_item_reached,
@@ -54,9 +54,9 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "longest time that one call of time.sleep() or asyncio.sleep() takes; a longer one is cut short without an error" },
 
 	{ "requests.imports", AJ_KEY_LIST, AT(request_imports), .max = 500, .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL, .items = &aj_item_import,
-	  .help = "modules that a request of a client may allow itself beyond python.imports; jails have them imported beforehand. Fewer than python.imports is every request's choice" },
+	  .help = "modules that a request of a client may allow itself beyond python.imports; jails have them imported beforehand. Any request may choose fewer than python.imports" },
 	{ "requests.builtins", AJ_KEY_ENUM, AT(request_builtins), .names = builtins_names, .fallback = "minimal", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
-	  .help = "the largest set of built-in functions that a request may choose; each set up to python.builtins is its choice anyway" },
+	  .help = "the largest set of built-in functions that a request may choose; any request may choose a set up to python.builtins" },
 	{ "requests.layer", AJ_KEY_BOOL, AT(request_layer), .fallback = "true", .looser = AJ_LOOSER_LESS, .by = AJ_BY_RAIL,
 	  .help = "with false a request may switch the Python layer off for itself" },
 
@@ -94,7 +94,7 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "toolchains outside of /usr that `agentjail run` shows read-only at their own paths: auto (those found by PATH), or names (rust, go, node, python, "
 	          "uv, local, agents, ruby, java, mise, asdf, brew, opt); none switches them off" },
 	{ "filesystem.protect", AJ_KEY_LIST, AT(protect), .max = 100, .fallback = "@default", .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS, .items = &aj_item_place,
-	  .help = "places of a writable workspace that stay as they are, since the host runs or obeys them later: paths relative to the workspace, `*` for any part of a "
+	  .help = "places of a writable workspace that are read-only, since the host runs or obeys them later: paths relative to the workspace, `*` for any part of a "
 	          "name, a slash at the end for a folder that is protected even before it exists; `@default` is the built-in list. "
 	          "No copy for `exec --output` is made at such a place, in whichever folder" },
 	{ "filesystem.workspace_under", AJ_KEY_LIST, AT(workspace_under), .max = 100, .fallback = AJ_UNDER_DEFAULT, .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER, .items = &aj_item_under, .host_paths = true,
@@ -150,7 +150,7 @@ const struct aj_key aj_policy_keys[] = {
 	{ "process.env", AJ_KEY_LIST, AT(env), .max = 200, .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER, .seen = true, .items = &aj_item_env,
 	  .help = "variables of the jail, as NAME=VALUE; of the caller's environment only the names of process.pass_env are passed on" },
 	{ "process.pass_env", AJ_KEY_LIST, AT(pass_env), .max = 100, .looser = AJ_LOOSER_MORE, .by = AJ_BY_LAUNCHER, .seen = true, .items = &aj_item_variable,
-	  .help = "names of variables that `agentjail run` passes on from its own environment, where they are set; a value of process.env gives way" },
+	  .help = "names of variables that `agentjail run` passes on from its own environment, where they are set; they override values of process.env" },
 	{ "process.uid", AJ_KEY_COUNT, AT(uid), .min = 1, .max = 65533, .fallback = "1000", .looser = AJ_LOOSER_ANY, .by = AJ_BY_NAMESPACE,
 	  .help = "the jail's only user id and group id, as seen inside" },
 
@@ -196,7 +196,7 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "when a record cannot be written: refuse to run, or flag the result" },
 
 	{ "require.walls", AJ_KEY_FLAGS, AT(require), .names = wall_names, .looser = AJ_LOOSER_LESS, .by = AJ_BY_LAUNCHER,
-	  .help = "walls that must stand: a run is refused where the host or an option would do without one of them" },
+	  .help = "walls that must be in place: a run is refused if the host or an option leaves one of them out" },
 	{ 0 },
 };
 const size_t aj_policy_key_count = sizeof aj_policy_keys / sizeof *aj_policy_keys - 1;

@@ -60,9 +60,9 @@ enum { AJ_ON_HOST = 0, AJ_IN_HEAD = -1, AJ_AS_KEY = -2, AJ_HAS_CODE = 1 };
 	  ". Typed tags become what they stand for") \
 	X(STDIN, stdin_text, "stdin", TEXT, AJ_STDIN_BYTES, NULL, AJ_AS_KEY, "stdin", \
 	  "the standard input of this run, which `sys.stdin` and `input()` read", \
-	  "; without it that is empty. At most 16 MiB") \
+	  "; empty by default. At most 16 MiB") \
 	X(TIMEOUT_MS, timeout_ms, "timeout_ms", TIME, AJ_TIMEOUT_MS_MAX, NULL, AJ_IN_HEAD, "soft_ms", \
-	  "when the snippet is told to stop", \
+	  "when the snippet is interrupted", \
 	  ", from 1; no later than the policy says. A second later its jail is killed") \
 	X(SEED, seed, "seed", COUNT, UINT32_MAX, NULL, AJ_AS_KEY, "seed", \
 	  "for `random` and numpy's older random functions", \
@@ -92,7 +92,7 @@ enum { AJ_ON_HOST = 0, AJ_IN_HEAD = -1, AJ_AS_KEY = -2, AJ_HAS_CODE = 1 };
 	  ". /output is there from the first such request on, or from the first code on that names it") \
 	X(RUN_ID, id, "run_id", NAME, 128, NULL, AJ_ON_HOST, NULL, \
 	  "the `id` in the result and in the audit trail", \
-	  "; without it one is made")
+	  "; without it one is generated")
 
 /* Chosen by what starts the snippet, or made by it. */
 #define AJ_SNIPPET_OTHERS(X) \

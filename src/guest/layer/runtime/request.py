@@ -19,7 +19,7 @@ SNIPPET_KEYS = {
     "inputs": (dict, {}),
     # the standard input of this run, which `sys.stdin` and `input()` read
     "stdin": (str, None),
-    # when the snippet is told to stop
+    # when the snippet is interrupted
     "soft_ms": (int, 0),
     # for `random` and numpy's older random functions
     "seed": (int, None),

@@ -66,7 +66,7 @@ class RunOptions(TypedDict, total=False):
     filename: the snippet's name in errors.
     inputs: variables to set before the snippet runs: name to value.
     stdin: the standard input of this run, which `sys.stdin` and `input()` read.
-    timeout: when the snippet is told to stop, in seconds.
+    timeout: when the snippet is interrupted, in seconds.
     seed: for `random` and numpy's older random functions.
     value_of: `expression` (the default): the result has a value where the last statement is an expression; `statement`: also where it is an
         assignment.
