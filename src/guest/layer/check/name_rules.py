@@ -36,6 +36,8 @@ READABLE = frozenset((
     "__signature__ __orig_bases__ __orig_class__ __metadata__ __supertype__ __bound__ __constraints__ __covariant__ "
     "__contravariant__ __total__ __required_keys__ __optional_keys__ __forward_arg__ __dataclass_fields__ "
     "__abstractmethods__ __final__ __dir__ __dataclass_params__ "
+    # hooks of subclasses of numpy.ndarray, which call the base class's
+    "__array_finalize__ __array_wrap__ "
     # what unittest's decorators note on a test
     "__unittest_skip__ __unittest_skip_why__ __unittest_expecting_failure__ "
     # sys
