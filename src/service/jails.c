@@ -168,6 +168,9 @@ static int check_room(const struct aj_client *c, const struct aj_query *query, c
 		return -1;
 	if (s->held_bytes && s->held_bytes + query->weight > HELD_BYTES)
 		return aj_server_busy(s, fault, AJ_ROOM_BYTES, "%zu MiB of requests already wait for a jail", s->held_bytes >> 20);
+	if (party->held_bytes && party->held_bytes + query->weight > HELD_BYTES / 2)
+		return aj_server_busy(s, fault, AJ_ROOM_BYTES, "%zu MiB of requests of this %s already wait for a jail",
+		                      party->held_bytes >> 20, party->tenant ? "tenant" : "connection");
 	*ret_room = s->in_use < s->config->jails_max && party->jails < aj_party_share(s, party) && !aj_client_request_next(s);
 	if (*ret_room)
 		return 0;
@@ -188,6 +191,7 @@ int aj_slot_open(struct aj_client *c, struct aj_query *query, const char *policy
 	}
 	struct aj_client_request *req = aj_client_request_new(c, query);
 	req->party = party;
+	party->held_bytes += req->query.weight;
 	req->counts = req->query.op == AJ_OP_OPEN;
 	s->sessions += req->counts;
 	party->sessions += req->counts;

@@ -45,6 +45,8 @@ struct aj_client_request *aj_client_request_find(const struct aj_client *c, cons
 void aj_client_request_drop_query(struct aj_client_request *req)
 {
 	req->client->server->held_bytes -= req->query.weight;
+	if (req->party)
+		req->party->held_bytes -= req->query.weight;
 	aj_query_free(&req->query);
 }
 
@@ -135,11 +137,11 @@ void aj_client_request_free(struct aj_client_request *req)
 	LIST_REMOVE(req, of_client);
 	req->client->server->requests--;
 	req->client->server->sessions -= req->counts;
+	aj_client_request_drop_query(req);
 	if (req->party) {
 		req->party->sessions -= req->counts;
 		aj_party_release(req->party);
 	}
-	aj_client_request_drop_query(req);
 	json_decref(req->id);
 	free(req);
 }

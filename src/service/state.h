@@ -27,6 +27,7 @@ struct aj_party {
 	TAILQ_ENTRY(aj_party) turn; /* while requests of its wait */
 	TAILQ_HEAD(, aj_client_request) waiting;
 	uint64_t waiting_count, jails;
+	size_t held_bytes;   /* of its requests that wait for a jail */
 	uint64_t sessions;   /* open or requested */
 	uint64_t references; /* of requests and slots */
 };

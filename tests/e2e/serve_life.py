@@ -333,6 +333,23 @@ def a_tenant_leaves_jails_to_others():
 
 
 @test
+def a_tenant_leaves_memory_of_the_queue_to_others():
+    """Requests that wait may hold 256 MiB: those of one tenant half of it, over whichever connections they come."""
+    with Server("--jails-max", "4", "--queue-max", "200", "--parked", "0") as s:
+        a, more, b = s.client(), s.client(), s.client()
+        for i in range(3):
+            a.send(id=i, op="exec", code="number()", tools=[NUMBER], tenant="a")
+            same(a.receive()["event"], "tool_call")
+        big = {"op": "exec", "code": "1", "inputs": {"x": "a" * 4_000_000}}
+        for client in (a, more):
+            for i in range(18):
+                client.send(id=i + 10, tenant="a", **big)
+        e = fails("busy", s.client().ask, tenant="a", **big)
+        assert "MiB of requests of this tenant already wait" in str(e), e
+        same(b.ask(tenant="b", **big)["value"], 1)
+
+
+@test
 def tenants_take_turns():
     with Server("--jails-max", "1", "--parked", "0") as s:
         a, more, b = s.client(), s.client(), s.client()
