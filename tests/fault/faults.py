@@ -298,7 +298,7 @@ def judge(base, run, started):
             return "unconnected", "; ".join(diff)
     if rest and all(re.match(r"-mount .* - overlay none |\+mount \S+ \S+ ro,|enforced: ", d) for d in rest) and "no overlay" in run.doc["enforced"]["filesystem"]:
         return "bound", "; ".join(diff)
-    alike = [re.sub(r"^(-mount /\S+|\+mount /) (?=\S+ ro,.* - overlay none )", d[0], d) for d in rest]
+    alike = [re.sub(r"^(-mount /\S+|\+mount /[^/ ]*) (?=\S+ ro,.* - overlay none )", d[0], d) for d in rest]
     if alike and sorted(d[1:] for d in alike if d[0] == "-") == sorted(d[1:] for d in alike if d[0] != "-"):
         return "own", "; ".join(diff)
     gone = sorted(re.sub(r"-mount /folder (\S+) ro,.*", r"\1", d) for d in rest if d[0] == "-")
