@@ -35,9 +35,7 @@ static int parse_args(struct verify_args *q, int argc, char **argv, struct aj_er
 			q->file = word;
 		}
 		if (head && (strlen(head) != 64 || strspn(head, "0123456789abcdef") != 64)) {
-			aj_fail(err, AJ_EXIT_USAGE, "options", 0,
-			        "`%.100s` is not a head of an audit file of an audit file of an audit file of an audit file of an audit file",
-			        head);
+			aj_fail(err, AJ_EXIT_USAGE, "options", 0, "`%.100s` is not the head of an audit file", head);
 			aj_advise(err, "a head has 64 hexadecimal digits in lower case; an earlier `audit verify` printed it");
 			return -1;
 		}

@@ -132,7 +132,7 @@ static void check_identity(struct doctor *d)
 		                                        : "root; jails run as host id 65534 (root is not needed)",
 		          NULL);
 	else
-		add_check(d, PART, "identity", "root without CAP_SETUID; jails keep host id 0, which RLIMIT_NPROC does not bind",
+		add_check(d, PART, "identity", "root without CAP_SETUID; jails keep host id 0, which RLIMIT_NPROC does not limit",
 		          "run agentjail as an ordinary user");
 }
 
@@ -171,7 +171,7 @@ static bool try_jail(struct doctor *d, const char *check, bool snippet, enum aj_
 	          nat  ? "works, by NAT"
 	          : ok ? "works"
 	               : result.reason,
-	          nat  ? "for connections that cost less: sudo modprobe -a nft_tproxy nft_reject_inet"
+	          nat  ? "for faster connections: sudo modprobe -a nft_tproxy nft_reject_inet"
 	          : ok ? NULL
 	               : result.setup.fix);
 	aj_result_free(&result);

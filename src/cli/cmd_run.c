@@ -23,7 +23,7 @@ int aj_cmd_run(int argc, char **argv)
 		       "other file of the host. The exit status is the command's; 128 + N if signal N\n"
 		       "ended the command.\n\n"
 		       "SIGTERM, SIGINT and SIGQUIT are passed on to COMMAND. If it has not ended %d\n"
-		       "seconds later, or when another of them comes, every process of the jail is\n"
+		       "seconds later, or at a second signal, every process of the jail is\n"
 		       "killed. SIGHUP, SIGUSR1 and SIGUSR2 are only passed on.\n",
 		       AJ_COMMAND_GRACE_S);
 		aj_options_help(AJ_FOR_RUN, stdout);

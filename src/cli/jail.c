@@ -55,7 +55,7 @@ static int choose_whom_to_ask(struct aj_options *o, struct aj_error *err)
 	if (!whom->save)
 		return 0;
 	if (!whom->command && !whom->fd && !whom->terminal) {
-		aj_fail(err, AJ_EXIT_USAGE, "ask", 0, "--network-ask-save is for answers, and nobody is asked");
+		aj_fail(err, AJ_EXIT_USAGE, "ask", 0, "--network-ask-save saves answers, and no question is asked");
 		aj_advise(err, "add --network-ask, --network-ask-command or --network-ask-fd");
 		return -1;
 	}

@@ -64,7 +64,7 @@ const char *aj_scope_enter(struct aj_arena *arena)
 	if (!program)
 		return "the helper agentjail-scope is not beside the program (it is built where libsystemd's headers are: libsystemd-dev)";
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return aj_printf(arena, "no pipe: %s", strerror(errno));
+		return aj_printf(arena, "create a pipe: %s", strerror(errno));
 	cleanup_fd int from = ends[0], to = ends[1];
 	if ((errnum = spawn_helper(program, to, &pid, arena)))
 		return aj_printf(arena, "%s: %s", program, strerror(errnum));
@@ -91,5 +91,5 @@ void aj_scope_when_demanded(struct aj_host *host, const struct aj_options *o)
 	if (!why)
 		aj_host_find_cgroup(host, o->arena, NULL, NULL);
 	else
-		host->cgroup_why = aj_printf(o->arena, "%s; and systemd gave no scope: %s", before, why);
+		host->cgroup_why = aj_printf(o->arena, "%s; and systemd created no scope: %s", before, why);
 }

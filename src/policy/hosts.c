@@ -128,7 +128,7 @@ static const char *parse_network(const char *host, size_t bytes, int family, str
 	if (slash && !parse_number(slash + 1, bytes - address - 1, width, &bits))
 		return "a network whose prefix is not a number of bits";
 	if (bits == 0)
-		return "every address there is: that is network.mode = \"host\"";
+		return "every address: that is network.mode = \"host\"";
 	ret->bits = (unsigned)bits;
 	return rest_is_zero(ret) ? NULL : "a network whose address has bits beyond its prefix";
 }

@@ -138,7 +138,7 @@ static const char *check_in_home(struct aj_arena *arena, const char *text)
 {
 	const char *wrong = no_expansion(text);
 	if (text[0] == '~')
-		return "every path is relative to the home: leave `~/` out";
+		return "every path is relative to the home: omit `~/`";
 	if (wrong)
 		return wrong;
 	return text[0] != '/' && aj_jail_path_valid(aj_printf(arena, "/%s", text)) && !strpbrk(text, "*?")

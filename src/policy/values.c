@@ -92,7 +92,7 @@ static const char *add_item(const struct aj_key *key, aj_text_list *list, struct
 	if (wrong)
 		return wrong;
 	if (list->count >= key->max)
-		return aj_printf(arena, "one item too many: at most %lu", key->max);
+		return aj_printf(arena, "too many items: at most %lu", key->max);
 	*AJ_PUSH(arena, list) = aj_strdup(arena, text);
 	return NULL;
 }

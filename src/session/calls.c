@@ -135,7 +135,7 @@ unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan
 	c->last = number > c->last ? number : c->last;
 	if (find_call(c, number)) {
 		aj_tool_call_free(&call);
-		return broken_call(ret_why, "two calls of tools with one number");
+		return broken_call(ret_why, "two tool calls with the same number");
 	}
 	size_t logged = log_call(c, body, bytes, scan);
 	if (kind == AJ_CALL_REFUSED)
@@ -169,9 +169,9 @@ static int unknown_call(const struct aj_calls *c, struct aj_error *err, uint64_t
 {
 	if (number && number <= c->last)
 		return aj_fail_because(err, AJ_REASON_CLOSED, AJ_EXIT_USAGE, "tool", 0,
-		                       "call %lu waits no more: it was answered, its time was over, or its run has ended",
+		                       "call %lu is not waiting: it was answered, it timed out, or its run has ended",
 		                       (unsigned long)number);
-	return aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "no call %lu waits for an answer", (unsigned long)number);
+	return aj_fail(err, AJ_EXIT_USAGE, "tool", 0, "no call %lu is waiting for an answer", (unsigned long)number);
 }
 
 int aj_calls_value(struct aj_calls *c, uint64_t number, const json_t *value, struct aj_error *err)

@@ -190,7 +190,7 @@ int aj_session_rollback(struct aj_session *s, uint64_t id, struct aj_error *err)
 	if (!c)
 		return -1;
 	if (!c->jail)
-		return aj_fail(err, AJ_EXIT_LIMIT, "checkpoint", 0, "the checkpoint %lu was killed, for memory most likely",
+		return aj_fail(err, AJ_EXIT_LIMIT, "checkpoint", 0, "the checkpoint %lu was killed, probably for lack of memory",
 		               (unsigned long)id);
 	s->waiter.fn = on_rollback;
 	if (aj_pool_branch(s->pool->pool, c->jail, &s->waiter, err) < 0)

@@ -78,7 +78,7 @@ static int first_finding(const struct aj_diags *diags, struct aj_error *err)
 			aj_advise(err, "%s", d->advice);
 		return -1;
 	}
-	return aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0, "it does not load");
+	return aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0, "the policy cannot be loaded");
 }
 
 struct aj_policy_version *aj_policy_version_read(const char *site, const struct aj_ask *ask, const char *rootfs, struct aj_error *err)

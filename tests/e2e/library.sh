@@ -76,7 +76,7 @@ cp "$B/libagentjail.so.0" "$T/usr/lib/"
 unset AGENTJAIL_ROOTFS
 LD_LIBRARY_PATH=$T/usr/lib "$B/library-shared" >"$T/out" 2>"$T/err"
 is "no tree: exit code" 1 $?
-check "no tree: step, cause and fix" grep -q '^rootfs: no Python tree `default` lies beside the library' "$T/err"
+check "no tree: step, cause and fix" grep -q '^rootfs: no Python tree `default` is beside the library' "$T/err"
 check "no tree: what helps" grep -q '^  fix: .*AGENTJAIL_ROOTFS' "$T/err"
 cp -R "$ROOTFS" "$T/usr/lib/agentjail/rootfs/default"
 LD_LIBRARY_PATH=$T/usr/lib example "$B/library-shared"

@@ -51,7 +51,7 @@ HOME=$T/me text "one of one's own hides none in a folder that cannot be listed" 
 chmod 755 "$T/p/named"
 rm "$T/p/named/mine.toml"
 printf 'extends = "itself"\n' >"$own/itself.toml"
-HOME=$T/me refused "nor does one extend itself" 'runs in a circle' run --policy itself -- echo RAN
+HOME=$T/me refused "nor does one extend itself" 'is circular' run --policy itself -- echo RAN
 rm "$own/itself.toml"
 HOME=$T/me text "policy list has it" 0 '^  mine .*/me/.config/agentjail/policies/mine.toml' policy list
 printf 'policies.files = false\n' >"$T/no-files.toml"

@@ -62,7 +62,7 @@ refused "O30 a quoted key is another key" AJ002 exec --policy-file "$T/p/quoted.
 printf '[limits]\nwall = "1s"\n[limits]\nwall = "1h"\n' | policy twice
 refused "O30 a section twice" AJ001 exec --policy-file "$T/p/twice.toml" -c "$SAY"
 printf 'extends = "./circle.toml"\n' | policy circle
-refused "O30 a circle" 'AJ009.*circle' exec --policy-file "$T/p/circle.toml" -c "$SAY"
+refused "O30 a circle" 'AJ009.*circular' exec --policy-file "$T/p/circle.toml" -c "$SAY"
 
 # --- O31: no variable is expanded, nor another user's home ---
 # shellcheck disable=SC2016

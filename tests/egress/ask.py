@@ -547,13 +547,13 @@ def who_may():
     done = W.agent("run", "--config", site, "--network-ask-command", "true", "--", "true")
     check("a site can lock it", done.returncode == 2 and "locks that key" in done.stderr, done)
     done = W.agent("run", "--network-ask-command", "true", "--network", "host", "--", "true")
-    check("of no use with the host's network", done.returncode == 2 and "no connection is looked at" in done.stderr, done)
+    check("of no use with the host's network", done.returncode == 2 and "no connection is checked" in done.stderr, done)
     done = W.agent("run", "--network-ask-fd", "0", "--", "true")
     check("standard input is no such descriptor", done.returncode == 2, done)
     done = W.agent("run", "--network-ask-command", "true", "--network-ask-save", "", "--", "true")
     check("a file without a name", done.returncode == 2, done)
     done = W.agent("run", "--network-ask-save", FOLDER + "/x.toml", "--", "true")
-    check("a file, and nobody to ask", done.returncode == 2 and "nobody is asked" in done.stderr, done)
+    check("a file, and nobody to ask", done.returncode == 2 and "no question is asked" in done.stderr, done)
 
 
 main()

@@ -62,7 +62,7 @@ static void print_kept(const struct aj_applied *done)
 	while (at && at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		struct aj_arena arena = { 0 };
-		fprintf(stderr, "left where it is, since the host has changed it meanwhile: %s\n",
+		fprintf(stderr, "left in place, since the host has changed it meanwhile: %s\n",
 		        aj_line(&arena, aj_strndup(&arena, at, (size_t)(newline - at))));
 		aj_arena_free(&arena);
 		at = newline + 1;
@@ -79,9 +79,9 @@ static void print_more(const struct telling *t)
 static void print_done(const struct aj_changes_args *args, const struct aj_change_state *s, const struct aj_applied *done, const char *verb)
 {
 	if (args->abort)
-		printf("the interrupted apply is over: `agentjail changes show %s` has what is left\n", s->id);
+		printf("the interrupted apply is undone: `agentjail changes show %s` has what is left\n", s->id);
 	else if (done->resumed)
-		printf("the interrupted apply is done: `agentjail changes show %s` has what is left\n", s->id);
+		printf("the interrupted apply is complete: `agentjail changes show %s` has what is left\n", s->id);
 	else
 		printf("%zu change%s %s\n", done->counts[AJ_APPLY_TAKEN], done->counts[AJ_APPLY_TAKEN] == 1 ? "" : "s", verb);
 	if (done->counts[AJ_APPLY_NEEDS_APPROVAL])
@@ -168,7 +168,7 @@ int aj_changes_discard(const struct aj_changes_args *args, int all, struct aj_ch
 		return discard_all(args, all, err);
 	if (state->interrupted) {
 		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "an apply of `%s` was interrupted", state->id);
-		aj_advise(err, "end it with `agentjail changes apply %s`, or take it back with --abort, then discard", state->id);
+		aj_advise(err, "complete it with `agentjail changes apply %s`, or undo it with --abort, then discard", state->id);
 		return -1;
 	}
 	if (args->paths_count)

@@ -22,9 +22,9 @@ static const struct {
 	{ "list", "list [--json]", "runs with changes, the newest first", 0 },
 	{ "show", "show ID [PATH...] [--json]", "what a run changed; held and refused changes apart", WITH_ID | WITH_PATHS },
 	{ "diff", "diff ID [PATH...] [--json]", "the changes that are not held, as a patch for `git apply`", WITH_ID | WITH_PATHS },
-	{ "apply", "apply ID [PATH...] [--force | --abort] [--json]", "take changes into the workspace, together or not at all",
+	{ "apply", "apply ID [PATH...] [--force | --abort] [--json]", "apply changes to the workspace, all or none",
 	  WITH_ID | WITH_PATHS | WITH_FORCE },
-	{ "discard", "discard ID [PATH...] | --all [--json]", "forget changes, or a run with all of its own",
+	{ "discard", "discard ID [PATH...] | --all [--json]", "discard changes, or a run with all its changes",
 	  WITH_ID | WITH_PATHS | WITH_ALL },
 };
 enum { SUBCOMMANDS = sizeof subcommands / sizeof *subcommands };
@@ -98,9 +98,9 @@ static int parse(struct aj_changes_args *a, int takes, int argc, char **argv, st
 			return refuse_word(err, "unexpected", word);
 	}
 	if (a->all ? a->id != NULL : (takes & WITH_ID) && !a->id)
-		return refuse_word(err, a->all ? "no ID goes with --all:" : "no ID is given to", a->all ? a->id : argv[1]);
+		return refuse_word(err, a->all ? "--all takes no ID:" : "no ID is given to", a->all ? a->id : argv[1]);
 	if ((a->abort && (a->force || a->paths_count)))
-		return refuse_word(err, "neither a PATH nor --force goes with", "--abort");
+		return refuse_word(err, "neither PATH nor --force can be combined with", "--abort");
 	return 0;
 }
 
@@ -136,7 +136,7 @@ static int run_on(size_t sub, struct aj_changes_args *a, int all, struct aj_chan
 	if (aj_change_state_trees(s, err) < 0)
 		return -1;
 	if (!aj_change_reach(s, REACH_MS))
-		fprintf(stderr, "agentjail: the search of the workspace for repositories was ended after %d s or at its limits: every change is held, since git's configuration may name any of them\n",
+		fprintf(stderr, "agentjail: the search of the workspace for repositories stopped after %d s or at its limits: every change is held, since git's configuration may name any of them\n",
 		        REACH_MS / 1000);
 	return apply                                      ? aj_changes_apply(a, s, err)
 	     : strcmp(subcommands[sub].name, "diff") == 0 ? aj_changes_diff(a, s, err)
@@ -153,7 +153,7 @@ static int run_sub(size_t sub, struct aj_changes_args *a, struct aj_error *err)
 	if (a->all)
 		return aj_changes_discard(a, all, NULL, err);
 	if (all < 0)
-		return aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "there are no changes of a run `%s`", a->id);
+		return aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "no run `%s` has changes here", a->id);
 	struct aj_change_state state = AJ_NO_CHANGE_STATE;
 	int code = run_on(sub, a, all, &state, err);
 	aj_change_state_close(&state);

@@ -128,7 +128,7 @@ int aj_changes_list(const struct aj_changes_args *args, struct aj_error *err)
 		putchar('\n');
 		json_decref(doc);
 	} else if (!found) {
-		printf("no run has changes that wait\n");
+		printf("no run has changes to apply\n");
 	}
 	json_decref(list);
 	free(runs);

@@ -31,7 +31,7 @@ static const char *set_json_fd(struct aj_options *o, const char *v)
 	if (!aj_parse_count(v, &fd) || fd < 3 || fd > INT_MAX || fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
 		return "not the number of an inherited descriptor, from 3";
 	o->json_to = fdopen((int)fd, "w");
-	return o->json_to ? set_json(o, NULL) : "not a descriptor that can be written";
+	return o->json_to ? set_json(o, NULL) : "not a descriptor open for writing";
 }
 
 static const char *set_report(struct aj_options *o, const char *v)
@@ -178,7 +178,7 @@ static const char *add_input(struct aj_options *o, const char *v)
 static const char *set_stdin(struct aj_options *o, const char *v)
 {
 	o->stdin_file = v;
-	return *v ? NULL : "not a file's path";
+	return *v ? NULL : "empty";
 }
 
 /* A host path as a shell gives it. NULL, or the error. */
@@ -383,7 +383,7 @@ const struct aj_option aj_option_table[] = {
 	{ "--file", "HOST[:JAIL]", AJ_FOR_EXEC, add_file, NULL,
 	  "a read-only input, which open() reads; without JAIL it is /input/NAME (repeatable)" },
 	{ "--output", "DIR", AJ_FOR_EXEC, set_output, NULL,
-	  "take the files that the snippet leaves in /output: copies in DIR, which is made, or must be empty" },
+	  "copy the files that the snippet leaves in /output to DIR, which is created or must be empty" },
 	{ "--rootfs", "DIR", AJ_FOR_ALL | AJ_FOR_POLICY, set_rootfs, NULL,
 	  "the Python tree to use, under a policy that shows one; see `agentjail rootfs`" },
 	{ "--bind", "HOST[:JAIL][:rw]", AJ_FOR_RUN, add_bind, NULL,
@@ -414,9 +414,9 @@ const struct aj_option aj_option_table[] = {
 	  "also allow connections to this host; sets --network allow. A name, `*.name` or an address, with port 443 unless another is given; "
 	  "`host:PORT` is a port of the host's own 127.0.0.1 and ::1, to which the jail connects by the name `host` (repeatable)" },
 	{ "--network-ask", NULL, AJ_FOR_RUN | AJ_FOR_POLICY, set_ask, NULL,
-	  "ask at the terminal before a connection to a name that the list lacks" },
+	  "ask at the terminal before a connection to a name that is not on the list" },
 	{ "--network-ask-command", "CMD", AJ_FOR_RUN, set_ask_command, NULL,
-	  "ask this shell command about each name that the list lacks: one line of JSON on its standard input, one on its output; see docs/reference/network.md" },
+	  "ask this shell command about each name that is not on the list: one line of JSON on its standard input, one on its output; see docs/reference/network.md" },
 	{ "--network-ask-fd", "FD", AJ_FOR_RUN, set_ask_fd, NULL, "ask by the same lines on this inherited socket" },
 	{ "--network-ask-timeout", "TIME", AJ_FOR_RUN, NULL, "network.ask_timeout", "time for one answer (60s); then it counts as no" },
 	{ "--network-ask-save", "FILE", AJ_FOR_RUN, set_ask_save, NULL,
@@ -457,9 +457,9 @@ const struct aj_option aj_option_table[] = {
 	  "where to listen (default agentjail.sock below $XDG_RUNTIME_DIR; root: /run/agentjail)" },
 	{ "--connection", "FD", AJ_FOR_SERVE, NULL, NULL,
 	  "serve this inherited, connected socket alone; the service ends with it, and with the process that made it" },
-	{ "--metrics", "WHERE", AJ_FOR_SERVE, NULL, NULL, "numbers for Prometheus, at an absolute path or 127.0.0.1:PORT" },
+	{ "--metrics", "WHERE", AJ_FOR_SERVE, NULL, NULL, "metrics for Prometheus, at an absolute path or 127.0.0.1:PORT" },
 	{ "--shards", "N", AJ_FOR_SERVE, NULL, NULL,
-	  "processes that serve clients, each those of a part of the tenants, with its part of most limits below" },
+	  "processes that serve clients: each serves a part of the tenants, with its share of most limits below" },
 	{ "--parked", "N", AJ_FOR_SERVE, NULL, NULL, "jails that are kept ready, for each policy and tenant" },
 	{ "--jails-max", "N", AJ_FOR_SERVE, NULL, NULL, "jails in use at a time, not counting parked jails" },
 	{ "--sessions-max", "N", AJ_FOR_SERVE, NULL, NULL,

@@ -90,8 +90,8 @@ static const struct {
 } table[] = {
 	{ "--policy-file", "FILE", "show explain check diff", add_file, "a policy by its path, in place of a NAME" },
 	{ "--source", NULL, "show", set_source, "the text of the policy's own file, without the policies that it extends" },
-	{ "--all", NULL, "explain", set_all, "the keys that nothing sets, too" },
-	{ "--path", "PATH", "explain", ask_path, "may it read this path of the jail? (questions can be repeated)" },
+	{ "--all", NULL, "explain", set_all, "also list keys that nothing sets" },
+	{ "--path", "PATH", "explain", ask_path, "may it read this path of the jail? (questions are repeatable)" },
 	{ "--write", NULL, "explain", set_write, "--path asks about writing" },
 	{ "--host", "HOST:PORT", "explain", ask_host, "may it connect to this host?" },
 	{ "--import", "MODULE", "explain", ask_import, "may a snippet import this module?" },
@@ -218,7 +218,7 @@ int aj_policy_parse(struct aj_policy_args *args, const struct aj_policy_command 
 		return -1;
 	}
 	if (args->write && !args->questions.count)
-		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "--write goes with --path");
+		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "--write requires --path");
 	return 0;
 }
 

@@ -105,10 +105,10 @@ static int64_t fetch(agentjail_session *session, const char *name, const char *p
 		if (bytes < 0)
 			unlinkat(folder, base, 0);
 	} else if (errno == EEXIST) {
-		aj_fail(err, AJ_EXIT_USAGE, "get", 0, "`%s` is there, and no file is overwritten", path);
-		aj_advise(err, "`:get NAME FILE` names the new file");
+		aj_fail(err, AJ_EXIT_USAGE, "get", 0, "`%s` exists, and no file is overwritten", path);
+		aj_advise(err, "`:get NAME FILE` writes to another file");
 	} else if (errno == ELOOP) {
-		aj_fail(err, AJ_EXIT_USAGE, "get", 0, "`%s` is below a symlink, and none is followed", path);
+		aj_fail(err, AJ_EXIT_USAGE, "get", 0, "`%s` is below a symlink, which is not followed", path);
 	} else {
 		aj_fail(err, AJ_EXIT_USAGE, "get", errno, "make the file `%s`", path);
 	}
@@ -129,7 +129,7 @@ void aj_transfer_get(struct aj_shell *shell, const char *words)
 	const char *name = given[0] == '/' ? given : aj_printf(&arena, "/tmp/%s", given);
 	to = to ? to : last_part(given);
 	if (!shell->session)
-		aj_fail(&err, AJ_EXIT_USAGE, "get", 0, "no jail is there, and so no `%s`", name);
+		aj_fail(&err, AJ_EXIT_USAGE, "get", 0, "the session has no jail yet, so there is no file `%s`", name);
 	int64_t bytes = err.exit_code ? -1 : fetch(shell->session, name, to, &err);
 	if (bytes < 0)
 		print_failure(shell, &err);

@@ -68,7 +68,7 @@ static const char *obstacle(struct aj_arena *arena, const char *dir, bool own)
 	if (aj_read_text(aj_printf(arena, "%s/cgroup.type", dir), type, sizeof type) < 0)
 		return own ? NULL : "the root of the hierarchy belongs to the system";
 	if (strcmp(type, "domain\n") != 0)
-		return aj_printf(arena, "%s is a threaded cgroup, in which no jail can be born", name);
+		return aj_printf(arena, "%s is a threaded cgroup, in which no jail can be created", name);
 	if (own)
 		snprintf(self, sizeof self, "%d\n", getpid());
 	if (aj_read_text(aj_printf(arena, "%s/cgroup.procs", dir), procs, sizeof procs) < 0 || strcmp(procs, self) != 0)

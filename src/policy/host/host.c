@@ -165,7 +165,7 @@ void aj_host_advise(struct aj_error *err)
 		return;
 	}
 	if (err->errnum == ENFILE) {
-		aj_advise(err, "the host has no more open files: raise the sysctl fs.file-max");
+		aj_advise(err, "the host's limit on open files is reached: raise the sysctl fs.file-max");
 		return;
 	}
 	if (err->reason == AJ_REASON_PROCESS && err->errnum == EAGAIN) {
@@ -173,12 +173,12 @@ void aj_host_advise(struct aj_error *err)
 		return;
 	}
 	if (err->reason == AJ_REASON_SOURCE && err->errnum == ENOSYS) {
-		aj_advise(err, "a filter around agentjail refuses openat2(): leave RestrictSUIDSGID= out of the systemd unit, or let the container's "
+		aj_advise(err, "a seccomp filter on agentjail refuses openat2(): remove RestrictSUIDSGID= from the systemd unit, or let the container's "
 		               "seccomp profile allow openat2");
 		return;
 	}
 	if (err->reason == AJ_REASON_NAMESPACE && err->errnum == EACCES && !is_dumpable()) {
-		aj_advise(err, "this program is not dumpable, as after setuid() or prctl(PR_SET_DUMPABLE, 0), and may write no id map of a jail: call "
+		aj_advise(err, "this program is not dumpable, as after setuid() or prctl(PR_SET_DUMPABLE, 0), so it may not write the id map of a jail: call "
 		               "prctl(PR_SET_DUMPABLE, 1), or let a program of its own run the jails, which execve() makes dumpable");
 		return;
 	}

@@ -16,7 +16,7 @@ struct aj_host {
 	gid_t gid;
 	bool may_map_ids; /* CAP_SETUID and CAP_SETGID, and id 65534 exists here: jails run as another host id than the supervisor */
 	uid_t own_id;     /* allocated for this jail from the site's range (jail/host_ids.h); 0: none */
-	bool init_root; /* the supervisor is id 0 of the initial user namespace, which RLIMIT_NPROC does not bind */
+	bool init_root; /* the supervisor is id 0 of the initial user namespace, which RLIMIT_NPROC does not limit */
 	int kernel_major, kernel_minor;
 	int landlock_abi;            /* 0 without Landlock */
 	unsigned processors;         /* in the supervisor's affinity mask; 0: unknown */

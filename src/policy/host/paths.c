@@ -92,7 +92,7 @@ int aj_find_rootfs(const char **rootfs, const char *name, const char *path, stru
 		*rootfs = beside_program(arena, name);
 		if (*rootfs)
 			return 0;
-		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "no Python tree `%s` lies beside the %s (rootfs/%s, ../lib/agentjail/rootfs/%s)",
+		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "no Python tree `%s` is beside the %s (rootfs/%s, ../lib/agentjail/rootfs/%s)",
 		        name, library[0] ? "library" : "program", name, name);
 	}
 	aj_advise(err, "build the tree with `make rootfs`, or name a folder with %s",

@@ -30,7 +30,7 @@ static void network(const struct aj_lint *c)
 	}
 	if (c->p->network == AJ_NET_HOST && c->p->ask) {
 		aj_diag_error(c->diags, aj_at(c, "network.ask"), AJ_E_CONTRADICTION,
-		              "network.ask is of no use with network.mode = \"host\" (%s): no connection is looked at",
+		              "network.ask has no effect with network.mode = \"host\" (%s): no connection is checked",
 		              aj_origin_text(aj_at(c, "network.mode"), c->diags->arena));
 		aj_diag_advise(c->diags, "set network.mode = \"allow\"");
 	}
@@ -46,7 +46,7 @@ static void published(const struct aj_lint *c)
 	if (c->p->publish.count && (c->p->network == AJ_NET_NONE || c->p->network == AJ_NET_HOST)) {
 		aj_diag_error(c->diags, aj_at(c, "network.publish"), AJ_E_CONTRADICTION,
 		              c->p->network == AJ_NET_HOST
-		                  ? "network.publish is of no use with network.mode = \"host\" (%s): servers of the jail listen on the host itself"
+		                  ? "network.publish has no effect with network.mode = \"host\" (%s): servers of the jail listen on the host itself"
 		                  : "network.publish needs an interface in the jail, but network.mode is \"none\" (%s)",
 		              aj_origin_text(aj_at(c, "network.mode"), c->diags->arena));
 		aj_diag_advise(c->diags, c->p->network == AJ_NET_HOST ? "remove the published ports"
@@ -58,7 +58,7 @@ static void published(const struct aj_lint *c)
 		aj_diag_error(c->diags, aj_item_at(c, "network.publish", i), AJ_E_CONTRADICTION,
 		              "network.publish = \"%s\" is open to more than this host, but network.publish_to is \"loopback\" (%s)",
 		              c->p->publish.items[i], aj_origin_text(aj_at(c, "network.publish_to"), c->diags->arena));
-		aj_diag_advise(c->diags, "leave HOST away, or set network.publish_to = \"any\"");
+		aj_diag_advise(c->diags, "omit HOST, or set network.publish_to = \"any\"");
 	}
 }
 

@@ -103,7 +103,7 @@ static int check_value(int row, const struct aj_loaded *loaded, const struct aj_
 	if (!aj_key_within(key, &wide, next, arena)) {
 		deny(err, name, excess(key, &wide, next, arena),
 		     aj_printf(arena, "is looser than policy `%.60s` lets a request ask for", policy->name));
-		aj_advise(err, "ask for %.300s or less, or have %s in the policy", aj_key_value(key, &wide, arena), rows[row].ceiling);
+		aj_advise(err, "ask for %.300s or less, or set %s in the policy", aj_key_value(key, &wide, arena), rows[row].ceiling);
 	} else if (loaded->locked[k] || site->locked[k]) {
 		const struct aj_origin *by = loaded->locked[k] ? &loaded->locked_at[k] : &site->locked_at;
 		deny(err, name, excess(key, policy, next, arena),

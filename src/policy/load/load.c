@@ -40,7 +40,7 @@ static int find_named(struct aj_stack *s, const char *name, const struct aj_orig
 	const char *slash = at->line ? strrchr(at->file, '/') : NULL, *own = slash ? slash + 1 : at->line ? at->file : "";
 	if (strcmp(own, aj_printf(s->diags->arena, "%s.toml", name)) == 0) {
 		aj_diag_error(s->diags, at, AJ_E_EXTENDS, "the policy `%s` extends itself: there is no other of that name", name);
-		aj_diag_advise(s->diags, "name another policy, or drop `extends`");
+		aj_diag_advise(s->diags, "name another policy, or remove `extends`");
 		return -1;
 	}
 	size_t count = 0;
@@ -95,10 +95,11 @@ static int load_chain(struct aj_stack *s, const struct aj_source *source, enum a
 			continue;
 		for (size_t j = 0; j < s->depth; j++)
 			if (strcmp(s->chain[j], source->sha256) == 0)
-				return aj_diag_error(s->diags, &at, AJ_E_EXTENDS, "`extends` runs in a circle: %s extends itself",
+				return aj_diag_error(s->diags, &at, AJ_E_EXTENDS, "`extends` is circular: %s extends itself",
 				                     source->file);
 		if (s->depth == AJ_CHAIN_MAX)
-			return aj_diag_error(s->diags, &at, AJ_E_EXTENDS, "more than %d policies extend one another", AJ_CHAIN_MAX);
+			return aj_diag_error(s->diags, &at, AJ_E_EXTENDS,
+			                     "a chain of more than %d policies that extend one another", AJ_CHAIN_MAX);
 		s->chain[s->depth++] = aj_strdup(s->diags->arena, source->sha256);
 		r |= load_parent(s, source, entry, trust); /* on failure this file's own errors are reported as well */
 	}

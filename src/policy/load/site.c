@@ -17,7 +17,7 @@ static int unknown_key(struct aj_diags *diags, const struct aj_origin *at, const
 	if (meant && !of_policies)
 		aj_diag_advise(diags, "did you mean `%s`?", meant);
 	else if (of_policies || aj_section_known(aj_policy_keys, name))
-		aj_diag_advise(diags, "`%s` is a key of policies: it belongs into a policy, or below [ceilings]", name);
+		aj_diag_advise(diags, "`%s` is a key of policies: set it in a policy, or below [ceilings]", name);
 	return -1;
 }
 

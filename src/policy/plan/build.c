@@ -26,7 +26,7 @@ static int fits(const struct aj_policy *policy, const struct aj_request *request
 		aj_fail(err, AJ_EXIT_USAGE, "rootfs", 0,
 		        "policy `%s` shows the host's /usr (filesystem.rootfs = \"host\"), so the tree `%s` would not be used",
 		        policy->name, request->rootfs);
-		aj_advise(err, "leave --rootfs out, or set filesystem.rootfs to the name of a tree, in a policy file that extends this policy");
+		aj_advise(err, "omit --rootfs, or set filesystem.rootfs to the name of a tree, in a policy file that extends this policy");
 	} else if (request->is_snippet && policy->ptrace && !request->inspect) {
 		aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0,
 		                "policy `%s` allows tracing (process.ptrace = true), which snippets do not support", policy->name);
@@ -212,8 +212,7 @@ static int late_env_is_text(const struct aj_plan *plan, struct aj_error *err)
 	for (size_t i = 0; i < plan->late_env.count; i++) {
 		const char *entry = plan->late_env.items[i];
 		if (aj_utf8_valid_prefix(entry, strlen(entry)) != strlen(entry))
-			return aj_fail(err, AJ_EXIT_USAGE, "env", 0,
-			               "the value of %.*s is not UTF-8, which a snippet's variables have to be",
+			return aj_fail(err, AJ_EXIT_USAGE, "env", 0, "the value of %.*s is not UTF-8, as a snippet's variables must be",
 			               (int)strcspn(entry, "="), entry);
 	}
 	return 0;

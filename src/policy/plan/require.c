@@ -9,7 +9,7 @@ int aj_plan_publishable(const struct aj_policy *policy, bool snippet, struct aj_
 	if (!policy->publish.count || !snippet)
 		return 0;
 	aj_fail(err, AJ_EXIT_USAGE, "publish", 0, "network.publish is for commands, and this is a snippet");
-	aj_advise(err, "start the server with `agentjail run`, or leave network.publish away");
+	aj_advise(err, "start the server with `agentjail run`, or remove network.publish");
 	return -1;
 }
 

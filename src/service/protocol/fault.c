@@ -17,7 +17,7 @@ static const struct {
 	[AJ_CODE_NO_SUCH_POLICY] = { "no_such_policy", "the service has no policy of that name" },
 	[AJ_CODE_NO_SUCH_SESSION] = { "no_such_session", "this connection has no session of that name, or has no longer" },
 	[AJ_CODE_NO_SUCH_REQUEST] = { "no_such_request", "no request of that `id` is under way on this connection" },
-	[AJ_CODE_NO_SUCH_CALL] = { "no_such_call", "no call of that number waits for an answer, or the value does not fit the tool's `returns`: then the call still waits" },
+	[AJ_CODE_NO_SUCH_CALL] = { "no_such_call", "no call with that number is waiting for an answer, or the value does not fit the tool's `returns`: then the call keeps waiting" },
 	[AJ_CODE_NO_SUCH_FILE] = { "no_such_file", "the jail has no such file at this path, or one of another kind, or the path leads through a symlink" },
 	[AJ_CODE_DENIED] = { "denied", "the service serves only its own user and root, and the connection is closed; or the policy lets no request ask for that, and nothing was begun" },
 	[AJ_CODE_SETUP_ERROR] = { "setup_error", "the jail could not be built, or the policy does not load; nothing ran" },

@@ -74,6 +74,6 @@ json_t *aj_plain(json_t *value, const char **ret_why)
 	if (*ret_why)
 		return NULL;
 	json_t *plain = survey.tags ? convert(value) : json_incref(value);
-	*ret_why = plain ? NULL : "there is no memory for the value";
+	*ret_why = plain ? NULL : "out of memory for the value";
 	return plain;
 }

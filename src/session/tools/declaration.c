@@ -38,7 +38,7 @@ static const char *bad_name(const char *name)
 		bad = "must not start with an underscore";
 	if (!bad && aj_python_keyword(name))
 		bad = "is a keyword of Python";
-	return !bad && contains(ours, name) ? "is a name that code inside needs" : bad;
+	return !bad && contains(ours, name) ? "is reserved for code in the jail" : bad;
 }
 
 /* A parameter `from` is called `from_` inside, so no other may have that name. */

@@ -284,7 +284,7 @@ static const struct {
 	{ "[filesystem]\nbinds = [\"~/$X:/x\"]", VALUE, 2, 10, "variables are not expanded" },
 	{ "[filesystem]\nbinds = [\"../../../..:/x\"]", VALUE, 2, 10, "not absolute" }, /* the root folder */
 	{ "[filesystem]\nmasks = [\"~/x\"]", VALUE, 2, 10, "`~` is not expanded" },
-	{ "[filesystem]\nhome_import = [\"~/.gitconfig\"]", VALUE, 2, 16, "leave `~/` out" },
+	{ "[filesystem]\nhome_import = [\"~/.gitconfig\"]", VALUE, 2, 16, "omit `~/`" },
 	{ "[filesystem]\nbinds = [\"${HOME}/../..:/x\"]", VALUE, 2, 10, "variables are not expanded" },
 	{ "[filesystem]\nbinds = [\"/a/../b:/x\"]", VALUE, 2, 10, "not absolute" },
 	{ "[filesystem]\nmasks = [\"/a/../b\"]", VALUE, 2, 10, "not a path" },
@@ -318,7 +318,7 @@ static const struct {
 	{ "extends = \"/\"", EXTENDS, 1, 1, "not a plain path" },
 	{ "extends = \"x/y.toml\"", EXTENDS, 1, 1, "starts with ./" },
 	{ "extends = \"./absent.toml\"", TRUST, 1, 1, "No such file" },
-	{ "extends = \"./p.toml\"", EXTENDS, 1, 1, "circle" },
+	{ "extends = \"./p.toml\"", EXTENDS, 1, 1, "circular" },
 	{ "extends = \"http://example.org/p\"", EXTENDS, 1, 1, "is not a policy's name" },
 	{ "[limits]\nwall = \"1s\"\nwall = \"2s\"", SYNTAX, 3, 0, "" },
 	{ "limits.wall = \"1s\"\n[limits]\nwall = \"2s\"", SYNTAX, 0, 0, "" },
@@ -489,14 +489,14 @@ Test(load, circles)
 {
 	put("user/a.toml", "extends = \"./b.toml\"\n");
 	put("user/b.toml", "\n\nextends = \"./a.toml\"\n");
-	REFUSED(load_file("user/a.toml"), EXTENDS, 0, 0, "circle");
+	REFUSED(load_file("user/a.toml"), EXTENDS, 0, 0, "circular");
 	put("user/a.toml", "extends = \"./a.toml\"\n");
-	REFUSED(load_file("user/a.toml"), EXTENDS, 1, 1, "circle");
+	REFUSED(load_file("user/a.toml"), EXTENDS, 1, 1, "circular");
 	put("site/x.toml", "extends = \"y\"\n");
 	put("site/y.toml", "\nextends = \"x\"\n");
-	REFUSED(load_name("x"), EXTENDS, 0, 0, "circle");
+	REFUSED(load_name("x"), EXTENDS, 0, 0, "circular");
 	put("user/a.toml", aj_printf(&arena, "extends = \"%s\"\n", in("user/a.toml")));
-	REFUSED(load_file("user/a.toml"), EXTENDS, 0, 0, "circle");
+	REFUSED(load_file("user/a.toml"), EXTENDS, 0, 0, "circular");
 }
 
 static void chain_of(int length)

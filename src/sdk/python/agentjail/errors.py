@@ -97,7 +97,7 @@ class NoSuchRequest(ServiceError):
 
 
 class NoSuchCall(ServiceError):
-    """No call of a tool of that number waits for an answer."""
+    """No tool call with that number is waiting for an answer."""
 
     code = "no_such_call"
 
