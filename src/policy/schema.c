@@ -129,8 +129,8 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "whether a command with a network gets the caller's certificates (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, ...) and package registries (PIP_INDEX_URL, GOPROXY, those "
 	          "of ~/.npmrc, pip.conf and cargo's configuration, ...), except values with a password or a token" },
 	{ "network.ask", AJ_KEY_BOOL, AT(ask), .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
-	  .help = "whether a connection to a name that network.allow lacks waits while a person is asked (run --network-ask, --network-ask-command, --network-ask-fd); where nobody "
-	          "can be asked it is refused" },
+	  .help = "whether a connection to a name that is not in network.allow waits for an answer (run --network-ask, --network-ask-command, --network-ask-fd); without one of "
+	          "these options it is refused" },
 	{ "network.ask_timeout", AJ_KEY_DURATION, AT(ask_ms), .min = 1000, .max = HOUR, .fallback = "60s", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR,
 	  .help = "time for the answer to one question of network.ask; then it counts as no" },
 	{ "network.publish", AJ_KEY_LIST, AT(publish), .max = AJ_PUBLISHED_MAX, .looser = AJ_LOOSER_MORE, .by = AJ_BY_SUPERVISOR, .items = &aj_item_publish,

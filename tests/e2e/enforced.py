@@ -233,7 +233,7 @@ TRIALS = [
     ("network", r"own namespace; a relay of the supervisor's connects by TCP to what network.allow covers \(items: \d+\); all else is refused and reported, "
                 "except for UDP and ICMP, which are refused unseen", hosts),
     ("network", "; host:%d is that port of the host's own loopback" % PORT, "hello(socket.AF_INET, ('host', %d)) and b' 403 ' in asks('host')" % PORT),
-    ("network", "; a name that the list lacks is connected to after somebody was asked and has allowed it, and the relay is bound to no list of ports", questions),
+    ("network", "; a name that is not on the list is connected to only after an answer that allows it, and no list of ports restricts the relay", questions),
     ("network", r"; published for clients of the host: [0-9.]+:\d+ to port 8080 of the jail", published),
     ("filesystem", ", read-only workspace", workspace),
     ("filesystem", ", overlay over the workspace, whose changes are kept apart", workspace),

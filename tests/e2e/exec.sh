@@ -79,7 +79,7 @@ json "the same without the layer" 0 status=ok value=5 told_to_stop=wall_clock --
 try: time.sleep(99)
 except KeyboardInterrupt: pass
 5'
-json "what does not stop is killed" 124 status=timeout told_to_stop=wall_clock 'reason~limit of 300 ms reached; the snippet got a signal to stop and did not stop' -- \
+json "what does not stop is killed" 124 status=timeout told_to_stop=wall_clock 'reason~limit of 300 ms reached; the snippet was interrupted and did not stop' -- \
 	exec --layer off --timeout 300ms -c 'sum(range(10 ** 12))'
 json "nor what catches it and goes on" 124 status=timeout 'reason~did not stop' -- exec --timeout 300ms -c 'while True:
     try:

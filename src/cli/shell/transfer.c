@@ -129,7 +129,7 @@ void aj_transfer_get(struct aj_shell *shell, const char *words)
 	const char *name = given[0] == '/' ? given : aj_printf(&arena, "/tmp/%s", given);
 	to = to ? to : last_part(given);
 	if (!shell->session)
-		aj_fail(&err, AJ_EXIT_USAGE, "get", 0, "the session has no jail yet, so there is no file `%s`", name);
+		aj_fail(&err, AJ_EXIT_USAGE, "get", 0, "the session has no jail now, so there is no file `%s`", name);
 	int64_t bytes = err.exit_code ? -1 : fetch(shell->session, name, to, &err);
 	if (bytes < 0)
 		print_failure(shell, &err);

@@ -69,7 +69,7 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 	case AJ_CAUSE_TIMEOUT:
 		set_status(r, AJ_STATUS_TIMEOUT, "wall_clock",
 		           f->unarmed ? "wall clock limit of %lu ms reached before Python had installed the filter; no code was handed over, and every process of the jail was killed"
-		           : f->interrupt_sent ? "wall clock limit of %lu ms reached; the snippet got a signal to stop and did not stop, so every process of the jail was killed"
+		           : f->interrupt_sent ? "wall clock limit of %lu ms reached; the snippet was interrupted and did not stop, so every process of the jail was killed"
 		                               : "wall clock limit of %lu ms reached; every process of the jail was killed",
 		           limit_ms(f, plan));
 		return;

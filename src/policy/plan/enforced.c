@@ -81,7 +81,7 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 	if (plan->network == AJ_NET_ALLOW)
 		net = host_loopback(plan, arena, net);
 	if (plan->network == AJ_NET_ALLOW && policy->ask)
-		net = aj_printf(arena, "%s; a name that the list lacks is connected to after somebody was asked and has allowed it, and the relay is bound to no list of ports",
+		net = aj_printf(arena, "%s; a name that is not on the list is connected to only after an answer that allows it, and no list of ports restricts the relay",
 		                net);
 	for (size_t i = 0; i < plan->publish.count; i++)
 		net = aj_printf(arena, "%s%s%s to port %u of the jail", net,
