@@ -135,7 +135,7 @@ fresh
 # --- a run that does not see what the last one left says so ---
 for mode in overlay copy; do
 	run "changes that are left" 0 '' $mode --id "left-$mode" -- sh -c 'echo more >>one; echo new >new'
-	run "the next run, begun afresh" 0 "the changes of run .left-$mode. wait, and this run does not see them: .--changes left-$mode. goes on" $mode --changes new -- sh -c '! test -e new'
+	run "the next run, begun afresh" 0 "the changes of run .left-$mode. wait, and this run does not see them: .--changes left-$mode. continues" $mode --changes new -- sh -c '! test -e new'
 	run "one that goes on with them" 0 '' $mode --changes "left-$mode" -- test -e new
 	silent "$mode: does not say so" 'wait'
 	text "$mode: one of them is applied" 0 '' changes apply "left-$mode" new
