@@ -281,8 +281,8 @@ FUZZ_CC     = $(CPPFLAGS) $(LIBNL) -Wall -Wextra $(FUZZ_FLAGS) -fsanitize=fuzzer
 FUZZ_WRAP_policy  := -Wl,--wrap=aj_source_read
 FUZZ_WRAP_channel := -Wl,--wrap=aj_procfs_check_walls,--wrap=aj_encode_request
 
-# Without clang's libFuzzer there are none, and the tests say so.
-fuzzers:
+# Without clang's libFuzzer there are none, and the tests say so. What the second make shares with this one is made before it starts.
+fuzzers: $B/gen-docs $B/gen/builtins.c
 	$Q if [ -n "$(CLANG)" ] && ls $$($(CLANG) -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1; then \
 	    $(MAKE) --no-print-directory $(FUZZERS:%=build/fuzz/%) $(patsubst %,build/fuzz/%.dict,policy tools serve); fi
 
