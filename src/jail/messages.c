@@ -43,7 +43,7 @@ static void on_bound(struct aj_jail *jail, const struct aj_msg *msg)
 	    aj_built_mediated(&jail->built))
 		return;
 	jail->built.reaches_sockets = true;
-	jail->outcome.result.without_listener = jail->built.plan->in_reach.without_listener;
+	jail->outcome.result.sockets = &jail->built.plan->in_reach;
 	if (aj_built_mediated(&jail->built) && aj_mediator_open(jail->calls.mediator, jail->built.plan, &err) < 0) {
 		jail->outcome.result.setup = err;
 		aj_process_kill(&jail->process);

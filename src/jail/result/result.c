@@ -141,10 +141,14 @@ const char *aj_result_wall(const struct aj_result *r, const struct aj_plan *plan
 {
 	if (r->layer && strcmp(wall->wall, AJ_PYTHON_LAYER) == 0)
 		return r->layer;
-	const char *without_listener = r->violations.seen  ? NULL
-	                             : r->without_listener ? r->without_listener
-	                                                   : plan->without_listener;
-	const char *by = without_listener && strcmp(wall->wall, AJ_UNIX_SOCKETS) == 0 ? without_listener : wall->by;
+	const char *by = wall->by;
+	if (strcmp(wall->wall, AJ_UNIX_SOCKETS) == 0) {
+		const char *without_listener = r->sockets ? r->sockets->without_listener : plan->without_listener;
+		if (!r->violations.seen && without_listener)
+			by = without_listener;
+		else if (r->sockets && r->sockets->by)
+			by = r->sockets->by;
+	}
 	if (!r->violations.seen && plan->deny & AJ_LOCKS_MEDIATED && strcmp(wall->wall, AJ_LOCKS) == 0)
 		by = "refused: the supervisor cannot listen to the jail's filter here, so locks cannot be mediated";
 	if (!r->bound[0] || strcmp(wall->wall, "filesystem") != 0)
@@ -194,12 +198,12 @@ static void add_enforced(struct aj_members *m, struct aj_common *c, const struct
 		aj_member_json(m, "enforced", aj_enforced_json(r, plan));
 		return;
 	}
-	if (c->layer != r->layer || c->without_listener != r->without_listener || c->seen != r->violations.seen)
+	if (c->layer != r->layer || c->sockets != r->sockets || c->seen != r->violations.seen)
 		c->enforced.bytes = 0;
 	if (!c->enforced.bytes) {
 		add_json(&c->enforced, aj_enforced_json(r, plan));
 		c->layer = r->layer;
-		c->without_listener = r->without_listener;
+		c->sockets = r->sockets;
 		c->seen = r->violations.seen;
 	}
 	aj_buffer_add(aj_member(m, "enforced"), c->enforced.data, c->enforced.bytes);

@@ -40,13 +40,13 @@ struct aj_result {
 	struct aj_leaf_usage leaf;             /* the kernel's counts; all 0 without a cgroup */
 	const char *limits_hit[AJ_LIMITS_HIT]; /* names; the one that ended the run comes first */
 	size_t limits_hit_count;
-	const char *told_to_stop;     /* who interrupted the snippet: wall_clock, caller; NULL: it was not interrupted */
-	const char *limit_claimed;    /* the limit that the snippet's exception names, and no fact confirms; NULL: none */
-	char note[480];               /* an optional wall that could not be built */
-	char hint[480];               /* why the run may have failed, and what to do, where the supervisor knows */
-	char bound[480];              /* read-only folders that are binds in place of overlays, and why */
-	const char *without_listener; /* in place of the plan's `without_listener`; or NULL */
-	const char *layer;            /* in place of the plan's entry for the Python layer, where a request chose that; or NULL */
+	const char *told_to_stop;  /* who interrupted the snippet: wall_clock, caller; NULL: it was not interrupted */
+	const char *limit_claimed; /* the limit that the snippet's exception names, and no fact confirms; NULL: none */
+	char note[480];            /* an optional wall that could not be built */
+	char hint[480];            /* why the run may have failed, and what to do, where the supervisor knows */
+	char bound[480];           /* read-only folders that are binds in place of overlays, and why */
+	const struct aj_socket_limits *sockets; /* the plan's `in_reach`, where a folder is bound in place of its overlay; or NULL */
+	const char *layer; /* in place of the plan's entry for the Python layer, where a request chose that; or NULL */
 	enum aj_recorded recorded;
 	char audit_why[480]; /* MISSED: why a record could not be written */
 	struct aj_violations violations;
@@ -90,7 +90,8 @@ json_t *aj_violations_json(const struct aj_violations *violations);
  * zeroed; plan and policy outlive it. */
 struct aj_common {
 	struct aj_buffer enforced, policy;
-	const char *layer, *without_listener; /* `enforced` is of results with these */
+	const char *layer; /* `enforced` is of results with these */
+	const struct aj_socket_limits *sockets;
 	bool seen;
 };
 void aj_common_free(struct aj_common *common);

@@ -83,6 +83,7 @@ static json_t *with_common(struct aj_common *common)
 Test(result, in_common)
 {
 	struct aj_common common = { 0 };
+	static const struct aj_socket_limits in_reach = { .by = "in reach", .without_listener = "somebody" };
 	plan.without_listener = "nobody";
 	*AJ_PUSH(&arena, &plan.enforced) = (struct aj_enforced){ AJ_UNIX_SOCKETS, "mediated" };
 	*AJ_PUSH(&arena, &plan.enforced) = (struct aj_enforced){ AJ_PYTHON_LAYER, "on" };
@@ -90,7 +91,7 @@ Test(result, in_common)
 	for (unsigned turn = 0; turn < 64; turn++) {
 		unsigned which = turn % 32 ^ turn / 32; /* each change alone, and all together */
 		result.violations.seen = which & 1;
-		result.without_listener = which & 2 ? "somebody" : NULL;
+		result.sockets = which & 2 ? &in_reach : NULL;
 		result.layer = which & 4 ? "off" : NULL;
 		strcpy(result.bound, which & 8 ? "/usr" : "");
 		request.snippet.seed.given = which & 16;
