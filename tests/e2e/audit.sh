@@ -47,7 +47,7 @@ text "a bad verb" 2 'fix: agentjail audit verify' audit repair "$LOG"
 text "no file" 2 'no file is given' audit verify
 text "two files" 2 'unexpected' audit verify "$LOG" "$LOG"
 text "a bad option" 2 'unexpected `--all`' audit verify --all "$LOG"
-text "a bad head" 2 'is not a head' audit verify "$LOG" --head 123
+text "a bad head" 2 'is not the head' audit verify "$LOG" --head 123
 text "help" 0 'Usage: agentjail audit verify' audit --help
 # An id is anybody's text.
 SEQ=0 PREV=$(printf '%064d' 0) LOG=$T/hostile

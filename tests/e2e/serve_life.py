@@ -441,22 +441,26 @@ def waiting_requests_are_limited_in_size():
     if os.environ.get("ROOT_TOO"):
         raise Skipped("root sends these 256 MiB")
     with Server("--jails-max", "1", "--queue-max", "200", "--parked", "1") as s:
-        c = s.client()
-        session = c.ask("open")["session"]
+        holder, clients = s.client(), [s.client() for _ in range(3)]
+        session = holder.ask("open")["session"]
         body = '{"op":"exec","id":%d,"code":"len(a)","inputs":{"a":"' + "0" * 4000000 + '"}}'
-        for i in range(72):
-            frame = (body % i).encode()
-            c.socket.sendall(struct.pack(">I", len(frame)) + frame)
-        refusal = c.receive()
-        assert refusal["error"]["code"] == "busy" and "MiB" in refusal["error"]["message"], refusal
-        early = refusal["id"]
-        assert 60 < early < 72, early
-        for i in range(early + 1, 72):
-            same(c.receive()["error"]["code"], "busy")
-        c.send(op="close", id="c", session=session)
-        same(c.receive()["result"], {})
-        for i in range(early):
-            same(c.receive()["result"]["value"], 4000000)
+        waiting = []
+        for c in clients:  # the first two are refused at half of the memory, the last one where all of it is taken
+            for i in range(36):
+                frame = (body % i).encode()
+                c.socket.sendall(struct.pack(">I", len(frame)) + frame)
+            refusal = c.receive()
+            assert refusal["error"]["code"] == "busy" and "MiB" in refusal["error"]["message"], refusal
+            same("of this connection" in refusal["error"]["message"], c is not clients[2], refusal["error"]["message"])
+            waiting.append(refusal["id"])
+            for i in range(refusal["id"] + 1, 36):
+                same(c.receive()["error"]["code"], "busy")
+        assert 30 < waiting[0] == waiting[1] and waiting[2] < 6, waiting
+        same(holder.ask("close", session=session), {})
+        for c, count in zip(clients, waiting):
+            for i in range(count):
+                same(c.receive()["result"]["value"], 4000000)
+        c = clients[0]
         same(c.ask("exec", code="1")["value"], 1)
 
 

@@ -28,7 +28,7 @@ hostile "files-links: to the host and to the jail's tree" 0 'files.0.name=ok' 'f
 	exec --policy-file "$T/any.toml" --output "$T/copies/out" -c "$MAKE
 os.symlink('$T/secret/canary', o + 'canary'); os.symlink('/proc/self/environ', o + 'env'); os.symlink('/', o + 'root'); os.symlink('.', o + 'loop')"
 is "files-links: and nothing was copied" ok "$(ls -A "$T/copies/out")"
-hostile "files-links: /output itself a link" 0 'files=[]' 'files_skipped.0.why~no folder' -- \
+hostile "files-links: /output itself a link" 0 'files=[]' 'files_skipped.0.why~no longer a folder' -- \
 	exec --policy-file "$T/any.toml" --output "$T/copies/out" -c "$MAKE
 os.remove(o + 'ok'); os.rmdir('/tmp/output'); os.symlink('/usr/lib', '/tmp/output')"
 hostile "files-links: /output itself another folder" 0 'files.0.name=moved' -- \

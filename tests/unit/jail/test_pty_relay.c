@@ -25,6 +25,15 @@ static void on_still(void *arg)
 	stills++;
 }
 
+static size_t written;
+
+static void on_output(void *arg, const char *data, size_t bytes)
+{
+	(void)arg;
+	cr_expect(data && bytes);
+	written += bytes;
+}
+
 static void start(void)
 {
 	int master;
@@ -34,6 +43,7 @@ static void start(void)
 	cr_assert_eq(aj_pty_open(&relay, loop, terminal, true, AJ_ESCAPES_FILTERED), 0);
 	cr_assert_eq(aj_pty_start(&relay, master), 0);
 	relay.on_still = on_still;
+	relay.on_output = on_output;
 }
 
 static void done(void)
@@ -91,6 +101,7 @@ Test(relay, a_question_comes_last)
 	cr_assert_gt(write(jail, "\033[?1049h", 8), 0);
 	flood();
 	cr_expect_not(aj_pty_is_still(&relay), "control: the terminal takes no more");
+	cr_expect_geq(written, 8 + 4096, "what the jail wrote is reported before the filter");
 	aj_pty_hold(&relay, true);
 	flood();
 	cr_expect_eq(stills, 0);
