@@ -4,7 +4,7 @@ in order when it is imported; the other parts stay files. It refuses files outsi
 import os
 
 # In the order in which they import one another. A room (a name without a dot) stands before its modules.
-CORE = ("check", "check.name_rules", "check.allowed_imports", "check.guard_calls", "check.checker", "files", "rail", "rail.guards",
+CORE = ("check", "check.name_rules", "check.allowed_imports", "check.guard_calls", "check.checker", "files", "rail", "rail.builtin_guards",
         "values", "values.json_reader", "values.texts", "values.json_writer", "runtime", "runtime.request", "runtime.claim",
         "runtime.compiler", "runtime.session", "runtime.main")
 

@@ -431,16 +431,16 @@ sandbox/launch.c|static int planted(void) { return SECCOMP_USER_NOTIF_FLAG_CONTI
 base/fd.c|static long planted(void) { return syscall(SYS_clone3, 0, 0); }
 new/file.c|int planted;
 workspace/growth.c|#include "jail/once.h"
-network/egress/rules.c|#include "workspace/places.h"
+network/egress/rules.c|#include "workspace/location.h"
 jail/usage.c|static int planted(void) { return setns(0, 0); }
 cli/jail.c|static long planted(void) { return syscall(SYS_pidfd_getfd, 0, 0, 0); }
 service/client.c|static int planted(void) { return open_tree(0, "x", 0); }
 jail/usage.c|#include <netlink/socket.h>'
 	planted_python='guest/layer/check/checker.py|    from agentjail.rail.format_guards import read_guarded
-guest/layer/rail/guards.py|    from agentjail.values.texts import quote
-guest/layer/rail/guards.py|import agentjail.runtime.main
-guest/layer/rail/guards.py|from agentjail import runtime
-guest/layer/rail/guards.py|from ..runtime import session
+guest/layer/rail/builtin_guards.py|    from agentjail.values.texts import quote
+guest/layer/rail/builtin_guards.py|import agentjail.runtime.main
+guest/layer/rail/builtin_guards.py|from agentjail import runtime
+guest/layer/rail/builtin_guards.py|from ..runtime import session
 guest/layer/rail/patches.py|    __import__("agentjail.runtime.main")
 guest/layer/values/json_writer.py|from agentjail.runtime.session import x
 guest/layer/runtime/main.py|from agentjail.elsewhere import x
@@ -478,7 +478,7 @@ network/egress/rules.c|int aj_fail(struct aj_error *planted) { return 0; }|funct
 	[ "$(wc -l < "$copy.found")" -eq 3 ] || { echo 'check-layers: seen and not planted:'; cat "$copy.found"; exit 1; }
 	rm -r "${copy:?}"/* && cp -R src/. "$copy"
 	printf '%s\n' "$harmless" | while IFS='|' read -r file line; do printf '%s\n' "$line" >> "$copy/$file"; done
-	printf '%s\n' '# from here on' 'from agentjail.rail import guards' 'HINT = "agentjail --allow-import x"' >> "$copy/guest/layer/runtime/main.py"
+	printf '%s\n' '# from here on' 'from agentjail.rail import builtin_guards as guards' 'HINT = "agentjail --allow-import x"' >> "$copy/guest/layer/runtime/main.py"
 	check "$copy" && check_python "$copy" && check_names "$copy" || { echo 'check-layers: complains where nothing is wrong'; exit 1; }
 }
 

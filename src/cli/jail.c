@@ -28,7 +28,7 @@
 #include "workspace/home/kept.h"
 #include "workspace/home/network_settings.h"
 #include "workspace/home/toolchains.h"
-#include "workspace/places.h"
+#include "workspace/location.h"
 #include "workspace/worktree.h"
 
 /* A run of exec or run, from the request to its result. */

@@ -8,7 +8,7 @@
 #include "cli/terminal/findings.h"
 #include "cli/terminal/terminal.h"
 #include "policy/plan/answer.h"
-#include "workspace/places.h"
+#include "workspace/location.h"
 #include "workspace/protect.h"
 #include "workspace/repository.h"
 #include "workspace/worktree.h"

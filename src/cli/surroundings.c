@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "workspace/places.h"
+#include "workspace/location.h"
 #include "workspace/repository.h"
 
 /* Use the root of the repository around the working directory, if it may be a workspace. */

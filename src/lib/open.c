@@ -6,7 +6,7 @@
 
 #include "lib/inner.h"
 #include "policy/host/paths.h"
-#include "policy/schema.h"
+#include "policy/keys.h"
 #include "sandbox/mediate/violations.h"
 
 /* Finds the file that holds this function, in /proc/self/maps. */

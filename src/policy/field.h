@@ -1,6 +1,6 @@
 /* Access to the field that a row of the schema describes. For the files that walk rows. */
 #pragma once
-#include "policy/schema.h"
+#include "policy/keys.h"
 
 typedef AJ_LIST(const char *) aj_text_list;
 

@@ -2,7 +2,7 @@
  * It enforces nothing, and returns NULL when it has nothing to add. */
 #include <string.h>
 
-#include "policy/schema.h"
+#include "policy/keys.h"
 
 /* Enforced by network.mode's wall, or not in use. */
 static bool is_of_allow(const struct aj_key *key)

@@ -116,9 +116,9 @@ struct aj_policy {
 	AJ_LIST(const char *) masks;           /* absolute paths in the jail, shown as empty and read-only */
 	bool worktree;                         /* a linked worktree's main repository is shown too */
 	bool quarantine;                       /* files that a jail made at protected places are renamed aside */
-	AJ_LIST(const char *) protect;         /* places relative to the workspace, see policy/protect.h */
+	AJ_LIST(const char *) protect;         /* places relative to the workspace, see policy/protected_places.h */
 	AJ_LIST(const char *) sockets;         /* absolute host paths of sockets that the jail may connect to */
-	AJ_LIST(const char *) workspace_under; /* folders, AJ_UNDER_*: see workspace/places.h */
+	AJ_LIST(const char *) workspace_under; /* folders, AJ_UNDER_*: see workspace/location.h */
 	enum aj_network network;
 	AJ_LIST(const char *) allow; /* as aj_host_rule_parse() reads them; the four below are for AJ_NET_ALLOW alone */
 	uint64_t connections;        /* open at a time */

@@ -6,7 +6,7 @@
 
 #include "base/fd.h"
 #include "session/inner.h"
-#include "workspace/places.h"
+#include "workspace/location.h"
 
 void aj_manager_log(const struct aj_manager *manager, const char *subject, const struct aj_error *err)
 {

@@ -11,7 +11,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "policy/protect.h"
+#include "policy/protected_places.h"
 
 enum { PART_BYTES = 256, STEPS_MAX = 20000 };
 

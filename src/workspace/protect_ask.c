@@ -7,7 +7,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "policy/protect.h"
+#include "policy/protected_places.h"
 #include "workspace/expand.h"
 #include "workspace/protect.h"
 

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/bind.h"
-#include "workspace/places.h"
+#include "workspace/location.h"
 
 static const char prefix[] = "gitdir: ", middle[] = "/worktrees/";
 

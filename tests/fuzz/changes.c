@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "must.h"
-#include "policy/protect.h"
+#include "policy/protected_places.h"
 #include "workspace/changes/apply_journal.h"
 #include "workspace/changes/approval_spelling.h"
 #include "workspace/changes/copied_files.h"

@@ -36,7 +36,7 @@ def package():
     import agentjail.runtime.session  # noqa: F401
     load_runner()
     # The first snippet of a session loads these; a jail of the other scripts loads them as they come.
-    import agentjail.check.allowed_imports, agentjail.check.checker, agentjail.rail.guards  # noqa: E401, F401
+    import agentjail.check.allowed_imports, agentjail.check.checker, agentjail.rail.builtin_guards  # noqa: E401, F401
     return folder
 
 

@@ -479,5 +479,5 @@ def test_process(score):
                   "main.run(%r); print(sorted(set(sys.modules) - before))" % (folder, request("2+2", imports=["math"])))
         done = subprocess.run([sys.executable, "-I", "-S", "-B", "-c", script], capture_output=True, timeout=60)
         loaded = done.stdout.decode().replace("agentjail.", "")
-        score.check("process/light", loaded == "['_ast', 'check.allowed_imports', 'check.checker', 'check.guard_calls', 'rail', 'rail.guards']\n",
+        score.check("process/light", loaded == "['_ast', 'check.allowed_imports', 'check.checker', 'check.guard_calls', 'rail', 'rail.builtin_guards']\n",
                     (done.stdout, done.stderr))

@@ -184,7 +184,7 @@ match C():
     ("match-class-dotted", [], "def f(): pass\nmatch 1:\n    case f.__class__.__base__(): PWN = 1"),
     ("defaults", ["functools"], "import functools\nPWN = functools.wraps.__defaults__"),
     ("star-allows-no-layer", ["*"], "import agentjail.runtime.main\nPWN = agentjail.runtime.main"),
-    ("star-allows-no-rail", ["*"], "from agentjail.rail import guards\nPWN = guards"),
+    ("star-allows-no-rail", ["*"], "from agentjail.rail import builtin_guards as guards\nPWN = guards"),
     ("catch-warnings-module", ["warnings"], "import warnings\nw = warnings.catch_warnings()\nPWN = getattr(w, '_mod' + 'ule')"),
     ("list-self-check", [], "PWN = [].append.__self__"),
     ("format-str-subclass", [], """

@@ -21,7 +21,7 @@ before = dict(sys.modules)
 from agentjail.runtime import main, session, signals
 def same():
     import builtins, gc, os, linecache, warnings, signal, threading, functools, typing, contextlib, copy
-    import agentjail.rail.patches, agentjail.rail.module_proxy, agentjail.values.json_reader, agentjail.rail.guards
+    import agentjail.rail.patches, agentjail.rail.module_proxy, agentjail.values.json_reader, agentjail.rail.builtin_guards
     layer = agentjail
     g = gc.get_threshold()
     return dict(

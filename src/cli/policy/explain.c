@@ -15,7 +15,7 @@
 #include "workspace/home/kept.h"
 #include "workspace/home/network_settings.h"
 #include "workspace/home/toolchains.h"
-#include "workspace/places.h"
+#include "workspace/location.h"
 #include "workspace/worktree.h"
 
 /* Build the plan of a run under this policy. A missing Python tree is no error: the answers say that it is missing. */

@@ -12,7 +12,7 @@
 #include "cli/policy/policy.h"
 #include "cli/terminal/findings.h"
 #include "policy/bind.h"
-#include "policy/protect.h"
+#include "policy/protected_places.h"
 #include "workspace/protect.h"
 
 enum { HOPS = 40 };

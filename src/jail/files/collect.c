@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "jail/files/copy_out.h"
 #include "jail/files/media_type.h"
-#include "policy/protect.h"
+#include "policy/protected_places.h"
 
 /* Bounds of what a hostile tree can take of the supervisor: entries looked at, memory for the names of folders, depth, entries of the
  * list of what was left out. */

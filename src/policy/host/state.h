@@ -1,5 +1,5 @@
 /* agentjail's own folders below the caller's state folder: `agentjail`, and `agentjail/changes` or `agentjail/homes` in it. Workspaces and
- * binds may not reach them (workspace/places.h), because later runs and the host trust their contents. */
+ * binds may not reach them (workspace/location.h), because later runs and the host trust their contents. */
 #pragma once
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "base/sha256.h"
 #include "base/toml/diag.h"
-#include "policy/schema.h"
+#include "policy/keys.h"
 
 struct aj_site {
 	const char *default_exec, *default_run;

@@ -1,5 +1,5 @@
 /* The table of the keys of agentjail.toml. To add a key: a field in site.h, a row here, and the code that reads the field.
- * It holds no logic: the functions of policy/schema.h walk these rows as they walk a policy's. */
+ * It holds no logic: the functions of policy/keys.h walk these rows as they walk a policy's. */
 #include "policy/load/site.h"
 
 #define AT(field) offsetof(struct aj_site, field)

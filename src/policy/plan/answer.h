@@ -1,8 +1,8 @@
 /* Answers one question about a policy (may a jail do X?) from the policy and its plan, with the rule and the enforcer.
  * Pure: other files look up the type of a file of the host or of the tree. */
 #pragma once
+#include "policy/keys.h"
 #include "policy/plan/plan.h"
-#include "policy/schema.h"
 
 enum aj_question_kind { AJ_ASK_PATH, AJ_ASK_HOST, AJ_ASK_IMPORT, AJ_ASK_SYSCALL };
 enum aj_answer_verdict { AJ_ALLOWED, AJ_DENIED, AJ_ASKED /* somebody would be asked */ };

@@ -6,7 +6,7 @@
 #include "policy/bind.h"
 #include "policy/plan/egress.h"
 #include "policy/plan/plan.h"
-#include "policy/protect.h"
+#include "policy/protected_places.h"
 
 static struct aj_mount *add_row(struct aj_plan *plan, struct aj_arena *arena, enum aj_mount_kind kind, const char *target,
                                 const char *source, unsigned flags, const char *why)

@@ -109,7 +109,7 @@ struct aj_plan {
 	const char *main_repository; /* of a writable workspace that is a linked worktree: also writable, except for its places of `protect`; or NULL */
 	uint64_t workspace_bytes, workspace_files; /* how much it may grow; 0: without a limit */
 	bool quarantine;                           /* at the end, new files that the host may obey are renamed aside */
-	AJ_LIST(const char *) protect; /* places in the workspace that stay unchanged: patterns, see policy/protect.h */
+	AJ_LIST(const char *) protect; /* places in the workspace that stay unchanged: patterns, see policy/protected_places.h */
 	AJ_LIST(struct aj_rlimit) rlimits;
 	unsigned processors; /* number in the jail's affinity: its limit, without a cpu cgroup; 0: all */
 	const char *cgroup;  /* parent directory for the leaf, NULL for none */

@@ -14,7 +14,7 @@
 #include "base/buffer.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "policy/protect.h"
+#include "policy/protected_places.h"
 #include "workspace/changes/approval_spelling.h"
 #include "workspace/changes/change.h"
 #include "workspace/git/named.h"

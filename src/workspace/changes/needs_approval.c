@@ -15,7 +15,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/tree/node.h"
-#include "policy/protect.h"
+#include "policy/protected_places.h"
 #include "workspace/changes/approval_reached.h"
 #include "workspace/changes/approval_spelling.h"
 

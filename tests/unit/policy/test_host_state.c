@@ -20,7 +20,7 @@
 #include "policy/load/load.h"
 #include "workspace/changes/run_state.h"
 #include "workspace/home/kept.h"
-#include "workspace/places.h"
+#include "workspace/location.h"
 
 enum { OTHER = 40013 };
 

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/tree/node.h"
 #include "base/tree/remove.h"
-#include "policy/protect.h"
+#include "policy/protected_places.h"
 #include "workspace/changes/apply.h"
 #include "workspace/changes/apply_journal.h"
 #include "workspace/changes/apply_select.h"

@@ -5,7 +5,7 @@ numpy is not safe in its memory: it reads what the `__array_interface__` of any 
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
-from agentjail.rail.guards import get_frame
+from agentjail.rail.builtin_guards import get_frame
 
 
 class AgentFrame:

@@ -4,7 +4,7 @@ They reject modules, and classes where a class is not a useful argument: no rese
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
 from agentjail.check.name_rules import forbidden_by
-from agentjail.rail.guards import REAL_GETATTR, REAL_TYPE, ModuleType, attribute_error, exact_name
+from agentjail.rail.builtin_guards import REAL_GETATTR, REAL_TYPE, ModuleType, attribute_error, exact_name
 
 
 def no_module(o):

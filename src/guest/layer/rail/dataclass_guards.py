@@ -9,7 +9,7 @@ from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init_
 from agentjail.check.annotations import every_node
 from agentjail.check.guard_calls import ATTR_GUARD, copy_location, guard_call
 from agentjail.check.name_rules import DEFINABLE, GUARDED, forbidden_by
-from agentjail.rail.guards import REAL_SETATTR, ModuleType
+from agentjail.rail.builtin_guards import REAL_SETATTR, ModuleType
 from agentjail.rail.patches import library_getattr, library_setattr
 
 

@@ -8,7 +8,7 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
 from agentjail.check.checker import Checker
-from agentjail.rail.guards import ModuleType
+from agentjail.rail.builtin_guards import ModuleType
 
 MAX_DEPTH = 400
 # Not `<string>`, which is also the file of text that libraries run in the agent's namespace (dataclasses), with their own locals.

@@ -7,7 +7,7 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
 from agentjail.check.name_rules import GUARDED, forbidden_by, forbidden_field, is_forbidden_path
-from agentjail.rail.guards import REAL_GETATTR, REAL_TYPE, attribute_error, exact_name
+from agentjail.rail.builtin_guards import REAL_GETATTR, REAL_TYPE, attribute_error, exact_name
 
 STR_METHODS = {"format": str.format, "format_map": str.format_map}
 METHOD, BUILTIN = type(str.format), type("".format)

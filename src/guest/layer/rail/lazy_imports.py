@@ -8,7 +8,7 @@ arguments: it then loads a module that an allowed module's own code loads anyway
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
-from agentjail.rail.guards import REAL_IMPORT
+from agentjail.rail.builtin_guards import REAL_IMPORT
 from agentjail.rail.patches import patch_loaded_modules
 
 # Module -> the modules of the interpreter's program whose C code asks for it. `builtins` stands for the interpreter itself.

@@ -6,7 +6,7 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
 from agentjail.check.name_rules import DEFINABLE, forbidden_by
-from agentjail.rail.guards import ModuleType, attribute_error, exact_name
+from agentjail.rail.builtin_guards import ModuleType, attribute_error, exact_name
 
 
 def namespace():

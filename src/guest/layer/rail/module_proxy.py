@@ -11,7 +11,7 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
 from agentjail.check.name_rules import DEFINABLE
-from agentjail.rail.guards import ABSENT, BY_NAME, REAL_GETATTR, REAL_IMPORT, ModuleType, import_error
+from agentjail.rail.builtin_guards import ABSENT, BY_NAME, REAL_GETATTR, REAL_IMPORT, ModuleType, import_error
 from agentjail.rail.hidden import DANGEROUS_ORIGINS, HIDDEN, NO_FILES, NO_PROCESS
 from agentjail.rail.main_proxy import MAIN
 from agentjail.rail.patches import LOADED_WITH, PUBLIC_DUNDERS, patch_loaded_modules

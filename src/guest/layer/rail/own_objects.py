@@ -6,7 +6,7 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
 from agentjail.check.name_rules import CODE_FACTS, GUARDED, forbidden_by, is_mangled
-from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, REAL_TYPE, ModuleType, attribute_error
+from agentjail.rail.builtin_guards import REAL_GETATTR, REAL_SETATTR, REAL_TYPE, ModuleType, attribute_error
 
 FunctionType, MethodType, MappingProxyType = type(lambda: 0), type(attribute_error.__get__(0)), type(type.__dict__)
 # The slots of the class `type` itself: no metaclass of agent code answers in their place.

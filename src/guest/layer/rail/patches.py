@@ -7,7 +7,7 @@ import sys
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
 from agentjail.check.annotations import compile_hint, eval_annotation, eval_hint
 from agentjail.check.name_rules import forbidden_by, is_own_only
-from agentjail.rail.guards import REAL_GETATTR, REAL_IMPORT, REAL_SETATTR, FunctionType, ModuleType, attribute_error, exact_name, read_attribute
+from agentjail.rail.builtin_guards import REAL_GETATTR, REAL_IMPORT, REAL_SETATTR, FunctionType, ModuleType, attribute_error, exact_name, read_attribute
 from agentjail.rail.main_proxy import MAIN, MainProxy
 
 PUBLIC_DUNDERS = ("__version__", "__doc__", "__name__")

@@ -9,7 +9,7 @@ import struct
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
-from agentjail.rail.guards import REAL_GETATTR, REAL_IMPORT, ModuleType
+from agentjail.rail.builtin_guards import REAL_GETATTR, REAL_IMPORT, ModuleType
 from agentjail.rail.pickle_names import OF_CYTHON, OF_PICKLE, PARTS_OF, is_listed
 
 FunctionType = type(is_listed)

@@ -7,7 +7,7 @@ import sys
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
 from agentjail.check.annotations import hints_function
 from agentjail.check.name_rules import GUARDED, forbidden_by
-from agentjail.rail.guards import REAL_GETATTR, REAL_IMPORT
+from agentjail.rail.builtin_guards import REAL_GETATTR, REAL_IMPORT
 from agentjail.rail.patches import patch_loaded_modules
 
 

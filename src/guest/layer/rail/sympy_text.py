@@ -6,7 +6,7 @@ import _ast
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
 from agentjail.check.annotations import every_node, is_plain_attribute
-from agentjail.rail.guards import ABSENT, BY_NAME, attribute_error
+from agentjail.rail.builtin_guards import ABSENT, BY_NAME, attribute_error
 
 
 def patch_parser(module, guards):

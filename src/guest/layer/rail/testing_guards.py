@@ -6,7 +6,7 @@ import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
 from agentjail.check.name_rules import GUARDED, forbidden_by
-from agentjail.rail.guards import REAL_GETATTR, REAL_SETATTR, ModuleType, attribute_error, exact_name
+from agentjail.rail.builtin_guards import REAL_GETATTR, REAL_SETATTR, ModuleType, attribute_error, exact_name
 from agentjail.rail.main_proxy import MAIN, MainProxy
 from agentjail.rail.patches import checked_getattr, library_setattr
 from agentjail.rail.shown import PASSED_ON, SysProxy

@@ -257,7 +257,7 @@ def add_hints(session, e, out):
         if hint is not None:
             out["hint"] = hint[0].upper() + hint[1:]
     if isinstance(e, NameError) and session.guards is not None and type(e.name) is str:
-        from agentjail.rail.guards import ABSENT
+        from agentjail.rail.builtin_guards import ABSENT
         import builtins
         if e.name in ABSENT or (e.name in builtins.__dict__ and session.guards.builtin_set != "full"):
             why = ABSENT.get(e.name)

@@ -137,7 +137,7 @@ class Session:
             sys.modules["__main__"] = self.module
             if layer:
                 from agentjail.check.allowed_imports import AllowedImports
-                from agentjail.rail.guards import MINIMAL, Guards
+                from agentjail.rail.builtin_guards import MINIMAL, Guards
                 self.guards = Guards(AllowedImports(list(imports), imports_checked), builtin_set,
                                      {"asyncio": install_event_loop}, files, folders)
                 self.guards.code_files = self.sources

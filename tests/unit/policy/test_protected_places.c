@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "policy/protect.h"
+#include "policy/protected_places.h"
 
 Test(protect, parts)
 {

@@ -1,7 +1,7 @@
 /* The protected places of a workspace, whose files host programs later run or obey: the table behind `@default`, and the syntax of an
  * item.
  * It reads no file: patterns are compared with patterns and names; `**`, `?` and `[` have no meaning. */
-#include "policy/protect.h"
+#include "policy/protected_places.h"
 
 #include <string.h>
 #include <strings.h>

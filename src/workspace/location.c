@@ -1,6 +1,6 @@
 /* Checks which folders of the host may be a workspace, before a jail exists that could write to them.
  * It opens nothing: it compares paths without symlinks, and device and inode of the folders. */
-#include "workspace/places.h"
+#include "workspace/location.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policy/keys.h"
 #include "policy/load/site.h"
-#include "policy/schema.h"
 
 static struct aj_arena arena;
 static struct aj_policy a, b, c;
