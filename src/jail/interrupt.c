@@ -9,16 +9,6 @@
 #include "base/pidfd.h"
 #include "base/procfs.h"
 
-void aj_interrupt_clocks(const struct aj_plan *plan, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us)
-{
-	int64_t wall_us = plan->wall_ms ? aj_us_of_ms(plan->wall_ms) : INT64_MAX;
-	int64_t timeout_us = timeout_ms ? aj_us_of_ms(timeout_ms) : INT64_MAX;
-	int64_t limit_us = timeout_us < wall_us ? timeout_us : wall_us;
-	*ret_soft_us = plan->snippet ? limit_us : INT64_MAX;
-	*ret_wall_us = plan->snippet && limit_us < INT64_MAX - AJ_SNIPPET_GRACE_MS * 1000LL ? limit_us + AJ_SNIPPET_GRACE_MS * 1000LL
-	                                                                                    : limit_us;
-}
-
 /* Signals the runner itself: by way of init the signal might reach the next snippet. Before the code has started nothing would handle
  * it, so aj_interrupt_started() sends it then. */
 static void signal_runner(struct aj_jail *jail)

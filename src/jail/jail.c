@@ -8,7 +8,6 @@
 #include "base/pidfd.h"
 #include "base/procfs.h"
 #include "jail/inner.h"
-#include "jail/interrupt.h"
 
 /* Init has this long to kill and count the jail's processes before it is killed itself. */
 enum { STOP_US = 100000 };
@@ -60,11 +59,21 @@ static bool listens(const struct aj_jail *jail)
 	return jail->fork.group ? jail->fork.functions->listens(jail->fork.group) : jail->calls.listener_fd >= 0;
 }
 
+void aj_jail_time_limits(const struct aj_plan *plan, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us)
+{
+	int64_t wall_us = plan->wall_ms ? aj_us_of_ms(plan->wall_ms) : INT64_MAX;
+	int64_t timeout_us = timeout_ms ? aj_us_of_ms(timeout_ms) : INT64_MAX;
+	int64_t limit_us = timeout_us < wall_us ? timeout_us : wall_us;
+	*ret_soft_us = plan->snippet ? limit_us : INT64_MAX;
+	*ret_wall_us = plan->snippet && limit_us < INT64_MAX - AJ_SNIPPET_GRACE_MS * 1000LL ? limit_us + AJ_SNIPPET_GRACE_MS * 1000LL
+	                                                                                    : limit_us;
+}
+
 int aj_jail_begin(struct aj_jail *jail, const struct aj_request *request, int64_t started_us, struct aj_error *err)
 {
 	struct aj_request asked = *request;
 	int64_t soft_us, wall_us;
-	aj_interrupt_clocks(jail->built.plan, asked.snippet.timeout_ms, &soft_us, &wall_us);
+	aj_jail_time_limits(jail->built.plan, asked.snippet.timeout_ms, &soft_us, &wall_us);
 	asked.snippet.timeout_ms = soft_us == INT64_MAX ? 0 : (uint64_t)soft_us / 1000;
 	jail->files.wanted = asked.snippet.output_files;
 	if (jail->lasting && asked.snippet.output_files && aj_jail_take_scratch(jail, err) < 0)

@@ -165,6 +165,11 @@ void aj_jail_arm(struct aj_jail *jail);
 /* Before the first run of an armed, lasting jail: its snippets get the Python layer of this policy, not of jail->policy. The results are the
  * caller's to compose. */
 void aj_jail_layer(struct aj_jail *jail, const struct aj_policy *policy);
+/* A snippet that was interrupted at its time limit has this long to stop; then its jail is killed. */
+enum { AJ_SNIPPET_GRACE_MS = 1000 };
+/* When a snippet is interrupted, and when the jail is killed, counted from the start; INT64_MAX: never. `timeout_ms`: the request's, 0
+ * for the policy's. A command is only killed. */
+void aj_jail_time_limits(const struct aj_plan *plan, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us);
 /* Begin a run: not before a lasting jail is armed, once for any other. At its `timeout_ms` (0: the policy's) a
  * snippet is interrupted, and the jail killed where it does not stop; see jail/interrupt.h. -1 with err: nothing has begun. Frees the
  * last run's result. */

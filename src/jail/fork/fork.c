@@ -1,6 +1,6 @@
 /* Makes one branch: asks the original for a copy, lets three calls pass that the filter refuses, and has the branch furnished meanwhile.
  * Each call passes once, in order, for the process that the kernel names; every other refused call is refused and counted as always. */
-#include "jail/fork/fork.h"
+#include "jail/fork/inner.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/fd.h"
-#include "jail/fork/fork.h"
+#include "jail/fork/inner.h"
 
 static void notify(struct aj_jail_waiter *waiter, struct aj_jail *branch, const struct aj_error *err)
 {

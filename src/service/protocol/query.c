@@ -9,7 +9,6 @@
 #include "base/json/tree.h"
 #include "base/python_name.h"
 #include "base/text.h"
-#include "service/protocol/query_tree.h"
 
 enum { WORDS_BYTES = 80 };
 
@@ -114,6 +113,12 @@ static const char *list_words(const char *words, char room[WORDS_BYTES])
 	return room;
 }
 
+static bool is_id(const json_t *value)
+{
+	return json_is_integer(value) || (json_is_string(value) && json_string_length(value) &&
+	                                  json_string_length(value) <= AJ_ID_BYTES && !aj_json_has_nul(value));
+}
+
 static bool is_strings(const json_t *value)
 {
 	size_t i;
@@ -155,7 +160,7 @@ static const char *misfit(enum aj_member m, const json_t *value, char room[WORDS
 			return "holds a control character";
 		return members[m].kind == PATH && json_string_value(value)[0] != '/' ? "is not an absolute path" : NULL;
 	case ID:
-		return aj_query_is_id(value) ? NULL : "is neither a string of 1 to 128 bytes nor an integer";
+		return is_id(value) ? NULL : "is neither a string of 1 to 128 bytes nor an integer";
 	case COUNT:
 	case TIME:
 		return !json_is_integer(value)                               ? "is not an integer"
@@ -249,13 +254,93 @@ static int check_members(const struct aj_query *q, struct aj_fault *fault)
 	return 0;
 }
 
+/* The span of `inputs` or `variables`, which are passed on as text; NULL: there is none. A request with both is refused later. */
+static const struct aj_span *passed_on(const struct aj_scan *scan, const char *text)
+{
+	static const enum aj_member names[] = { AJ_M_INPUTS, AJ_M_VARIABLES };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const struct aj_span *span = aj_scan_member(scan, text, members[names[i]].name);
+		if (span && text[span->at] == '{')
+			return span;
+	}
+	return NULL;
+}
+
+/* The request as a tree, with {} in place of the object that is passed on. */
+static json_t *load_tree(struct aj_query *q, const char *text, size_t bytes, const struct aj_span *out, const char **why)
+{
+	if (!out) {
+		q->weight = aj_json_tree_bytes(text, bytes, AJ_REQUEST_DEPTH);
+		return aj_json_read(text, bytes, why);
+	}
+	char *rest = malloc(bytes);
+	if (!rest || !(q->passed_on = strndup(text + out->at, out->bytes)))
+		abort();
+	memcpy(rest, text, out->at);
+	memcpy(rest + out->at, "{}", 2);
+	memcpy(rest + out->at + 2, text + out->at + out->bytes, bytes - out->at - out->bytes);
+	bytes = bytes - out->bytes + 2;
+	q->weight = out->bytes + aj_json_tree_bytes(rest, bytes, AJ_REQUEST_DEPTH);
+	json_t *doc = aj_json_read(rest, bytes, why);
+	free(rest);
+	return doc;
+}
+
+/* The id of a request that cannot be read, where the text before the fault has one. */
+static void take_id(struct aj_query *q, const char *text, const struct aj_scan *scan)
+{
+	const char *why;
+	const struct aj_span *found = NULL;
+	for (size_t i = 0; i < scan->members_count; i++) {
+		const struct aj_span *m = &scan->members[i];
+		if (m->key_bytes != 2 || memcmp(text + m->key, "id", 2) != 0)
+			continue;
+		if (found || !m->bytes)
+			return;
+		found = m;
+	}
+	json_t *id = found ? aj_json_read(text + found->at, found->bytes, &why) : NULL;
+	if (is_id(id)) {
+		q->doc = json_pack("{s:O}", "id", id);
+		q->member[AJ_M_ID] = id; /* the document's reference */
+	}
+	json_decref(id);
+}
+
+static int read_tree(struct aj_query *q, const char *text, size_t bytes, struct aj_scan *scan, struct aj_fault *fault)
+{
+	const char *why, *wrong = aj_scan_end(scan);
+	if (wrong)
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST,
+		                "the frame is not a JSON object of at most %zu values in %d levels: at byte %zu %s",
+		                scan->max_values, AJ_SCAN_DEPTH, scan->at, wrong);
+	const struct aj_span *out = passed_on(scan, text);
+	if (scan->values - (out ? out->values : 0) > AJ_REQUEST_VALUES)
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST,
+		                "the request has more than %d values beside those of `inputs` and `variables`", AJ_REQUEST_VALUES);
+	q->doc = load_tree(q, text, bytes, out, &why);
+	if (!json_is_object(q->doc))
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the frame is not a JSON object: %s", q->doc ? "it is of another type" : why);
+	return 0;
+}
+
+/* Sets `doc`, `weight` and `passed_on` of an empty query. -1 with fault: the body is not a JSON object, or has too many values; then the query
+ * has its AJ_M_ID where the text before the fault has one. */
+static int load_query(struct aj_query *q, const char *text, size_t bytes, struct aj_scan *scan, struct aj_fault *fault)
+{
+	int r = read_tree(q, text, bytes, scan, fault);
+	if (r < 0)
+		take_id(q, text, scan);
+	return r;
+}
+
 int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct aj_query *q, struct aj_fault *fault)
 {
 	*q = (struct aj_query){ 0 };
-	if (aj_query_tree(q, text, bytes, scan, fault) < 0)
+	if (load_query(q, text, bytes, scan, fault) < 0)
 		return -1;
 	json_t *id = json_object_get(q->doc, "id"), *value;
-	q->member[AJ_M_ID] = aj_query_is_id(id) ? id : NULL;
+	q->member[AJ_M_ID] = is_id(id) ? id : NULL;
 	if (find_op(q, fault) < 0)
 		return -1;
 	const char *key;

@@ -259,8 +259,8 @@ Test(clocks, table)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct aj_plan with = { .snippet = rows[i].snippet, .wall_ms = rows[i].wall_ms };
 		int64_t soft_us, wall_us;
-		aj_interrupt_clocks(&with, rows[i].timeout_ms, &soft_us, &wall_us);
-		cr_expect_eq(soft_us, rows[i].soft_us, "row %zu: told after %ld us", i, soft_us);
+		aj_jail_time_limits(&with, rows[i].timeout_ms, &soft_us, &wall_us);
+		cr_expect_eq(soft_us, rows[i].soft_us, "row %zu: interrupted after %ld us", i, soft_us);
 		cr_expect_eq(wall_us, rows[i].wall_us, "row %zu: killed after %ld us", i, wall_us);
 	}
 }
