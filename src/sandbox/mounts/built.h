@@ -14,6 +14,8 @@ struct aj_built_mount {
 	int mapped, mapped_layers; /* detached mounts of the source and of `layers` with mapped ids; 0: opened by their paths */
 	/* Init's part. */
 	int fd;                    /* a detached mount of the source, or the source itself, opened with O_PATH; -1: none */
+	mode_t type;               /* S_IF* of `fd`, or of the part that replaces it */
+	dev_t device;              /* its number, of a device */
 	int layers_mount;          /* a detached mount of `layers` */
 	int refused, file_refused; /* the errno for which the overlay of the folder or file failed and a bind replaced it; else 0 */
 	char *name; /* of a file, or of a folder beside one: its name in `folder`, the mount that it is cloned from; NULL: not available */

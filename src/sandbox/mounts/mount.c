@@ -107,9 +107,9 @@ static uint64_t attributes(const struct aj_mount *m)
 	       (m->flags & (AJ_DEV | AJ_MASK) ? 0 : MOUNT_ATTR_NODEV);
 }
 
-/* The entry from an overlay of its folder, which its neighbours share: of this type, or of any with 0. -1 with errno. It has the row's
- * attributes, which are the neighbours' too. */
-static int overlay_entry(const struct aj_built_mount *b, struct place *place, mode_t type)
+/* The entry from an overlay of its folder, which its neighbours share: of the type of the source, if that was opened. -1 with errno. It has
+ * the row's attributes, which are the neighbours' too. */
+static int overlay_entry(struct aj_built_mount *b, struct place *place)
 {
 	if (!place->overlay || place->folder != b->folder) {
 		int overlay = aj_overlay_attached(place->blanks, b->folder, (unsigned)attributes(b->row));
@@ -120,21 +120,20 @@ static int overlay_entry(const struct aj_built_mount *b, struct place *place, mo
 		place->overlay = overlay;
 		place->folder = b->folder;
 	}
-	return aj_overlay_entry(place->overlay, b->name, type);
+	return aj_overlay_entry(place->overlay, b->name, &b->type);
 }
 
 /* Open a part that sources.c left closed: from the overlay, or else a clone from the mount of its folder. */
 static int open_part(struct aj_built_mount *b, struct place *place, struct aj_error *err)
 {
-	int part = overlay_entry(b, place, 0);
+	int part = overlay_entry(b, place);
 	if (part >= 0 || errno == ENOENT)
 		return part;
 	int refused = errno;
-	part = aj_overlay_entry(b->folder, b->name, 0);
-	struct stat st;
-	if (part < 0 || fstat(part, &st) < 0)
+	part = aj_overlay_entry(b->folder, b->name, &b->type);
+	if (part < 0)
 		return errno == ENOENT ? part : fail(err, b->row, errno, "clone the source of");
-	*(S_ISDIR(st.st_mode) ? &b->refused : &b->file_refused) = refused;
+	*(S_ISDIR(b->type) ? &b->refused : &b->file_refused) = refused;
 	return part;
 }
 
@@ -147,7 +146,7 @@ static void replace_source(struct aj_built_mount *b, int source)
 /* Replace the source, a file that is not cloned yet, by itself from an overlay of its folder; if the kernel makes none, by its clone. */
 static int overlay_file_row(struct aj_built_mount *b, struct place *place, struct aj_error *err)
 {
-	int file = overlay_entry(b, place, S_IFREG);
+	int file = overlay_entry(b, place);
 	b->file_refused = file < 0 ? errno : 0;
 	if (file < 0 && (file = aj_mount_clone_file(b->fd)) < 0)
 		return fail(err, b->row, errno, "clone the source of");
@@ -159,7 +158,7 @@ static int overlay_file_row(struct aj_built_mount *b, struct place *place, struc
  * from an overlay, or -1 with err. */
 static int shared_row(struct aj_built_mount *b, struct place *place, struct aj_error *err)
 {
-	int shared = overlay_entry(b, place, S_IFDIR);
+	int shared = overlay_entry(b, place);
 	int tree = shared < 0 ? aj_mount_clone_tree(b->fd, b) : shared;
 	if (tree < 0)
 		return aj_mount_fail_source(aj_built_source(b), err);
@@ -170,20 +169,17 @@ static int shared_row(struct aj_built_mount *b, struct place *place, struct aj_e
 /* Replace the source by an overlay of it; if the kernel makes none, the errno is recorded and the source is bound directly. */
 static int overlay_row(struct aj_built_mount *b, struct place *place, struct aj_error *err)
 {
-	struct stat st;
-	if (fstat(b->fd, &st) < 0)
-		return fail(err, b->row, errno, "stat the source of");
-	if (S_ISFIFO(st.st_mode)) {
+	if (S_ISFIFO(b->type)) {
 		fail(err, b->row, EINVAL, "a FIFO of the host cannot be bound read-only:");
 		aj_advise(err, "a reader takes data out of a FIFO: bind it :rw if the jail may do that");
 		return -1;
 	}
-	if (S_ISREG(st.st_mode) && b->name)
+	if (S_ISREG(b->type) && b->name)
 		return overlay_file_row(b, place, err);
-	int shared = S_ISDIR(st.st_mode) && b->name ? shared_row(b, place, err) : 0;
+	int shared = S_ISDIR(b->type) && b->name ? shared_row(b, place, err) : 0;
 	if (shared)
 		return shared < 0 ? -1 : 0;
-	if (!S_ISDIR(st.st_mode) || b->refused)
+	if (!S_ISDIR(b->type) || b->refused)
 		return 0;
 	int overlay = aj_overlay(place->blanks, b->fd);
 	if (overlay < 0)
@@ -209,17 +205,15 @@ static int layered_row(struct aj_built_mount *b, const struct place *place, stru
 }
 
 /* `sealed`: the source has the row's attributes already. */
-static int bind_row(const struct aj_mount *m, int parent, const char *name, int source, bool sealed, struct aj_error *err)
+static int bind_row(const struct aj_built_mount *b, int parent, const char *name, int source, bool sealed, struct aj_error *err)
 {
-	struct stat st;
-	if (fstat(source, &st) < 0)
-		return fail(err, m, errno, "stat the source of");
-	bool device = S_ISCHR(st.st_mode);
+	const struct aj_mount *m = b->row;
+	bool device = S_ISCHR(b->type);
 	if ((m->flags & AJ_DEV) && !device)
 		return fail(err, m, ENODEV, "not a device:");
-	if ((m->flags & AJ_MASK) && !(device && st.st_rdev == makedev(1, 3)))
+	if ((m->flags & AJ_MASK) && !(device && b->device == makedev(1, 3)))
 		return fail(err, m, ENODEV, "/dev/null is not the null device; mask");
-	bool folder = S_ISDIR(st.st_mode), create = !(m->flags & AJ_MASK);
+	bool folder = S_ISDIR(b->type), create = !(m->flags & AJ_MASK);
 	/* A name that was made just now is not looked at again: move_mount() follows no symlink, and mounts no folder over a file. */
 	bool made = create && (folder ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0444, 0)) == 0;
 	bool refused = create && !made && folder && errno != EEXIST && errno != EROFS;
@@ -275,7 +269,7 @@ static int apply_row(struct aj_built_mount *b, struct place *place, struct aj_er
 			return -1;
 		if (part < 0 && (m->flags & AJ_OVERLAY) && overlay_row(b, place, err) < 0)
 			return -1;
-		return bind_row(m, place->dir, name, part < 0 ? b->fd : part, part >= 0 && !b->refused && !b->file_refused, err);
+		return bind_row(b, place->dir, name, part < 0 ? b->fd : part, part >= 0 && !b->refused && !b->file_refused, err);
 	case AJ_MOUNT_TMPFS:
 	case AJ_MOUNT_PROC:
 	case AJ_MOUNT_DEVPTS:

@@ -94,7 +94,7 @@ int aj_overlay_attached(int blanks, int source, unsigned attributes)
 	return overlay < 0 || attach(blanks, name, overlay) < 0 ? -1 : aj_steal(&overlay);
 }
 
-int aj_overlay_entry(int overlay, const char *path, mode_t type)
+int aj_overlay_entry(int overlay, const char *path, mode_t *type)
 {
 	struct stat st;
 	const char *slash = strrchr(path, '/');
@@ -107,5 +107,8 @@ int aj_overlay_entry(int overlay, const char *path, mode_t type)
 		return -1;
 	mode_t is = st.st_mode & S_IFMT;
 	errno = ESTALE; /* another file has taken its place */
-	return is == type || (!type && (is == S_IFREG || is == S_IFDIR)) ? aj_steal(&entry) : -1;
+	if (*type ? is != *type : is != S_IFREG && is != S_IFDIR)
+		return -1;
+	*type = is;
+	return aj_steal(&entry);
 }

@@ -15,5 +15,6 @@ int aj_overlay_attached(int blanks, int source, unsigned attributes);
 /* A detached mount that shows `source` below an upper layer, which takes all changes: `layers`, a detached mount of a folder, has the
  * folders `upper` and `work`. */
 int aj_overlay_layered(int blanks, int source, int layers);
-/* A detached mount of the entry at `path` in such an overlay, without following symlinks. type: S_IFREG or S_IFDIR, 0 for either. -1 with errno. */
-int aj_overlay_entry(int overlay, const char *path, mode_t type);
+/* A detached mount of the entry at `path` in such an overlay, without following symlinks: a file or a folder. type: S_IFREG or S_IFDIR,
+ * 0 for either, which is set to its own. -1 with errno. */
+int aj_overlay_entry(int overlay, const char *path, mode_t *type);

@@ -189,7 +189,7 @@ static bool is_named(const struct aj_plan *plan, const char *source)
 
 /* A bound socket is reachable without any further check, so it must be one that the policy names; and who names a socket does not mean to
  * show a file or a folder. */
-static int check_socket(const struct aj_plan *plan, const struct aj_built_mount *b, struct aj_error *err)
+static int examine_source(const struct aj_plan *plan, struct aj_built_mount *b, struct aj_error *err)
 {
 	const char *source = aj_built_source(b);
 	struct aj_named_sockets named;
@@ -197,6 +197,8 @@ static int check_socket(const struct aj_plan *plan, const struct aj_built_mount 
 	if (fstat(b->fd, &st) < 0)
 		return aj_fail_because(err, AJ_REASON_MOUNT, AJ_EXIT_SETUP, "mounts", errno, "stat the source of `%s` (%s)",
 		                       b->row->target, source);
+	b->type = st.st_mode & S_IFMT;
+	b->device = st.st_rdev;
 	if (!S_ISSOCK(st.st_mode) && !is_named(plan, source))
 		return 0;
 	if (aj_named_sockets_open(&named, plan, err) < 0)
@@ -216,7 +218,7 @@ static int open_all(struct aj_built *built, struct common *common, struct aj_err
 		struct aj_built_mount *b = &built->mounts[i];
 		if (b->row->kind == AJ_MOUNT_BIND && (b->fd = open_source(b, common, err)) < 0 && err->exit_code)
 			return -1;
-		if (b->fd >= 0 && check_socket(built->plan, b, err) < 0)
+		if (b->fd >= 0 && examine_source(built->plan, b, err) < 0)
 			return -1;
 	}
 	return 0;
