@@ -181,7 +181,7 @@ int aj_slot_open(struct aj_client *c, struct aj_query *query, const char *policy
 {
 	struct aj_server *s = c->server;
 	const char *policy = find_policy(s, policy_name);
-	bool room;
+	bool room = false;
 	if (!policy)
 		return aj_fault(fault, AJ_CODE_NO_SUCH_POLICY, "no policy is called `%s` here", policy_name);
 	struct aj_party *party = aj_party_get(c, aj_query_text(query, AJ_M_TENANT));
