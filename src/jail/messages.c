@@ -35,12 +35,12 @@ static void take_listener(struct aj_jail *jail, pid_t guest, int number)
 		aj_jail_fail(jail, errno == EAGAIN ? "init does not read what it is answered" : "init cannot be answered");
 }
 
-/* A folder could not be shown through an overlay, so socket files of the host may be in reach: the guest's filter reports connects. */
+/* A folder could not be shown through an overlay, so socket files of the host may be in reach: a command's filter reports connects, and a
+ * snippet's refuses the sockets. */
 static void on_bound(struct aj_jail *jail, const struct aj_msg *msg)
 {
 	struct aj_error err = { 0 };
-	if (!aj_result_bound(&jail->outcome.result, jail->built.plan, msg->cause, msg->errnum) || !jail->calls.mediator ||
-	    aj_built_mediated(&jail->built))
+	if (!aj_result_bound(&jail->outcome.result, jail->built.plan, msg->cause, msg->errnum) || aj_built_mediated(&jail->built))
 		return;
 	jail->built.reaches_sockets = true;
 	jail->outcome.result.sockets = &jail->built.plan->in_reach;

@@ -43,6 +43,7 @@ void aj_outcome_renew(struct aj_outcome *o, const struct aj_plan *plan, bool lis
 	/* After too many refusals the listener is closed. */
 	bool seen = r->violations.seen && listens;
 	char note[sizeof r->note], bound[sizeof r->bound];
+	const struct aj_socket_limits *sockets = r->sockets;
 	memcpy(note, r->note, sizeof note);
 	memcpy(bound, r->bound, sizeof bound);
 	aj_result_free(r);
@@ -50,6 +51,7 @@ void aj_outcome_renew(struct aj_outcome *o, const struct aj_plan *plan, bool lis
 	/* These were found before the first run, and hold for all. */
 	memcpy(r->note, note, sizeof note);
 	memcpy(r->bound, bound, sizeof bound);
+	r->sockets = sockets;
 }
 
 void aj_outcome_read_leaf(struct aj_outcome *o, const struct aj_process *process)

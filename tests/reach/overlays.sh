@@ -304,6 +304,37 @@ json "overlay-file: where there is none of its folder, the result says so, and t
 	'enforced.filesystem~no overlay, and so the host.s FIFOs, at or below /mnt/version' 'enforced.unix_sockets~^no socket file' -- \
 	run --json --bind /proc/version:/mnt/version -- cat /mnt/version
 
+# --- a snippet that may execute programs, in a tree of which the kernel makes no overlay ---
+cp -r "$ROOTFS" "$T/tree" && chmod -R a+rX "$T/tree"
+printf 'extends = "snippet"\n[process]\nexec = true\n[filesystem]\nmasks = ["/usr/share"]\n[python]\nlayer = false\n' >"$T/programs.toml"
+cat >"$T/split.sh" <<'EOF'
+folder=$1
+shift
+mount -t tmpfs none "$folder" && exec "$@"
+EOF
+in_split_tree() { # COMMAND [-]
+	timeout -k 5 60 unshare --user --map-root-user --mount sh "$T/split.sh" "$T"/tree/tree/usr/lib/python3.*/xml \
+		"$AJ" "$1" --json --policy-file "$T/programs.toml" --rootfs "$T/tree" ${2-} <"$T/unix.py" >"$T/out" 2>"$T/err"
+}
+cat >"$T/unix.py" <<'EOF'
+import errno, socket
+try:
+    said = socket.socket(socket.AF_UNIX) and "made"
+except OSError as e:
+    said = errno.errorcode[e.errno]
+said
+EOF
+if unshare --user --map-root-user --mount true 2>/dev/null; then
+	for how in 'exec -' session; do
+		# shellcheck disable=SC2086 # a command and its argument
+		in_split_tree $how
+		check "overlay-split: $how: no Unix socket, and the result says so" expect value=EAFNOSUPPORT 'enforced.filesystem~at or below /usr' \
+			'enforced.unix_sockets~^refused except for pairs' 'violations~"socket"'
+	done
+else
+	skip "overlay-split" "no user namespace can be made"
+fi
+
 # --- warm ---
 printf 'extends = "snippet"\n[python]\nlayer = false\n[filesystem]\nbinds = ["%s:/mnt/ws"]\n' "$ws" >"$T/warm.toml"
 echo host >&8
