@@ -249,7 +249,7 @@ static void ask_about_changes(struct jail_task *t)
 	if (!changes)
 		return;
 	aj_close(&t->home); /* another run may have it meanwhile */
-	aj_changes_ask(changes, t->plan->apart, t->plan->apart_repository);
+	aj_changes_ask(changes, t->plan->staged_workspace, t->plan->staged_repository);
 }
 
 int aj_run_command(struct aj_options *o)

@@ -62,7 +62,7 @@ static void warn_main_repository(const struct aj_plan *plan, const struct aj_pol
 	if (unseen && aj_plan_match_path(plan, unseen).kind != AJ_MATCH_HOST)
 		fprintf(stderr, "agentjail: the workspace is a linked worktree, whose main repository `%s` is not in the jail: git finds no repository there; a policy with `filesystem.worktree = true` shows it\n",
 		        aj_line(arena, unseen));
-	if (path && plan->apart && !plan->apart_repository)
+	if (path && plan->staged_workspace && !plan->staged_repository)
 		fprintf(stderr, "agentjail: the workspace is a linked worktree, whose main repository `%s` is read-only for this run, since one of the two lies in the other: git can read it, and a commit, a branch or a stash fails; `--workspace-mode rw` lets git write there\n",
 		        aj_line(arena, path));
 }

@@ -79,8 +79,8 @@ static void close_workspace(struct aj_jail *jail)
 	aj_growth_close(w->growth);
 	report_workspace(jail, true);
 	aj_protect_close(w->protect);
-	jail->outcome.result.changes = aj_staging_report(w->view);
-	aj_staging_close(w->view);
+	jail->outcome.result.changes = aj_staging_report(w->staging);
+	aj_staging_close(w->staging);
 	*w = (struct aj_jail_workspace){ 0 };
 }
 

@@ -88,7 +88,7 @@ struct aj_jail_terminal {
 /* The workspace around the run: owned, and closed when the jail is gone. Each may be NULL. */
 struct aj_jail_workspace {
 	struct aj_growth *growth;   /* where the plan limits its growth */
-	struct aj_staging *view;    /* where changes are kept apart */
+	struct aj_staging *staging; /* where changes are staged */
 	struct aj_protect *protect; /* where it is writable */
 };
 

@@ -93,7 +93,7 @@ static int launch_jail(struct aj_jail *jail, const struct aj_request *request, s
 		return -1;
 	if (aj_inherited_sockets_check(plan, err) < 0 || (plan->mediated && aj_mediator_open(jail->calls.mediator, plan, err) < 0))
 		return -1;
-	if (aj_staging_open(&jail->workspace.view, &jail->built, request, err) < 0 ||
+	if (aj_staging_open(&jail->workspace.staging, &jail->built, request, err) < 0 ||
 	    aj_protect_open(&jail->workspace.protect, &jail->built, SEARCH_MS, err) < 0 ||
 	    aj_growth_open(&jail->workspace.growth, &jail->built, &aj_growth_alone, MEASURE_MS, err) < 0)
 		return -1;
@@ -149,7 +149,7 @@ static void close_unlaunched(struct once *o, const struct aj_request *request, s
 		aj_mediator_close(jail->calls.mediator);
 	aj_growth_close(jail->workspace.growth);
 	aj_protect_close(jail->workspace.protect);
-	aj_staging_close(jail->workspace.view);
+	aj_staging_close(jail->workspace.staging);
 	aj_loop_free(jail->loop);
 	if (request->is_snippet)
 		aj_sha256(request->snippet.code, request->snippet.code_bytes, ret->code_sha256);

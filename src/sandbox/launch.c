@@ -228,7 +228,7 @@ static int check_built(const struct aj_built *built, struct aj_error *err)
 		return aj_fail(err, AJ_EXIT_SETUP, "plan", 0, "this plan was built for inspection: walls that it names may not exist");
 	if (plan->writable_workspace && plan->protect.count && !built->searched)
 		return aj_fail(err, AJ_EXIT_SETUP, "protect", 0, "the protected places of the workspace were not searched for");
-	if (plan->apart && !built->changes)
+	if (plan->staged_workspace && !built->changes)
 		return aj_fail(err, AJ_EXIT_SETUP, "workspace", 0, "no folder was made for the workspace's changes");
 	return 0;
 }

@@ -13,41 +13,41 @@
 
 enum { SHOWN_MAX = 50, LISTED_MAX = 10000 };
 
-static const char *const told_names[AJ_APPLY_OUTCOMES] = { "conflicts", "held", "refused", "applied" };
+static const char *const outcome_names[AJ_APPLY_OUTCOMES] = { "conflicts", "held", "refused", "applied" };
 
-struct telling {
+struct printing {
 	bool json;
 	size_t shown[AJ_APPLY_OUTCOMES];
 	json_t *lists[AJ_APPLY_OUTCOMES];
 };
 
-static void tell_person(void *arg, enum aj_apply_outcome told, const struct aj_change *c)
+static void print_outcome(void *arg, enum aj_apply_outcome outcome, const struct aj_change *c)
 {
-	struct telling *t = arg;
+	struct printing *t = arg;
 	if (t->json) {
-		if (json_array_size(t->lists[told]) < LISTED_MAX)
-			json_array_append_new(t->lists[told], aj_change_json(c));
+		if (json_array_size(t->lists[outcome]) < LISTED_MAX)
+			json_array_append_new(t->lists[outcome], aj_change_json(c));
 		return;
 	}
-	if (told == AJ_APPLY_TAKEN || t->shown[told]++ >= SHOWN_MAX)
+	if (outcome == AJ_APPLY_TAKEN || t->shown[outcome]++ >= SHOWN_MAX)
 		return;
-	const char *why = told == AJ_APPLY_CONFLICT ? c->conflict : told == AJ_APPLY_NEEDS_APPROVAL ? c->held : c->refused;
+	const char *why = outcome == AJ_APPLY_CONFLICT ? c->conflict : outcome == AJ_APPLY_NEEDS_APPROVAL ? c->held : c->refused;
 	fprintf(stderr, "%s  ",
-	        told == AJ_APPLY_CONFLICT         ? "conflict"
-	        : told == AJ_APPLY_NEEDS_APPROVAL ? "held    "
-	                                          : "refused ");
+	        outcome == AJ_APPLY_CONFLICT         ? "conflict"
+	        : outcome == AJ_APPLY_NEEDS_APPROVAL ? "held    "
+	                                             : "refused ");
 	aj_path_print(c->path, stderr);
 	fprintf(stderr, "  %s\n", why);
 }
 
-static void print_json(const struct telling *t, const struct aj_applied *done, const char *id, bool failed, const struct aj_error *err)
+static void print_json(const struct printing *t, const struct aj_applied *done, const char *id, bool failed, const struct aj_error *err)
 {
 	char why[600];
 	json_t *doc = json_pack("{s:s, s:b, s:b}", "id", id, "done", !failed, "resumed", done->resumed);
 	json_t *sum = json_object();
 	for (int i = 0; i < AJ_APPLY_OUTCOMES; i++) {
-		json_object_set(doc, told_names[i], t->lists[i]);
-		json_object_set_new(sum, told_names[i], json_integer((json_int_t)done->counts[i]));
+		json_object_set(doc, outcome_names[i], t->lists[i]);
+		json_object_set_new(sum, outcome_names[i], json_integer((json_int_t)done->counts[i]));
 	}
 	json_object_set_new(doc, "sum", sum);
 	json_object_set_new(doc, "error", failed ? json_string(aj_error_cause(err, why, sizeof why)) : json_null());
@@ -69,11 +69,11 @@ static void print_kept(const struct aj_applied *done)
 	}
 }
 
-static void print_more(const struct telling *t)
+static void print_more(const struct printing *t)
 {
 	for (int i = 0; i < AJ_APPLY_TAKEN; i++)
 		if (t->shown[i] > SHOWN_MAX)
-			fprintf(stderr, "and %zu more %s\n", t->shown[i] - SHOWN_MAX, told_names[i]);
+			fprintf(stderr, "and %zu more %s\n", t->shown[i] - SHOWN_MAX, outcome_names[i]);
 }
 
 static void print_done(const struct aj_changes_args *args, const struct aj_change_state *s, const struct aj_applied *done, const char *verb)
@@ -89,8 +89,8 @@ static void print_done(const struct aj_changes_args *args, const struct aj_chang
 		        done->counts[AJ_APPLY_NEEDS_APPROVAL]);
 }
 
-static int end_telling(const struct aj_changes_args *args, const struct aj_change_state *s, struct telling *t,
-                       struct aj_applied *done, int result, const struct aj_error *err, const char *verb)
+static int end_printing(const struct aj_changes_args *args, const struct aj_change_state *s, struct printing *t,
+                        struct aj_applied *done, int result, const struct aj_error *err, const char *verb)
 {
 	if (args->json)
 		print_json(t, done, s->id, result < 0, err);
@@ -105,9 +105,9 @@ static int end_telling(const struct aj_changes_args *args, const struct aj_chang
 	return result;
 }
 
-static struct telling begin_telling(const struct aj_changes_args *args)
+static struct printing begin_printing(const struct aj_changes_args *args)
 {
-	struct telling t = { .json = args->json };
+	struct printing t = { .json = args->json };
 	for (int i = 0; i < AJ_APPLY_OUTCOMES; i++)
 		t.lists[i] = json_array();
 	return t;
@@ -115,22 +115,22 @@ static struct telling begin_telling(const struct aj_changes_args *args)
 
 int aj_changes_apply(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
 {
-	struct telling t = begin_telling(args);
+	struct printing t = begin_printing(args);
 	struct aj_applied done;
-	struct aj_apply_how how = { args->paths, args->paths_count, args->force, tell_person, &t };
+	struct aj_apply_how how = { args->paths, args->paths_count, args->force, print_outcome, &t };
 	int result = args->abort ? aj_apply_abort(state, &done, err) : aj_apply(state, &how, &done, err);
-	return end_telling(args, state, &t, &done, result, err, "applied");
+	return end_printing(args, state, &t, &done, result, err, "applied");
 }
 
 static int discard_some(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
 {
-	struct telling t = begin_telling(args);
+	struct printing t = begin_printing(args);
 	struct aj_applied done;
-	struct aj_apply_how how = { args->paths, args->paths_count, false, tell_person, &t };
+	struct aj_apply_how how = { args->paths, args->paths_count, false, print_outcome, &t };
 	if (aj_change_state_trees(state, err) < 0)
 		return -1;
 	int result = aj_changes_drop(state, &how, &done, err);
-	return end_telling(args, state, &t, &done, result, err, "discarded");
+	return end_printing(args, state, &t, &done, result, err, "discarded");
 }
 
 /* Runs that are under way stay, and those whose apply was interrupted: their journals know how to take it back. */

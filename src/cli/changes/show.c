@@ -8,10 +8,10 @@
 #include "workspace/changes/apply_select.h"
 #include "workspace/changes/walk.h"
 
-enum { APART_MAX = 1000 };
+enum { NOT_APPLIED_MAX = 1000 };
 
-/* A change that is shown apart. */
-struct apart {
+/* A change that is held or refused. */
+struct not_applied {
 	const char *path, *why;
 	bool refused;
 };
@@ -19,7 +19,7 @@ struct apart {
 struct show {
 	const struct aj_changes_args *args;
 	size_t kinds[AJ_CHANGE_KINDS], conflicts, held, refused, count;
-	AJ_LIST(struct apart) apart;
+	AJ_LIST(struct not_applied) not_applied;
 	struct aj_arena arena;
 };
 
@@ -47,24 +47,24 @@ static int on_change(void *arg, const struct aj_change *c)
 		json_decref(row);
 		return 0;
 	}
-	if ((c->held || c->refused) && s->apart.count < APART_MAX)
-		*AJ_PUSH(&s->arena, &s->apart) = (struct apart){ aj_strdup(&s->arena, c->path), c->refused ? c->refused : c->held,
-			                                         c->refused != NULL };
+	if ((c->held || c->refused) && s->not_applied.count < NOT_APPLIED_MAX)
+		*AJ_PUSH(&s->arena, &s->not_applied) = (struct not_applied){ aj_strdup(&s->arena, c->path),
+			                                                     c->refused ? c->refused : c->held, c->refused != NULL };
 	aj_change_print(c, stdout);
 	return 0;
 }
 
-static void print_apart(const struct show *s, bool refused, size_t count, const char *head)
+static void print_not_applied(const struct show *s, bool refused, size_t count, const char *head)
 {
 	size_t shown = 0;
 	if (!count)
 		return;
 	printf("\n%s\n", head);
-	for (size_t i = 0; i < s->apart.count; i++)
-		if (s->apart.items[i].refused == refused) {
+	for (size_t i = 0; i < s->not_applied.count; i++)
+		if (s->not_applied.items[i].refused == refused) {
 			printf("!  ");
-			aj_path_print(s->apart.items[i].path, stdout);
-			printf("  %s\n", s->apart.items[i].why);
+			aj_path_print(s->not_applied.items[i].path, stdout);
+			printf("  %s\n", s->not_applied.items[i].why);
 			shown++;
 		}
 	if (shown < count)
@@ -122,8 +122,8 @@ int aj_changes_show(const struct aj_changes_args *args, struct aj_change_state *
 		printf("}\n");
 		json_decref(sum);
 	} else if (result == 0) {
-		print_apart(&s, false, s.held, "held, and applied only by a PATH of their own:");
-		print_apart(&s, true, s.refused, "never applied:");
+		print_not_applied(&s, false, s.held, "held, and applied only by a PATH of their own:");
+		print_not_applied(&s, true, s.refused, "never applied:");
 		print_sum(&s);
 	}
 	aj_arena_free(&s.arena);

@@ -101,7 +101,7 @@ void aj_show_escapes(FILE *out, const uint64_t left_out[AJ_ESCAPE_KINDS], bool a
 {
 	bool any = false;
 	for (int i = 0; i < AJ_ESCAPE_KINDS; i++) {
-		if (!left_out[i] || !(all || aj_escape_rows[i].told))
+		if (!left_out[i] || !(all || aj_escape_rows[i].always_shown))
 			continue;
 		fprintf(out, "agentjail: left out of the terminal: %s x%lu (%s)\n", aj_escape_rows[i].name, left_out[i],
 		        aj_escape_rows[i].why);

@@ -1,5 +1,5 @@
-/* A fork group in an event loop: made of a jail, it watches what its runs share, answers the calls that the filter reports, and ends with
- * its last run.
+/* A fork group in an event loop: made of a jail, it watches what its members share, answers the calls that the filter reports, and ends with
+ * its last member.
  * Lets no call pass itself: steps of a branch go to jail/fork/fork.c first. */
 #include "jail/fork/group.h"
 
@@ -28,7 +28,7 @@ void aj_fork_group_close(struct aj_fork_group *g, enum aj_fork_group_fd which, i
 static void end_all(const struct aj_fork_group *g)
 {
 	struct aj_jail *jail;
-	LIST_FOREACH(jail, &g->runs, fork.grouped)
+	LIST_FOREACH(jail, &g->members, fork.grouped)
 		aj_jail_end_for_lock(jail);
 }
 
@@ -117,13 +117,13 @@ static void free_group(struct aj_fork_group *g)
 static void step_group(struct aj_fork_group *g)
 {
 	g->changed = false;
-	if (LIST_EMPTY(&g->runs) && g->now.state == AJ_BRANCH_NONE && !g->stopping && g->process.init_pidfd >= 0) {
+	if (LIST_EMPTY(&g->members) && g->now.state == AJ_BRANCH_NONE && !g->stopping && g->process.init_pidfd >= 0) {
 		g->stopping = true;
 		g->deadline_us = aj_now_us() + STOP_US;
 		aj_process_stop(&g->process);
 	}
 	aj_fork_requests_settle(g);
-	if (LIST_EMPTY(&g->runs) && g->process.init_pidfd < 0) {
+	if (LIST_EMPTY(&g->members) && g->process.init_pidfd < 0) {
 		free_group(g);
 		return;
 	}

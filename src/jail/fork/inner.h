@@ -48,7 +48,7 @@ struct aj_fork_group {
 	int listener_fd;
 	struct aj_locks locks;
 	uint64_t reported;
-	LIST_HEAD(, aj_jail) runs;
+	LIST_HEAD(, aj_jail) members;
 	unsigned count;
 	bool stopping;
 	int64_t deadline_us; /* of the branch under way, or of the jail's end */
@@ -89,10 +89,10 @@ void aj_fork_requests_drop(struct aj_fork_group *group);
 void aj_fork_requests_stop(struct aj_fork_group *group);
 
 /* --- members.c --- */
-/* The run of this process; NULL: it is not in the group. */
+/* The member of this process; NULL: it is not in the group. */
 struct aj_jail *aj_fork_group_find(const struct aj_fork_group *group, pid_t process);
 void aj_fork_group_add(struct aj_fork_group *group, struct aj_jail *jail, pid_t inner);
-/* A run of its own for the branch that is born. */
+/* Make the branch that is born a member. */
 void aj_fork_group_join(struct aj_fork_group *group, struct aj_jail *branch);
 /* Read one report of init's; false: there was none. */
 bool aj_fork_group_report(struct aj_fork_group *group);

@@ -1,5 +1,5 @@
-/* The runs of a fork group: joins them, assigns init's reports to them, and takes out those whose process has ended.
- * Ends none: a run ends as any other jail does. */
+/* The members of a fork group: joins them, assigns init's reports to them, and takes out those whose process has ended.
+ * Ends none: a member ends as any other jail does. */
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,7 +13,7 @@ enum { REPORT_MS = 100 };
 struct aj_jail *aj_fork_group_find(const struct aj_fork_group *g, pid_t process)
 {
 	struct aj_jail *jail;
-	LIST_FOREACH(jail, &g->runs, fork.grouped)
+	LIST_FOREACH(jail, &g->members, fork.grouped)
 		if (process > 0 && jail->process.init_pid == process)
 			return jail;
 	return NULL;
@@ -30,7 +30,7 @@ bool aj_fork_group_report(struct aj_fork_group *g)
 		aj_fork_group_close(g, AJ_FORK_GROUP_REPORT, &g->process.report_fd);
 		return false;
 	}
-	LIST_FOREACH(jail, &g->runs, fork.grouped)
+	LIST_FOREACH(jail, &g->members, fork.grouped)
 		if (jail->fork.inner_pid == msg.pid && !jail->outcome.facts.exited) {
 			jail->outcome.facts.exited = true;
 			jail->outcome.facts.wait_status = msg.wait_status;
@@ -80,7 +80,7 @@ void aj_fork_group_add(struct aj_fork_group *g, struct aj_jail *jail, pid_t inne
 	jail->fork.inner_pid = inner;
 	jail->fork.group = g;
 	jail->fork.functions = &OPS;
-	LIST_INSERT_HEAD(&g->runs, jail, fork.grouped);
+	LIST_INSERT_HEAD(&g->members, jail, fork.grouped);
 	g->count++;
 }
 

@@ -12,7 +12,7 @@
 
 struct aj_escape_row {
 	const char *name, *why;
-	bool told; /* also after a run without any failure: a person may wait for the effect */
+	bool always_shown; /* also after a run without any failure: a person may wait for the effect */
 };
 extern const struct aj_escape_row aj_escape_rows[AJ_ESCAPE_KINDS];
 

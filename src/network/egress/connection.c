@@ -60,8 +60,8 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 	aj_upstream_forget(c);
 	int inside = c->out.from, outside = c->outside.fd >= 0 ? c->outside.fd : c->in.from;
 	/* No byte was exchanged with a host, so an answer of ours is not mistaken for the host's. */
-	bool turn_away = refusal && !c->out.moved && !c->in.moved;
-	if (turn_away) {
+	bool answers_refusal = refusal && !c->out.moved && !c->in.moved;
+	if (answers_refusal) {
 		aj_loop_unwatch(relay->loop, &c->inside);
 		aj_refuse_connection(relay->refused_connections, inside, refusal,
 		                     c->out.held ? c->out.held + c->out.held_at : NULL, c->out.held_bytes);
@@ -73,7 +73,7 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 		aj_report_closed(relay, c->row);
 	else
 		aj_unsent_give(&relay->unsent, &c->row->row);
-	aj_socket_end_close(relay->loop, &c->inside, turn_away ? -1 : inside, abruptly);
+	aj_socket_end_close(relay->loop, &c->inside, answers_refusal ? -1 : inside, abruptly);
 	aj_socket_end_close(relay->loop, &c->outside, outside, abruptly);
 	if (c->name)
 		c->name->connections--;

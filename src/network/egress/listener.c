@@ -48,7 +48,7 @@ static const char *over_cap(struct aj_relay *relay, int64_t now_us)
 	return NULL;
 }
 
-static void turn_away(struct aj_relay *relay, int fd, const struct aj_egress_event *refusal)
+static void refuse_client(struct aj_relay *relay, int fd, const struct aj_egress_event *refusal)
 {
 	aj_report(relay, refusal); /* first: the program notices the answer */
 	aj_refuse_connection(relay->refused_connections, fd, refusal, NULL, 0);
@@ -86,7 +86,7 @@ static void judge(struct aj_relay *relay, int fd, int family)
 	if (synthetic && !(name = aj_names_at(number < AJ_NAMES_REFUSED ? relay->names : relay->refused, number))) {
 		aj_sockaddr_text(target.family, target.address, address);
 		event = aj_refusal("", address, port, "no name has this address; names must be looked up before each use");
-		turn_away(relay, fd, &event);
+		refuse_client(relay, fd, &event);
 		return;
 	}
 	if (name)
@@ -102,7 +102,7 @@ static void judge(struct aj_relay *relay, int fd, int family)
 		      : name && !port ? aj_refusal(name->text, "", port, "no server has port 0")
 		      : name          ? refuse_name(name, port)
 		                      : aj_unlisted("", address, port, "the address is not on the jail's list");
-		turn_away(relay, fd, &event);
+		refuse_client(relay, fd, &event);
 		return;
 	}
 	const char *why = over_cap(relay, now_us);

@@ -32,9 +32,9 @@ struct port {
 };
 
 /* One client and its server. */
-struct passage {
+struct connection {
 	struct aj_publisher *publisher;
-	struct passage *next, **at;
+	struct connection *next, **at;
 	struct aj_io client, server;
 	struct aj_flow in, out; /* to the server, from it */
 	struct aj_timer timer;
@@ -49,10 +49,10 @@ struct aj_publisher {
 	struct aj_unsent unsent;
 	struct port ports[AJ_PUBLISHED_MAX];
 	size_t port_count;
-	struct passage *passages;
-	struct passage *first_ended, **last_ended; /* to be reported */
-	unsigned count, most;                      /* of both */
-	uint64_t moved;                            /* by all connections; not limited */
+	struct connection *connections;
+	struct connection *first_ended, **last_ended; /* to be reported */
+	unsigned count, most;                         /* of both */
+	uint64_t moved;                               /* by all connections; not limited */
 	struct aj_bulk bulk;
 	struct aj_pace pace; /* of its turns */
 	struct aj_timer rest, full;
@@ -80,10 +80,10 @@ static void on_full(struct aj_timer *timer)
 
 /* --- reports --- */
 
-/* A report that the supervisor has not read yet waits, and its passage counts as open. */
+/* A report that the supervisor has not read yet waits, and its connection counts as open. */
 static void send_reports(struct aj_publisher *p)
 {
-	struct passage *c;
+	struct connection *c;
 	while ((c = p->first_ended)) {
 		if (send(p->supervisor.fd, &c->row->event, sizeof c->row->event, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
 			if (errno != EAGAIN && errno != ENOBUFS)
@@ -102,7 +102,7 @@ static void send_reports(struct aj_publisher *p)
 		watch_ports(p, true);
 }
 
-static void report(struct passage *c)
+static void report(struct connection *c)
 {
 	struct aj_publisher *p = c->publisher;
 	struct aj_publish_event *event = &c->row->event;
@@ -116,9 +116,9 @@ static void report(struct passage *c)
 	send_reports(p);
 }
 
-/* --- one passage --- */
+/* --- one connection --- */
 
-static void end_passage(struct passage *c, bool abruptly)
+static void end_connection(struct connection *c, bool abruptly)
 {
 	struct aj_publisher *p = c->publisher;
 	aj_loop_unset(p->loop, &c->timer);
@@ -131,61 +131,61 @@ static void end_passage(struct passage *c, bool abruptly)
 	report(c);
 }
 
-static void settle_passage(struct passage *c)
+static void settle_connection(struct connection *c)
 {
 	if (c->in.error || c->out.error) {
-		end_passage(c, true);
+		end_connection(c, true);
 		return;
 	}
 	if (c->in.finished && c->out.finished) {
-		end_passage(c, false);
+		end_connection(c, false);
 		return;
 	}
 	if (c->in.ended || c->out.ended)
 		aj_loop_set(c->publisher->loop, &c->timer, aj_now_us() + HALF_US);
 	if (aj_socket_end_watch(c->publisher->loop, &c->client, &c->in, &c->out) < 0 ||
 	    aj_socket_end_watch(c->publisher->loop, &c->server, &c->out, &c->in) < 0)
-		end_passage(c, true);
+		end_connection(c, true);
 }
 
 static void on_client(struct aj_io *io, uint32_t events)
 {
-	struct passage *c = io->arg;
+	struct connection *c = io->arg;
 	aj_socket_end_pump(events, &c->in, &c->out);
-	settle_passage(c);
+	settle_connection(c);
 }
 
 static void on_server(struct aj_io *io, uint32_t events)
 {
-	struct passage *c = io->arg;
+	struct connection *c = io->arg;
 	aj_socket_end_pump(events, &c->out, &c->in);
-	settle_passage(c);
+	settle_connection(c);
 }
 
 static void on_turned(struct aj_flow *flow)
 {
-	settle_passage(flow->arg);
+	settle_connection(flow->arg);
 }
 
 static void on_timer(struct aj_timer *timer)
 {
-	end_passage(timer->arg, true);
+	end_connection(timer->arg, true);
 }
 
-static void connected(struct passage *c, int fd)
+static void connected(struct connection *c, int fd)
 {
 	aj_loop_unset(c->publisher->loop, &c->timer);
 	c->server.fn = on_server;
 	c->in.to = c->out.from = fd;
 	aj_flow_pump(&c->in);
-	settle_passage(c);
+	settle_connection(c);
 }
 
-static void connect_server(struct passage *c);
+static void connect_server(struct connection *c);
 
 static void on_connect(struct aj_io *io, uint32_t events)
 {
-	struct passage *c = io->arg;
+	struct connection *c = io->arg;
 	int error = 0, fd = io->fd;
 	socklen_t bytes = sizeof error;
 	if ((events & (EPOLLERR | EPOLLHUP)) && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes) < 0)
@@ -202,7 +202,7 @@ static void on_connect(struct aj_io *io, uint32_t events)
 }
 
 /* No server listens in the jail: the client gets a reset, as a proxy's clients do. */
-static void connect_server(struct passage *c)
+static void connect_server(struct connection *c)
 {
 	static const uint8_t loopback[2][16] = { { 127, 0, 0, 1 }, { [15] = 1 } };
 	for (; c->family != AF_UNSPEC; c->family = c->family == AF_INET ? AF_INET6 : AF_UNSPEC) {
@@ -225,20 +225,20 @@ static void connect_server(struct passage *c)
 		aj_loop_set(c->publisher->loop, &c->timer, aj_now_us() + CONNECT_US);
 		return;
 	}
-	end_passage(c, true);
+	end_connection(c, true);
 }
 
-static void begin_passage(struct port *port, int fd, const union aj_sockaddr *client)
+static void begin_connection(struct port *port, int fd, const union aj_sockaddr *client)
 {
 	struct aj_publisher *p = port->publisher;
-	struct passage *c = calloc(1, sizeof *c);
+	struct connection *c = calloc(1, sizeof *c);
 	struct aj_publish_row *row = c ? (struct aj_publish_row *)(void *)aj_unsent_take(&p->unsent) : NULL;
 	if (!row) {
 		free(c);
 		close(fd);
 		return;
 	}
-	*c = (struct passage){ .publisher = p, .guest_port = port->guest_port, .family = AF_INET, .row = row, .at = &p->passages };
+	*c = (struct connection){ .publisher = p, .guest_port = port->guest_port, .family = AF_INET, .row = row, .at = &p->connections };
 	row->event = (struct aj_publish_event){ .number = (uint32_t)(port - p->ports),
 		                                .family = client->any.sa_family,
 		                                .client_port = aj_sockaddr_port(client),
@@ -253,9 +253,9 @@ static void begin_passage(struct port *port, int fd, const union aj_sockaddr *cl
 	c->out.shown = &row->row.out;
 	c->in.back = &c->out;
 	c->out.back = &c->in;
-	if ((c->next = p->passages))
+	if ((c->next = p->connections))
 		c->next->at = &c->next;
-	p->passages = c;
+	p->connections = c;
 	p->count++;
 	connect_server(c);
 }
@@ -269,7 +269,7 @@ static void on_port(struct aj_io *io, uint32_t events)
 	(void)events;
 	int fd = p->count < p->most ? accept4(io->fd, &client.any, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC) : -1;
 	if (fd >= 0)
-		begin_passage(port, fd, &client);
+		begin_connection(port, fd, &client);
 	else if (p->count >= p->most || errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
 		watch_ports(p, false);
 }
@@ -281,7 +281,7 @@ _Noreturn static void stop(struct aj_publisher *p)
 {
 	aj_unsent_stopped(&p->unsent);
 	aj_loop_close(p->loop, &p->supervisor);
-	for (const struct passage *c = p->passages; c; c = c->next) {
+	for (const struct connection *c = p->connections; c; c = c->next) {
 		aj_socket_end_reset(c->in.from);
 		if (c->out.from >= 0)
 			aj_socket_end_reset(c->out.from);

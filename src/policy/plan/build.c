@@ -174,7 +174,7 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	for (size_t i = 0; i < request->command.terminal_env.count; i++) /* the tree `host` has the caller's locales */
 		if (strcmp(policy->rootfs, "host") == 0 || request->command.terminal_env.items[i][0] != 'L')
 			*AJ_PUSH(arena, &asked) = request->command.terminal_env.items[i];
-	for (size_t i = 0; (plan->main_repository || plan->apart_repository) && i < sizeof keep / sizeof *keep; i++)
+	for (size_t i = 0; (plan->main_repository || plan->staged_repository) && i < sizeof keep / sizeof *keep; i++)
 		*AJ_PUSH(arena, &asked) = keep[i];
 	for (size_t i = 0; i < policy->env.count; i++) {
 		*AJ_PUSH(arena, &asked) = policy->env.items[i];

@@ -111,7 +111,7 @@ void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		dump_mount(&plan->mounts.items[i], out);
 	if (plan->protect.count)
-		fprintf(out, "%s in %s:\n", plan->apart ? "applied by name alone" : "held", plan->workspace_at);
+		fprintf(out, "%s in %s:\n", plan->staged_workspace ? "applied by name alone" : "held", plan->workspace_at);
 	for (size_t i = 0; i < plan->protect.count; i++)
 		fprintf(out, "  %s\n", plan->protect.items[i]);
 	if (plan->workspace_bytes)

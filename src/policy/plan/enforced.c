@@ -48,7 +48,8 @@ static const char *host_loopback(const struct aj_plan *plan, struct aj_arena *ar
 
 static void protect(struct aj_plan *plan, struct aj_arena *arena)
 {
-	const char *held = plan->apart ? "no change of the jail's reaches the workspace: changes are applied later, and those at protected places by name alone"
+	const char *held = plan->staged_workspace
+	                     ? "no change of the jail's reaches the workspace: changes are applied later, and those at protected places by name alone"
 	                 : !plan->writable_workspace ? NULL
 	                 : plan->protect.count ? "read-only mounts over `held` places of the workspace; `watched` places are only reported"
 	                                       : "none: filesystem.protect is empty";

@@ -139,7 +139,7 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 static void workspace_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
 	uint64_t file_bytes = policy->file_bytes;
-	bool writable = plan->writable_workspace || plan->apart;
+	bool writable = plan->writable_workspace || plan->staged_workspace;
 	plan->workspace_bytes = writable ? policy->workspace_bytes : 0;
 	plan->workspace_files = writable ? policy->workspace_files : 0;
 	if (plan->workspace_bytes && (!file_bytes || plan->workspace_bytes < file_bytes))

@@ -201,14 +201,14 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 		[AJ_WORKSPACE_READ_WRITE] = { 0, "the caller's folder; changes in it are permanent" },
 	};
 	bool same = policy->workspace_at == AJ_AT_SAME && source;
-	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE, apart = policy->workspace >= AJ_WORKSPACE_OVERLAY && !writable;
-	if (apart && request->lasting) {
+	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE, staged = policy->workspace >= AJ_WORKSPACE_OVERLAY && !writable;
+	if (staged && request->lasting) {
 		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0,
 		        "policy `%s` keeps changes of the workspace apart, which sessions cannot do", policy->name);
 		aj_advise(err, "use `agentjail run` or `agentjail exec`, or filesystem.workspace = \"read-only\" or \"read-write\"");
 		return -1;
 	}
-	if (!apart && request->changes && !request->inspect) {
+	if (!staged && request->changes && !request->inspect) {
 		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "changes of an earlier run are for a workspace that is an overlay or a copy");
 		aj_advise(err, "add the option `--workspace-mode overlay` or `--workspace-mode copy`");
 		return -1;
@@ -216,16 +216,16 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 	if (!(plan->workspace_at = same ? same_path(plan, source, arena, err) : AJ_WORKSPACE))
 		return -1;
 	plan->writable_workspace = writable ? (source ? source : "DIR") : NULL;
-	plan->apart = apart ? (source ? source : "DIR") : NULL;
+	plan->staged_workspace = staged ? (source ? source : "DIR") : NULL;
 	plan->quarantine = writable && policy->quarantine;
 	const char *place;
-	for (size_t at = 0; (writable || apart) && (place = aj_protect_next(policy->protect.items, policy->protect.count, &at));)
+	for (size_t at = 0; (writable || staged) && (place = aj_protect_next(policy->protect.items, policy->protect.count, &at));)
 		*AJ_PUSH(arena, &plan->protect) = place;
 	if (!aj_path_within(AJ_WORKSPACE, plan->workspace_at) && !aj_path_within(plan->workspace_at, AJ_WORKSPACE))
 		add_row(plan, arena, AJ_MOUNT_SYMLINK, AJ_WORKSPACE, plan->workspace_at, 0,
 		        "the workspace, by the name that it has under other policies");
 	add_row(plan, arena, AJ_MOUNT_BIND, plan->workspace_at, source ? source : "DIR",
-	        folder_flags(plan, request, writable || apart) | modes[policy->workspace].flags, modes[policy->workspace].why);
+	        folder_flags(plan, request, writable || staged) | modes[policy->workspace].flags, modes[policy->workspace].why);
 	for (size_t i = 0; i < request->environments.count; i++)
 		add_row(plan, arena, AJ_MOUNT_BIND,
 		        aj_printf(arena, "%s%s", plan->workspace_at, aj_path_rest(request->environments.items[i], source)),
@@ -268,21 +268,21 @@ static int main_repository(struct aj_plan *plan, struct aj_arena *arena, const s
                            const struct aj_request *request, struct aj_error *err)
 {
 	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE, copy = policy->workspace == AJ_WORKSPACE_COPY;
-	bool apart = !writable && request->worktree;
+	bool staged = !writable && request->worktree;
 	const char *path = request->main_repository;
-	struct aj_bind bind = { .source = path, .target = path, .writable = writable || apart };
+	struct aj_bind bind = { .source = path, .target = path, .writable = writable || staged };
 	const char *what = writable ? "; changes in it are permanent"
-	                 : !apart   ? ""
+	                 : !staged  ? ""
 	                 : copy     ? ", as a copy"
 	                            : ", below a layer that takes all changes";
 	if (!path)
 		return 0;
 	plan->main_repository = writable ? path : NULL;
-	plan->apart_repository = apart ? path : NULL;
+	plan->staged_repository = staged ? path : NULL;
 	plan->worktree = request->worktree;
 	if (add_bind(plan, arena, request, &bind, true, aj_printf(arena, "the main repository of a linked worktree%s", what), err) < 0)
 		return -1;
-	plan->mounts.items[plan->mounts.count - 1].flags |= !apart ? 0 : copy ? AJ_COPIED : AJ_LAYERED;
+	plan->mounts.items[plan->mounts.count - 1].flags |= !staged ? 0 : copy ? AJ_COPIED : AJ_LAYERED;
 	return 0;
 }
 

@@ -102,10 +102,10 @@ struct aj_plan {
 	const char *home, *home_source; /* of a command: its path in the jail; a kept home's folder on the host, or NULL */
 	const char *workspace_at;       /* the path of the workspace in the jail; NULL: there is none */
 	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */
-	const char *apart;              /* host path of a workspace whose changes are kept apart from it; NULL: none */
+	const char *staged_workspace;   /* host path of a workspace whose changes are kept apart from it; NULL: none */
 	/* The main repository of a workspace whose changes are kept apart, and which is a linked worktree: its own changes are kept apart with
 	 * them. NULL: there is none, or it is only read. And the name of the worktree in it. */
-	const char *apart_repository, *worktree;
+	const char *staged_repository, *worktree;
 	const char *main_repository; /* of a writable workspace that is a linked worktree: also writable, except for its places of `protect`; or NULL */
 	uint64_t workspace_bytes, workspace_files; /* how much it may grow; 0: without a limit */
 	bool quarantine;                           /* at the end, new files that the host may obey are renamed aside */

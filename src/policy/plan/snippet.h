@@ -108,21 +108,21 @@ enum { AJ_ON_HOST = 0, AJ_IN_HEAD = -1, AJ_AS_KEY = -2, AJ_HAS_CODE = 1 };
 
 #define AJ_SNIPPET_MEMBERS(X) AJ_SNIPPET_OPTIONS(X) AJ_SNIPPET_OTHERS(X)
 
-#define AJ_HOLDS_TEXT const char *
-#define AJ_HOLDS_NAME const char *
-#define AJ_HOLDS_SWITCH bool
-#define AJ_HOLDS_EITHER bool
-#define AJ_HOLDS_CHOICE unsigned
-#define AJ_HOLDS_COUNT struct aj_number
-#define AJ_HOLDS_TIME uint64_t
-#define AJ_HOLDS_OBJECT const char *
-#define AJ_HOLDS_ARRAY const char *
-#define AJ_HOLDS_MADE const char *
-#define AJ_HOLDS_FILES const struct json_t *
+#define AJ_C_TYPE_TEXT const char *
+#define AJ_C_TYPE_NAME const char *
+#define AJ_C_TYPE_SWITCH bool
+#define AJ_C_TYPE_EITHER bool
+#define AJ_C_TYPE_CHOICE unsigned
+#define AJ_C_TYPE_COUNT struct aj_number
+#define AJ_C_TYPE_TIME uint64_t
+#define AJ_C_TYPE_OBJECT const char *
+#define AJ_C_TYPE_ARRAY const char *
+#define AJ_C_TYPE_MADE const char *
+#define AJ_C_TYPE_FILES const struct json_t *
 
 /* Texts are the caller's, and UTF-8. NULL, false, 0: absent. */
 struct aj_snippet {
-#define AJ_FIELD(constant, member, name, kind, ...) AJ_HOLDS_##kind member;
+#define AJ_FIELD(constant, member, name, kind, ...) AJ_C_TYPE_##kind member;
 	AJ_SNIPPET_MEMBERS(AJ_FIELD)
 #undef AJ_FIELD
 	size_t code_bytes;

@@ -70,7 +70,7 @@ static int holds_lock(const struct aj_locks *l, int thread, pid_t tid, int numbe
 	return aj_lockable_fd(&l->files, copy) <= 0 && (fcntl(copy, F_GETLK, &any) < 0 || any.l_type != F_UNLCK);
 }
 
-static bool look_cheated(const struct aj_locks *l, const struct aj_lock_recheck *look)
+static bool is_not_allowed(const struct aj_locks *l, const struct aj_lock_recheck *look)
 {
 	int r = holds_lock(l, look->thread, look->tid, look->number);
 	if (r >= 0)
@@ -118,7 +118,7 @@ static bool call_is_over(const struct aj_lock_recheck *look)
 	return ticks >= look->ticks + DONE_TICKS || (state != 'R' && !sleeps_in_call(look));
 }
 
-static struct aj_lock_recheck *find_look(struct aj_locks *l, pid_t tid, bool *ret_cheated)
+static struct aj_lock_recheck *find_look(struct aj_locks *l, pid_t tid, bool *ret_not_allowed)
 {
 	struct aj_lock_recheck *free_row = NULL;
 	for (int i = 0; i < AJ_LOCK_RECHECKS; i++) {
@@ -132,7 +132,7 @@ static struct aj_lock_recheck *find_look(struct aj_locks *l, pid_t tid, bool *re
 		struct aj_lock_recheck *look = &l->looks[i];
 		if (look->number >= 0 && !call_is_over(look))
 			continue;
-		*ret_cheated |= look->number >= 0 && look_cheated(l, look);
+		*ret_not_allowed |= look->number >= 0 && is_not_allowed(l, look);
 		free_look(look);
 		free_row = look;
 	}
@@ -256,11 +256,11 @@ static void retry_locks(struct aj_locks *l, int listener_fd)
 
 static enum aj_lock pass_threaded(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
 {
-	bool cheated = false;
-	struct aj_lock_recheck *look = find_look(l, call->tid, &cheated);
+	bool not_allowed = false;
+	struct aj_lock_recheck *look = find_look(l, call->tid, &not_allowed);
 	/* The thread makes a new call, so its earlier call is done and can be checked. */
-	cheated |= look && look->number >= 0 && look_cheated(l, look);
-	if (cheated)
+	not_allowed |= look && look->number >= 0 && is_not_allowed(l, look);
+	if (not_allowed)
 		return AJ_LOCK_NOT_ALLOWED;
 	if (!aj_notify_waits(listener_fd, call->id))
 		return AJ_LOCK_HANDLED;
@@ -350,7 +350,7 @@ int64_t aj_locks_deadline_us(const struct aj_locks *l)
 bool aj_locks_due(struct aj_locks *l, int listener_fd)
 {
 	int64_t now_us = aj_now_us();
-	bool cheated = false;
+	bool not_allowed = false;
 	if (l->try_us && now_us >= l->try_us)
 		retry_locks(l, listener_fd);
 	if (!l->look_us || now_us < l->look_us)
@@ -361,13 +361,13 @@ bool aj_locks_due(struct aj_locks *l, int listener_fd)
 		if (!look->thread || look->number < 0)
 			continue;
 		bool past = call_is_over(look); /* before the check, not after */
-		cheated |= look_cheated(l, look);
+		not_allowed |= is_not_allowed(l, look);
 		if (past)
 			look->number = -1;
 		else
 			l->look_us = now_us + LOOK_US;
 	}
-	return cheated;
+	return not_allowed;
 }
 
 void aj_locks_close(struct aj_locks *l)

@@ -62,10 +62,10 @@ struct plan {
 	int marks; /* for aj_changes_drop(); -1: a plan to apply */
 };
 
-static void tell_caller(struct plan *p, enum aj_apply_outcome told, const struct aj_change *c)
+static void report_outcome(struct plan *p, enum aj_apply_outcome outcome, const struct aj_change *c)
 {
-	p->ret->counts[told]++;
-	p->how->tell(p->how->arg, told, c);
+	p->ret->counts[outcome]++;
+	p->how->on_outcome(p->how->arg, outcome, c);
 }
 
 static void leave_change(struct plan *p, const struct aj_change *c)
@@ -100,25 +100,25 @@ static int on_change(void *arg, const struct aj_change *c)
 {
 	struct plan *p = arg;
 	enum aj_selected selected = aj_select(&p->selection, c);
-	struct aj_change told = *c;
+	struct aj_change reported = *c;
 	if (selected != AJ_SELECTED) {
 		leave_change(p, c);
 		if (selected == AJ_SELECTED_WITHOUT_APPROVAL)
-			tell_caller(p, AJ_APPLY_NEEDS_APPROVAL, c);
+			report_outcome(p, AJ_APPLY_NEEDS_APPROVAL, c);
 		return 0;
 	}
-	if (!told.refused && S_ISDIR(c->was.st_mode) && (c->kind == AJ_CHANGE_DELETED || c->kind == AJ_CHANGE_TYPE) &&
+	if (!reported.refused && S_ISDIR(c->was.st_mode) && (c->kind == AJ_CHANGE_DELETED || c->kind == AJ_CHANGE_TYPE) &&
 	    aj_path_below(p->left, c->path))
-		told.refused = "something in the folder is left as it is";
-	if (told.refused) {
+		reported.refused = "something in the folder is left as it is";
+	if (reported.refused) {
 		leave_change(p, c);
-		tell_caller(p, AJ_APPLY_REFUSED, &told);
+		report_outcome(p, AJ_APPLY_REFUSED, &reported);
 		return 0;
 	}
 	if (c->conflict && !p->how->force)
-		tell_caller(p, AJ_APPLY_CONFLICT, c);
+		report_outcome(p, AJ_APPLY_CONFLICT, c);
 	else
-		tell_caller(p, AJ_APPLY_TAKEN, c);
+		report_outcome(p, AJ_APPLY_TAKEN, c);
 	add_step(p, c);
 	return 0;
 }
@@ -129,7 +129,7 @@ static int on_dropped(void *arg, const struct aj_change *c)
 	struct aj_mark mark;
 	if (aj_select(&p->selection, c) == AJ_SELECTED_NOT)
 		return 0;
-	tell_caller(p, AJ_APPLY_TAKEN, c);
+	report_outcome(p, AJ_APPLY_TAKEN, c);
 	aj_marks_set_settled(&mark, c->path, c->is.st_mode ? aj_node_ctime_ns(&c->is) : 0);
 	if (aj_marks_append(p->marks, &mark, 1) < 0)
 		p->journal.failed = true;

@@ -18,7 +18,7 @@ struct aj_apply_how {
 	size_t paths_count;
 	bool force; /* the host's own changes are overwritten */
 	/* Called for each change before any is applied. */
-	void (*tell)(void *arg, enum aj_apply_outcome told, const struct aj_change *change);
+	void (*on_outcome)(void *arg, enum aj_apply_outcome outcome, const struct aj_change *change);
 	void *arg;
 };
 

@@ -124,7 +124,7 @@ static bool is_settled(const struct aj_walk *w, const struct aj_pair *p)
 }
 
 /* Take the case where more than one is true by its weight. */
-static int tell(struct aj_walk *w, const struct aj_pair *p, enum aj_change_kind kind, const char *conflict, const char *refused)
+static int report_change(struct aj_walk *w, const struct aj_pair *p, enum aj_change_kind kind, const char *conflict, const char *refused)
 {
 	struct aj_change c = { .path = w->path, .kind = kind, .was = p->was, .is = p->is, .conflict = conflict };
 	c.refused = refused ? refused : kind == AJ_CHANGE_DELETED ? NULL : never(p);
@@ -155,10 +155,10 @@ static int tell_file(struct aj_walk *w, const struct aj_pair *p)
 {
 	int same = aj_node_same(p->view, !w->s->running, p->work, p->name);
 	if (same < 0)
-		return tell(w, p, AJ_CHANGE_MODIFIED, since(w, p), unreadable);
+		return report_change(w, p, AJ_CHANGE_MODIFIED, since(w, p), unreadable);
 	if (same && (S_ISLNK(p->is.st_mode) || same_mode(p)))
 		return 0;
-	return tell(w, p, same ? AJ_CHANGE_MODE : AJ_CHANGE_MODIFIED, since(w, p), NULL);
+	return report_change(w, p, same ? AJ_CHANGE_MODE : AJ_CHANGE_MODIFIED, since(w, p), NULL);
 }
 
 /* --- folders --- */
@@ -341,27 +341,27 @@ int aj_walk_entry(struct aj_walk *w, const struct aj_pair *p)
 		return 0;
 	if (folder_was && !folder_now) { /* its entries go first */
 		result = walk_into(w, p, false, true, &why);
-		return result < 0 ? -1 : tell(w, p, now ? AJ_CHANGE_TYPE : AJ_CHANGE_DELETED, NULL, result ? why : NULL);
+		return result < 0 ? -1 : report_change(w, p, now ? AJ_CHANGE_TYPE : AJ_CHANGE_DELETED, NULL, result ? why : NULL);
 	}
 	if (!now)
-		return tell(w, p, AJ_CHANGE_DELETED, since(w, p), NULL);
+		return report_change(w, p, AJ_CHANGE_DELETED, since(w, p), NULL);
 	if (folder_now && folder_was) {
 		result = walk_into(w, p, true, true, &why);
 		if (result > 0)
-			return tell(w, p, AJ_CHANGE_MODIFIED, NULL, why);
-		return result < 0 || !mode_changed(w, p) ? result : tell(w, p, AJ_CHANGE_MODE, since(w, p), NULL);
+			return report_change(w, p, AJ_CHANGE_MODIFIED, NULL, why);
+		return result < 0 || !mode_changed(w, p) ? result : report_change(w, p, AJ_CHANGE_MODE, since(w, p), NULL);
 	}
 	const char *conflict = p->was.st_mode ? since(w, p) : removed_since(w, p) ? gone_since : NULL;
 	if (!folder_now && p->was.st_mode && ((p->is.st_mode ^ p->was.st_mode) & S_IFMT) == 0 && !never(p))
 		return tell_file(w, p);
-	result = tell(w, p, p->was.st_mode ? AJ_CHANGE_TYPE : AJ_CHANGE_ADDED, conflict, NULL);
+	result = report_change(w, p, p->was.st_mode ? AJ_CHANGE_TYPE : AJ_CHANGE_ADDED, conflict, NULL);
 	if (result < 0 || !folder_now)
 		return result;
 	bool gone_above = w->gone;
 	w->gone |= !p->was.st_mode && conflict;
 	result = walk_into(w, p, true, false, &why);
 	w->gone = gone_above;
-	return result > 0 ? tell(w, p, AJ_CHANGE_MODIFIED, NULL, why) : result;
+	return result > 0 ? report_change(w, p, AJ_CHANGE_MODIFIED, NULL, why) : result;
 }
 
 int aj_walk_top(struct aj_walk *w, int view, int work)

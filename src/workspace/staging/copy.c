@@ -42,7 +42,7 @@ struct copy {
 	struct aj_buffer list;
 	void *links; /* a tree of struct named */
 	uint64_t files_max, bytes_max;
-	int64_t deadline_us, told_us;
+	int64_t deadline_us, reported_us;
 	dev_t dev;
 	uid_t owner; /* of the workspace */
 	size_t looked;
@@ -150,11 +150,11 @@ static int keep_limits(struct copy *c)
 		return refuse(c, "it takes too long");
 	if (signal_waits())
 		return refuse(c, "a signal came");
-	if (c->job->progress && now_us > c->told_us) {
+	if (c->job->progress && now_us > c->reported_us) {
 		snprintf(text, sizeof text, "copying %s: %llu files, %llu MiB so far", name_of(c),
 		         (unsigned long long)c->done->files, (unsigned long long)c->done->bytes >> 20);
 		c->job->progress(text);
-		c->told_us = now_us + PROGRESS_US;
+		c->reported_us = now_us + PROGRESS_US;
 	}
 	return 0;
 }
@@ -340,7 +340,7 @@ int aj_copy_workspace(const struct aj_copy_job *job, struct aj_arena *arena, str
 	c->files_max = job->files_max ? job->files_max : FILES_MAX;
 	c->bytes_max = job->bytes_max ? job->bytes_max : BYTES_MAX;
 	c->deadline_us = aj_now_us() + aj_us_of_ms(job->time_max_ms ? job->time_max_ms : TIME_MAX_MS);
-	c->told_us = aj_now_us() + PROGRESS_US / 2;
+	c->reported_us = aj_now_us() + PROGRESS_US / 2;
 	if (fstat(job->from, &st) < 0) {
 		fail(c, errno, "examine");
 	} else {

@@ -28,7 +28,7 @@ struct aj_staging {
 	struct aj_staging_record record;
 	struct aj_staging_tree workspace, repository; /* the second one without a mount: there is none */
 	bool copy, resumed, ready, reported;
-	struct aj_unapplied pending; /* of the earlier run, where this one continues with its changes */
+	struct aj_unapplied unapplied; /* of the earlier run, where this one continues with its changes */
 	struct aj_staging_unmapped unmapped;
 };
 

@@ -28,8 +28,8 @@ static int check_fit(const struct aj_staging *a, const struct aj_change_state *s
 {
 	const struct aj_change_record *r = &s->record;
 	struct stat st;
-	if (fstat(a->workspace.folder, &st) < 0 || strcmp(r->workspace, a->plan->apart) != 0 || r->device != st.st_dev ||
-	    r->inode != st.st_ino) {
+	if (fstat(a->workspace.folder, &st) < 0 || strcmp(r->workspace, a->plan->staged_workspace) != 0 ||
+	    r->device != st.st_dev || r->inode != st.st_ino) {
 		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the changes of run `%s` are changes of another workspace, `%s`", s->id,
 		        r->workspace);
 	} else if (r->copy != a->copy) {
@@ -57,18 +57,18 @@ static int bring_up_to_date(struct aj_staging *a, struct aj_change_state *s, boo
 	a->record.started_ns = s->record.started_ns;
 	if (!a->copy)
 		aj_staging_begin(a, aj_clock_ns(CLOCK_REALTIME)); /* what the host changes from here on is a conflict with what waits */
-	if (aj_change_state_trees(s, err) < 0 || aj_unapplied_read(s, &a->arena, &a->pending, err) < 0)
+	if (aj_change_state_trees(s, err) < 0 || aj_unapplied_read(s, &a->arena, &a->unapplied, err) < 0)
 		return -1;
-	if (newest && !a->pending.any) {
+	if (newest && !a->unapplied.any) {
 		struct aj_error ignored = { 0 }; /* it is a folder that `changes list` shows */
-		if (!a->pending.paths.count)
+		if (!a->unapplied.paths.count)
 			aj_change_state_remove(a->all, s, &ignored);
 		return 1;
 	}
 	/* Originals of the earlier run are not valid for this one: changes may have been applied in between. */
 	if (unlinkat(s->dir, AJ_ORIGINALS_FILE, 0) < 0 && errno != ENOENT)
 		return aj_staging_fail(err, errno, "remove the list of originals");
-	return a->copy ? 0 : aj_staging_trim(s, &a->pending, err);
+	return a->copy ? 0 : aj_staging_trim(s, &a->unapplied, err);
 }
 
 int aj_staging_state_take(struct aj_staging *a, const char *id, bool newest, struct aj_error *err)
@@ -97,7 +97,7 @@ static bool is_earlier(const struct aj_staging *a, const struct aj_change_state 
 {
 	const struct aj_change_record *r = &s->record;
 	return !s->running && r->copy == a->copy && r->device == workspace->st_dev && r->inode == workspace->st_ino &&
-	       strcmp(r->workspace, a->plan->apart) == 0 && strcmp(r->policy, a->plan->policy_name) == 0 &&
+	       strcmp(r->workspace, a->plan->staged_workspace) == 0 && strcmp(r->policy, a->plan->policy_name) == 0 &&
 	       same_repository(a, r) && (!a->copy || aj_beneath_has(s->dir, "base"));
 }
 

@@ -157,14 +157,14 @@ static int prepare(struct aj_staging *a, const struct aj_request *request, struc
 	if (open_folder(&a->workspace, &st, err) < 0 || open_repository(a, err) < 0 || aj_staging_state_open(a, request, err) < 0)
 		return -1;
 	if (a->resumed)
-		aj_unapplied_text(&a->pending, a->id, text, sizeof text);
+		aj_unapplied_text(&a->unapplied, a->id, text, sizeof text);
 	if (request->notice &&
-	    (a->resumed ? a->pending.files || a->pending.any : aj_earlier_runs_text(a->all, a->id, &st, a->copy, text)))
+	    (a->resumed ? a->unapplied.files || a->unapplied.any : aj_earlier_runs_text(a->all, a->id, &st, a->copy, text)))
 		request->notice(text);
 	a->workspace.dir = a->dir;
 	if (make_view(a, &a->workspace, request, err) < 0 || make_repository(a, request, err) < 0)
 		return -1;
-	a->record.workspace = a->plan->apart;
+	a->record.workspace = a->plan->staged_workspace;
 	a->record.copy = a->copy;
 	a->record.device = st.st_dev;
 	a->record.inode = st.st_ino;
@@ -179,7 +179,7 @@ int aj_staging_open(struct aj_staging **ret, struct aj_built *built, const struc
 	const struct aj_plan *plan = built->plan;
 	sigset_t ends, before;
 	*ret = NULL;
-	if (!plan->apart || plan->inspect)
+	if (!plan->staged_workspace || plan->inspect)
 		return 0;
 	struct aj_staging *a = calloc(1, sizeof *a);
 	if (!a)
@@ -187,12 +187,12 @@ int aj_staging_open(struct aj_staging **ret, struct aj_built *built, const struc
 	a->plan = plan;
 	a->all = a->dir = a->lock = -1;
 	a->workspace = (struct aj_staging_tree){
-		"the workspace", plan->apart, find_mount(built, plan->apart), -1, -1, -1, -1, NULL, { 0 }
+		"the workspace", plan->staged_workspace, find_mount(built, plan->staged_workspace), -1, -1, -1, -1, NULL, { 0 }
 	};
 	a->repository = a->workspace;
 	a->repository.name = "the main repository";
-	a->repository.path = plan->apart_repository;
-	a->repository.mount = find_mount(built, plan->apart_repository);
+	a->repository.path = plan->staged_repository;
+	a->repository.mount = find_mount(built, plan->staged_repository);
 	a->copy = a->workspace.mount && a->workspace.mount->row->flags & AJ_COPIED;
 	/* A signal that ends this program waits until the state folder is complete, or removed. */
 	sigemptyset(&ends);

@@ -11,6 +11,6 @@ struct aj_staging;
  * has the id, and the notices that a person gets before the run. */
 int aj_staging_open(struct aj_staging **ret, struct aj_built *built, const struct aj_request *request, struct aj_error *err);
 /* The jail is gone: the result's member `changes` (new reference). NULL for NULL. Called once. */
-json_t *aj_staging_report(struct aj_staging *apart);
+json_t *aj_staging_report(struct aj_staging *staging);
 /* Without aj_staging_report() before it, no jail has begun. Accepts NULL. */
-void aj_staging_close(struct aj_staging *apart);
+void aj_staging_close(struct aj_staging *staging);

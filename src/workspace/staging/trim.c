@@ -18,7 +18,7 @@
 #include "workspace/changes/upper_layer.h"
 
 struct trim {
-	const struct aj_unapplied *pending;
+	const struct aj_unapplied *unapplied;
 	struct aj_error *err;
 	struct aj_arena *arena;
 	AJ_LIST(struct aj_mark) marks;
@@ -81,7 +81,7 @@ static int mark_left(struct trim *t, int work)
 		if (!enter(t, names.items[i], &before))
 			continue;
 		int below = t->depth < AJ_CHANGES_DEPTH ? open_lower(work, names.items[i], &unknown) : -1;
-		if (!aj_unapplied_has(t->pending, t->path))
+		if (!aj_unapplied_has(t->unapplied, t->path))
 			mark_conflict(t, t->path);
 		t->depth++;
 		if (below >= 0 && mark_left(t, below) < 0)
@@ -105,7 +105,7 @@ static int hide_names(struct trim *t, int view, int work)
 		size_t before;
 		if (!enter(t, names.items[i], &before))
 			continue;
-		if (aj_unapplied_has(t->pending, t->path) && mknodat(view, names.items[i], S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
+		if (aj_unapplied_has(t->unapplied, t->path) && mknodat(view, names.items[i], S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
 			result = fail(t, "hide");
 		leave(t, before);
 	}
@@ -136,7 +136,7 @@ static int trim_folder(struct trim *t, int dir, int work, const char *name, cons
 	if (result == 0 && replaced && aj_upper_show_through(view) < 0)
 		result = fail(t, "show what lies below");
 	aj_node_restore(view, st->st_mode);
-	if (result == 0 && !aj_unapplied_has(t->pending, t->path) && unlinkat(dir, name, AT_REMOVEDIR) < 0 &&
+	if (result == 0 && !aj_unapplied_has(t->unapplied, t->path) && unlinkat(dir, name, AT_REMOVEDIR) < 0 &&
 	    errno != ENOTEMPTY && errno != EEXIST)
 		result = fail(t, "remove");
 	return result;
@@ -150,7 +150,7 @@ static int trim_entry(struct trim *t, int view, int work, const char *name, bool
 		return fail(t, "examine");
 	if (S_ISDIR(st.st_mode))
 		return trim_folder(t, view, work, name, &st, hidden);
-	if (!aj_unapplied_has(t->pending, t->path))
+	if (!aj_unapplied_has(t->unapplied, t->path))
 		return unlinkat(view, name, 0) < 0 ? fail(t, "remove") : 0;
 	cleanup_fd int below = open_lower(work, name, &unknown);
 	return below >= 0 ? mark_left(t, below) : 0;
@@ -187,14 +187,14 @@ static int trim_repository(struct trim *t, const struct aj_change_state *state)
 	return result;
 }
 
-int aj_staging_trim(struct aj_change_state *state, const struct aj_unapplied *pending, struct aj_error *err)
+int aj_staging_trim(struct aj_change_state *state, const struct aj_unapplied *unapplied, struct aj_error *err)
 {
 	struct trim *t = calloc(1, sizeof *t);
 	if (!t)
 		abort();
-	*t = (struct trim){ .pending = pending, .err = err, .arena = &state->arena };
-	for (size_t i = 0; i < pending->conflicts.count; i++)
-		mark_conflict(t, pending->conflicts.items[i]);
+	*t = (struct trim){ .unapplied = unapplied, .err = err, .arena = &state->arena };
+	for (size_t i = 0; i < unapplied->conflicts.count; i++)
+		mark_conflict(t, unapplied->conflicts.items[i]);
 	/* Marks of conflicts are written before anything changes by which a conflict is found; those of settled paths are removed last. */
 	cleanup_fd int marks = aj_marks_open(state->dir, AJ_MARKS_FILE);
 	if (marks < 0 || aj_marks_append(marks, t->marks.items, t->marks.count) < 0)

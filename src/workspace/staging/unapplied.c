@@ -48,10 +48,10 @@ int aj_unapplied_read(struct aj_change_state *state, struct aj_arena *arena, str
 	return 0;
 }
 
-bool aj_unapplied_has(const struct aj_unapplied *pending, const char *path)
+bool aj_unapplied_has(const struct aj_unapplied *unapplied, const char *path)
 {
-	return pending->paths.count &&
-	       bsearch(&path, pending->paths.items, pending->paths.count, sizeof *pending->paths.items, by_bytes) != NULL;
+	return unapplied->paths.count &&
+	       bsearch(&path, unapplied->paths.items, unapplied->paths.count, sizeof *unapplied->paths.items, by_bytes) != NULL;
 }
 
 void aj_unapplied_text(const struct aj_unapplied *p, const char *id, char *out, size_t out_bytes)

@@ -1047,7 +1047,7 @@ Test(plan, changes_kept_apart)
 			const struct aj_mount *row = aj_plan_match_path(&plan, AJ_WORKSPACE "/x").row;
 			cr_assert(row && row->flags & modes[i].flag && !(row->flags & (AJ_RO | AJ_OVERLAY)));
 			cr_expect(!plan.writable_workspace && !plan.quarantine, "no change reaches the folder");
-			cr_expect_str_eq(plan.apart, "/srv/project");
+			cr_expect_str_eq(plan.staged_workspace, "/srv/project");
 			cr_expect_eq(plan.workspace_bytes, 1 << 20, "what is kept apart is limited, too");
 			cr_expect(aj_mount_is_shared(row) && !aj_mount_shows_host_inodes(row));
 			cr_expect_not_null(aj_plan_warm_why_not(&plan), "each run has changes of its own");
