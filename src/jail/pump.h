@@ -25,7 +25,7 @@ void aj_pump_open(struct aj_pump *pump, int number, enum aj_escapes escapes);
 void aj_pump_close(struct aj_pump *pump);
 /* Of a terminal: behind what is kept its modes are undone, and set again when it is no longer held. Meanwhile the caller adds nothing. */
 void aj_pump_hold(struct aj_pump *pump, bool held);
-/* Held, and the terminal has taken everything; or it is no terminal. */
+/* Held, and the terminal has taken everything; or it is not a terminal. */
 bool aj_pump_is_still(const struct aj_pump *pump);
 
 /* Write kept output: 1 when all was written, 0 when not, -1 with errno. */

@@ -8,7 +8,7 @@
 
 /* Processor time of a process and its threads; 0 when the process is gone. */
 uint64_t aj_meter_cpu_us(pid_t pid);
-/* Opens the process's status file, unless *status_fd is not -1: to find it takes as long as to read it. The file goes on belonging
+/* Opens the process's status file, unless *status_fd is not -1: to find it takes as long as to read it. The file still belongs
  * to this process, also when the number is another's. The caller closes it. A failure leaves -1. */
 void aj_meter_open(pid_t pid, int *status_fd);
 /* Processor time since `before_us`, and peak memory, in the fields that wait4() would fill (ru_stime, ru_maxrss). *status_fd: as

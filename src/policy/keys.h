@@ -89,7 +89,7 @@ const char *aj_key_status(const struct aj_key *key, const struct aj_policy *poli
 /* aj_enforcer_kind() of this key with this value: "no wall" if the wall of its row does not stand. */
 const char *aj_key_kind(const struct aj_key *key, const struct aj_policy *policy);
 
-/* A value that is no list as one word, without quotes: `true`, `best-effort`, `512M`, `none`. */
+/* A value that is not a list, as one word, without quotes: `true`, `best-effort`, `512M`, `none`. */
 const char *aj_key_word(const struct aj_key *key, const void *base, struct aj_arena *arena);
 /* Is the value a number, which TOML and JSON write without quotes? */
 bool aj_key_is_number(const struct aj_key *key, const void *base);

@@ -48,7 +48,7 @@ const char *aj_publish_rule_parse(const char *text, struct aj_publish_rule *ret)
 	*ret = (struct aj_publish_rule){ 0 };
 	if (text[0] == '[' && (!host_end || host_end[1] != ':'))
 		return "not an IPv6 address in brackets, and a port";
-	/* Without brackets HOST is what has a dot, or is no number. */
+	/* Without brackets HOST is what has a dot, or is not a number. */
 	if (!host_end && (colon = strchr(text, ':')) && strspn(text, "0123456789") != (size_t)(colon - text))
 		host_end = colon - 1;
 	if (!parse_address(host_end ? text : "127.0.0.1", host_end ? (size_t)(host_end + 1 - text) : strlen("127.0.0.1"), ret))

@@ -88,7 +88,7 @@ static int each_match(struct aj_expansion *x, int dir, const char *prefix, const
 	cleanup_listing struct aj_listing entries = aj_beneath_list(dir, ".");
 	if (!entries.dir && aj_expand_may_skip(x, dir, entries.error))
 		return 0;
-	/* A star before the last component matches folders only: a submodule's index lies beside the folders of its own submodules. */
+	/* A star before the last component matches folders only: a submodule's index is beside the folders of its own submodules. */
 	bool last = rest[bytes + strspn(rest + bytes, "/")] == '\0';
 	for (const struct dirent *e; r == 0 && (e = aj_listing_next(&entries));)
 		if (aj_protect_part_matches(rest, bytes, e->d_name) &&
@@ -115,7 +115,7 @@ int aj_expand_one(struct aj_expansion *x)
 	x->steps = 0;
 	if (expand_rest(x, x->p->workspace, "", x->pattern, false) < 0)
 		return -1;
-	/* A linked worktree's `.git` is a file; its folder lies in the main repository. */
+	/* A linked worktree's `.git` is a file; its folder is in the main repository. */
 	if (x->p->main < 0 || !aj_expand_of_git(x->pattern))
 		return 0;
 	return expand_rest(x, x->p->main, aj_printf(x->arena, "%s/", x->p->plan->main_repository), x->pattern + strlen(DOT_GIT), false);

@@ -63,7 +63,7 @@ static int refuse(const struct aj_request *request, const char *why, struct aj_e
 	return -1;
 }
 
-/* Without a look the workspace would be taken for one that is no linked worktree, and shown without its main repository. */
+/* Unchecked, the workspace would be taken for one that is not a linked worktree, and shown without its main repository. */
 static int refuse_unread(const struct aj_request *request, const char *below, struct aj_error *err)
 {
 	aj_fail(err, AJ_EXIT_SETUP, "worktree", errno, "cannot tell whether the workspace is a linked worktree: look at `%s%s`",

@@ -33,7 +33,7 @@ struct aj_chain_record {
 	const char *prev; /* borrowed from json */
 	char hash[AJ_SHA256_HEX];
 };
-/* Check one line, newline excluded, by itself; false with a reason when it was changed or is no record.
+/* Check one line, newline excluded, by itself; false with a reason when it was changed or is not a record.
  * `line` is changed while it is hashed, and restored. */
 bool aj_chain_read(char *line, size_t bytes, struct aj_chain_record *ret, char *ret_why, size_t why_bytes);
 

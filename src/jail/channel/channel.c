@@ -312,7 +312,7 @@ unsigned aj_channel_read(struct aj_channel *c)
 		}
 	}
 	c->reading = false;
-	/* The guest writes a length in one piece, and the kernel keeps it whole: a part of one is no message of the runner's, and its rest
+	/* The guest writes a length in one piece, and the kernel keeps it whole: a part of one is not from the runner, and its rest
 	 * would come with the result at the earliest, or never. */
 	if (!c->broken && (size_t)n < room && c->inbox.head_bytes > 0 && c->inbox.head_bytes < AJ_FRAME_LENGTH)
 		found |= fail_protocol(c, "bytes that are not a message");

@@ -69,7 +69,7 @@ static const char *why(int error)
 	                                          : "it cannot be written to the host's folder";
 }
 
-/* Make the folders that `name` lies in, and open the last one. */
+/* Make the parent folders of `name`, and open the last one. */
 static int open_parent(int to, const char *name, const char **ret_base)
 {
 	cleanup_fd int at = fcntl(to, F_DUPFD_CLOEXEC, 3);

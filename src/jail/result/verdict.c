@@ -152,7 +152,7 @@ static void from_kernel(const struct aj_facts *f, const struct aj_plan *plan, st
 	if (r->signal == SIGXFSZ && file_limit_bytes)
 		set_status(r, AJ_STATUS_LIMIT, of_workspace ? "workspace" : "file_size",
 		           "ended by SIGXFSZ, the kernel's signal at the limit of %lu bytes for a file", file_limit_bytes);
-	/* The filter's only way to end a process. A program can send itself the signal, so this is no row of `violations`. */
+	/* The filter's only way to end a process. A program can send itself the signal, so this is not a row of `violations`. */
 	if (r->signal == SIGSYS)
 		set_status(r, AJ_STATUS_SIGNAL, NULL,
 		           "ended by SIGSYS, the kernel's signal for a system call of another architecture (i386 or x32 on x86-64)");

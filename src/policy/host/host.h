@@ -31,7 +31,7 @@ struct aj_host {
 
 extern const char *const aj_top_links[6]; /* their names, "bin" first */
 
-/* `given_cgroup`: a directory that the caller provides, or NULL. A missing feature is no failure. */
+/* `given_cgroup`: a directory that the caller provides, or NULL. A missing feature is not a failure. */
 int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *given_cgroup, struct aj_error *err);
 
 /* Do both id maps of the supervisor's user namespace contain this id? */

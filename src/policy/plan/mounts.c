@@ -233,7 +233,7 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 	return 0;
 }
 
-/* A kept home first: toolchains and the workspace may lie in it. */
+/* A kept home first: toolchains and the workspace may be in it. */
 static int home(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request,
                 struct aj_error *err)
 {
@@ -430,7 +430,7 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	      "scratch, gone with the jail");
 	if (!plan->snippet)
 		tmpfs(plan, arena, "/dev/shm", AJ_NOEXEC, 01777, scratch_bytes(policy), policy->tmp_inodes, "shared memory of its own");
-	/* Where one of the two lies in the other, at their own paths: the outer one first. */
+	/* Where one of the two is inside the other, at their own paths: the outer one first. */
 	bool outer = policy->workspace_at == AJ_AT_SAME && request->main_repository &&
 	             aj_path_within(request->workspace, request->main_repository);
 	plan->named_from = plan->mounts.count;

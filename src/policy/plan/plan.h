@@ -33,7 +33,7 @@ enum {
 	AJ_OVERLAY = 64,  /* a folder is shown through an overlay, a file through its parent's overlay; a FIFO is refused */
 	AJ_LAYERED = 128, /* a folder is shown through an overlay with an upper layer, which takes all changes */
 	AJ_COPIED = 256,  /* a copy of the folder is shown, which takes all changes */
-	AJ_PART = 512, /* an entry of the host's /etc that is no symlink: need not be opened itself, where an earlier row has the overlay of /etc */
+	AJ_PART = 512, /* an entry of the host's /etc that is not a symlink: need not be opened itself, where an earlier row has the overlay of /etc */
 };
 
 struct aj_mount {

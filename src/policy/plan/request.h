@@ -72,7 +72,7 @@ struct aj_request {
 	bool may_hold;                    /* the plan gets `environments`, to which aj_places_check() may add */
 	struct aj_environments environments;
 	const char *main_repository; /* of a workspace that is a linked worktree, see workspace/worktree.h; NULL: not shown */
-	const char *worktree; /* the name of that worktree in it; NULL: one of the two folders lies in the other, so that no layer covers both */
+	const char *worktree; /* the name of that worktree in it; NULL: one of the two folders is inside the other, so that no layer covers both */
 	const char *home_source, *home_at; /* the kept home, and its path in the jail; NULL: none, and the home is /tmp */
 	const char *home_for;              /* the workspace that a kept home is for; "*": all of them */
 	AJ_LIST(struct aj_import) imports;

@@ -16,7 +16,7 @@ bool aj_notify_listener(int fd);
 /* May the supervisor take descriptors of that process, a new jail's init and still a copy of the supervisor? The kernel, an outer filter
  * or a security module may deny it; the answer for init applies to all its descendants. */
 bool aj_notify_may_take(int pidfd);
-/* A copy of the listener that the process has under that number, close-on-exec; -1: there is none, or it cannot be taken. */
+/* A copy of the listener that the process has under that number, close-on-exec; -1: no such descriptor, or it cannot be taken. */
 int aj_notify_take_listener(int pidfd, int number);
 
 /* 1: a notification is in `ret`; 0: none is pending; -1: no process is left under the filter. Does not block, unless another process

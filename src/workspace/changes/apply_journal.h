@@ -40,7 +40,7 @@ struct aj_apply_step {
 	const char *path; /* plain: relative to the workspace, or absolute in the main repository */
 };
 
-/* One step, written and read; a NUL ends it. False: the text is no step. `text` must outlive the step. */
+/* One step, written and read; a NUL ends it. False: not a step. `text` must outlive the step. */
 void aj_step_write(struct aj_buffer *out, const struct aj_apply_step *step);
 bool aj_step_read(const char *text, size_t bytes, struct aj_apply_step *ret);
 
@@ -71,7 +71,7 @@ void aj_journal_add(struct aj_journal_writer *writer, struct aj_apply_step *step
 int aj_journal_commit(struct aj_journal_writer *writer, int dir);
 void aj_journal_drop(struct aj_journal_writer *writer, int dir);
 
-/* -1 with errno: ENOENT there is none, EINVAL it cannot be used. */
+/* -1 with errno: ENOENT: no journal; EINVAL: invalid. */
 int aj_journal_open(struct aj_journal *journal, int dir);
 /* A step in `room` of that many bytes; false with errno. */
 enum { AJ_STEP_BYTES = 4096 + 256 };

@@ -26,7 +26,7 @@ static bool in_unit(const struct aj_change *c, const char *path)
 
 bool aj_select_names(const char *path, const struct aj_change *c)
 {
-	/* `.` is no name of a place, even of one whose name is a single letter. */
+	/* `.` does not name a place, even one whose name is a single letter. */
 	return aj_select_covers(path, c->path) && (!c->held || (strcmp(path, ".") != 0 && strlen(path) >= c->held_bytes));
 }
 

@@ -29,7 +29,7 @@ struct aj_change {
 	struct stat was, is;  /* in the workspace now, and in the view; st_mode 0: absent */
 	const char *conflict; /* the host's own change since; NULL: none */
 	const char *refused;  /* why it is never applied; NULL: it can be */
-	const char *held;     /* why it is applied only by name; NULL: it is no such place */
+	const char *held;     /* why it is applied only by name; NULL: it needs no approval */
 	size_t held_bytes;    /* the part of the path that names the held place, at least */
 	size_t unit_bytes;    /* the part of the path that names a repository that is applied whole; 0: none */
 	const char *note;     /* for people; NULL: none */

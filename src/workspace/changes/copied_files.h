@@ -26,9 +26,9 @@ struct aj_base {
 	size_t count;
 };
 
-/* Takes `fd` over. -1 with errno (EINVAL: it is no such list). */
+/* Takes `fd` over. -1 with errno (EINVAL: not such a list). */
 int aj_base_read(struct aj_base *base, int fd);
 bool aj_base_find(const struct aj_base *base, const char *path, struct aj_base_entry *ret);
 void aj_base_free(struct aj_base *base);
-/* One line without its newline; `path` holds as many bytes as the line. False: it is none. */
+/* One line without its newline; `path` holds as many bytes as the line. False: invalid. */
 bool aj_base_line(const char *line, size_t bytes, struct aj_base_entry *ret, char *path);

@@ -38,7 +38,7 @@ static bool is_found_by(const char *name)
 	return strncasecmp(name, "pack/", 5) == 0 || strncasecmp(name, "info/", 5) == 0;
 }
 
-/* The path below the folder of objects that it lies in; NULL: it lies in none. A submodule has one of its own, at any depth, and the host may have that
+/* The path below the folder of objects that contains it; NULL: it is in none. A submodule has one of its own, at any depth, and the host may have that
  * submodule or not: a new one is the run's as a whole. A branch of a submodule can be called `objects/x`, and no branch as an object is. */
 static const char *name_of_object(const struct aj_walk *w, const struct aj_change *c, const char *below)
 {

@@ -22,7 +22,7 @@ enum { CHUNK = 64 << 10, TEXT_LOOKED_AT = 8000, TEXT_MAX = 64 << 20 };
 /* The file before or after: a descriptor, or the target of a link. */
 struct patch_side {
 	int fd;
-	mode_t mode; /* 0: there is none, or a folder */
+	mode_t mode; /* 0: absent, or a folder */
 	uint64_t bytes;
 	bool binary;
 	char target[PATH_MAX];

@@ -42,7 +42,7 @@ int aj_changes_folder(bool make);
 int aj_change_state_open(int all, const char *id, struct aj_change_state *ret, struct aj_error *err);
 /* Open its trees, the workspace and the main repository, which must be the folders that the run had. -1 with err. */
 int aj_change_state_trees(struct aj_change_state *state, struct aj_error *err);
-/* The trees that the path of a change lies in: a relative one in those of the workspace, an absolute one in those of the main repository. */
+/* The trees that contain the path of a change: a relative one in those of the workspace, an absolute one in those of the main repository. */
 struct aj_change_side {
 	int view, host; /* the run's tree, and the host's; -1: neither of them has such a path */
 	const struct aj_base *base;

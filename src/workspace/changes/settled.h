@@ -1,5 +1,5 @@
 /* Marks of paths of a run's changes. Applied or discarded paths are settled and no longer changes. For a path that an apply restored, the
- * new ctime is known to be ours. An original is the content of the workspace's file at the end of the run: rewriting it is no conflict. */
+ * new ctime is known to be ours. An original is the content of the workspace's file at the end of the run: rewriting it is not a conflict. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ void aj_marks_free(struct aj_marks *marks);
  * changes. */
 bool aj_marks_settled(const struct aj_marks *marks, const char *path, long long view_ns);
 bool aj_marks_ours(const struct aj_marks *marks, const char *path, long long ctime_ns);
-/* The host had changed the path before a later run went on with the changes, whose time of beginning does not tell it. */
+/* The host had changed the path before a later run continued with the changes; the start time of that run does not show it. */
 bool aj_marks_conflict(const struct aj_marks *marks, const char *path);
 /* Whether the file had these permissions and this content (SHA-256) at the end of the run. */
 bool aj_marks_original(const struct aj_marks *marks, const char *path, unsigned mode, const char *content);

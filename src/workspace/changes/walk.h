@@ -8,7 +8,7 @@
 int aj_changes_walk(struct aj_change_state *state, aj_change_fn *each, void *arg, struct aj_error *err);
 
 /* Whether the workspace's file was changed after the run began, other than by an apply of these changes. Rewriting the content that
- * aj_change_original() marked is no change. */
+ * aj_change_original() marked is not a change. */
 bool aj_changed_since(const struct aj_change_state *state, const char *path, const struct stat *st);
 /* Fill `ret` with a mark of the workspace file's content, if the host has not changed the file yet. False: no mark, as the file is missing,
  * larger than AJ_ORIGINAL_MAX, or being changed. */

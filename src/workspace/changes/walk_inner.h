@@ -10,11 +10,11 @@
 struct aj_git_unit {
 	size_t bytes;            /* of the path: it ends with the folder's name; 0: the workspace itself */
 	bool made;               /* the workspace has none here */
-	bool mixed;              /* its folder is not called `.git`: what does not have one of git's own names is no part of it */
+	bool mixed;              /* its folder is not called `.git`: only what has one of git's own names belongs to it */
 	bool main;               /* the main repository of a linked worktree, which main_unit.c judges */
 	bool scanning;           /* this walk only looks for conflicts */
 	bool unfit;              /* a file of its objects is another object than its name says */
-	bool moved;              /* something in it is no change but that of a held file */
+	bool moved;              /* something changed that is applied with the whole unit */
 	uint64_t inflated_bytes; /* of its objects, in this walk */
 	const char *conflict;    /* for all of it */
 	const char *held;
@@ -42,7 +42,7 @@ struct aj_pair {
 	int view, work;
 	const char *name;    /* in both */
 	struct stat is, was; /* st_mode 0: absent */
-	bool whiteout;       /* the view says that there is none */
+	bool whiteout;       /* deleted in the view */
 	bool twin;           /* another name in the view differs from it by case alone */
 };
 

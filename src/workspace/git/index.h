@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Are all paths of this index those of files that lie in a working tree, in none of its repositories? True also of a file that git does not
+/* Are all paths of this index files in a working tree, in none of its repositories? True also of a file that git does not
  * take for an index. */
 bool aj_gitindex_plain(const char *data, size_t bytes);
 /* The same of the regular file `fd`; false where it cannot be read, or is too large. */

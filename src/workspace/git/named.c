@@ -69,7 +69,7 @@ static const char *expand(const struct name_reading *r, const char *base, const 
 	return value[0] == '/' ? aj_strdup(r->n->arena, value) : aj_printf(r->n->arena, "%s/%s", base, value);
 }
 
-/* Such a home may lie in the workspace, or be it. */
+/* Such a home may be in the workspace, or be the workspace. */
 static bool in_other_home(const char *value)
 {
 	return value[0] == '~' && value[1] != '/';

@@ -1,5 +1,5 @@
 /* Makes a home that is kept, and locks it while a run lasts.
- * A home lies below the caller's state folder and is bound into jails alone: nothing of the host is started from it, and it never
+ * A home is below the caller's state folder and is bound into jails alone: nothing of the host is started from it, and it never
  * replaces the caller's own. */
 #include "workspace/home/kept.h"
 

@@ -21,5 +21,5 @@ typedef AJ_LIST(struct aj_kept) aj_kept_list;
 
 /* All of them, by name. -1 with err. */
 int aj_kept_list_all(aj_kept_list *ret, struct aj_arena *arena, struct aj_error *err);
-/* Remove one with all that jails left in it. -1 with err: there is none, or a run has it. */
+/* Remove one with all that jails left in it. -1 with err: no such home, or a run uses it. */
 int aj_kept_remove(const char *name, struct aj_arena *arena, struct aj_error *err);

@@ -40,7 +40,7 @@ static void add_to_path(struct toolchain_search *s, const char *entry)
 	*AJ_PUSH(s->arena, &s->path) = entry;
 }
 
-/* The table's path for one spelling of the home. NULL: the variable is not set, or the result is no plain path. */
+/* The table's path for one spelling of the home. NULL: the variable is not set, or the result is not a plain path. */
 static const char *expand(struct toolchain_search *s, const char *path, const char *home)
 {
 	if (path[0] == '~') {

@@ -230,7 +230,7 @@ struct count {
 	off_t original_bytes; /* read so far */
 };
 
-/* Keep a hash, so that a rewrite of the same content by the host is no conflict. The limits keep the end of a run fast. */
+/* Keep a hash, so that a rewrite of the same content by the host is not a conflict. The limits keep the end of a run fast. */
 static void keep_original(struct count *count, const struct aj_change *change)
 {
 	struct aj_mark mark;

@@ -59,7 +59,7 @@ static void leave(struct trim *t, size_t before)
 	t->path[before] = '\0';
 }
 
-/* -1: there is none, and *ret_unknown where that cannot be said. */
+/* -1: none, or, with *ret_unknown, not known. */
 static int open_lower(int dir, const char *name, bool *ret_unknown)
 {
 	int fd = dir < 0 ? -1 : aj_node_open_folder(dir, name, false);

@@ -12,5 +12,5 @@ struct aj_unapplied {
 /* Of the state, whose trees are open. -1 with err. */
 int aj_unapplied_read(struct aj_change_state *state, struct aj_arena *arena, struct aj_unapplied *ret, struct aj_error *err);
 bool aj_unapplied_has(const struct aj_unapplied *unapplied, const char *path);
-/* For a person: which run's changes go on, and which of them are in conflict. */
+/* For a person: which run's changes are continued, and which of them are in conflict. */
 void aj_unapplied_text(const struct aj_unapplied *unapplied, const char *id, char *out, size_t out_bytes);
