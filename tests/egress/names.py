@@ -225,6 +225,21 @@ def names_of_local_routes():
 
 
 @test
+def a_route_by_source_alone():
+    """Without a source IPv6 has no route, and connect(2) asks again with one, which leads to the host itself."""
+    address = "2001:db8:ffbb::7"
+    for command in ("-6 route add unreachable 2001:db8:ffbb::/64", "-6 route add local 2001:db8:ffbb::/64 dev lo table 104",
+                    "-6 rule add to 2001:db8:ffbb::/64 from 2001:db8:ffff::2 lookup 104"):
+        world.ip(*command.split())
+    W.name("by-source.pkg.test", address, ttl=0)
+    W.forget()
+    check("control: it leads to the host's own server", connects((address, 80)) and until(lambda: W.log("host", kind="tcp"), 20))
+    W.forget()
+    run = jail("said(reaches('by-source.pkg.test', 80))", allow=["*.pkg.test:80"])
+    check("%s is not reached" % address, len(run.lines) == 1 and kept_out(run.lines[0]) and not W.log("host", kind="tcp"), run)
+
+
+@test
 def rebinding():
     W.name("turns.pkg.test", A=[["203.0.113.21"], ["127.0.0.1"]], ttl=0)
     code = """

@@ -42,12 +42,13 @@ static const struct aj_resolved *next_address(const struct aj_connection *c, uns
 	return NULL;
 }
 
-/* A rule of the host's may lead connections to this port alone to the host itself, which the resolver has not seen. */
-static bool is_own(const struct aj_connection *c, const struct aj_resolved *a)
+/* A rule of the host may lead connections to this port alone to the host itself, which the resolver has not seen. *ret_unreachable: it may not
+ * be tried either: where IPv6 has no route, connect(2) asks once more with a source, and that route may lead to the host. */
+static bool is_own(const struct aj_connection *c, const struct aj_resolved *a, bool *ret_unreachable)
 {
-	bool ignored;
+	*ret_unreachable = false;
 	return c->via && !c->by_proxy && !c->to_loopback && !aj_rules_address(&c->relay->rules, a->family, a->address, c->port) &&
-	       aj_own_address(a->family, a->address, c->port, &ignored);
+	       aj_own_address(a->family, a->address, c->port, ret_unreachable);
 }
 
 static bool has_next(const struct aj_connection *c)
@@ -223,12 +224,17 @@ static void try_next(struct aj_connection *c, int error)
 {
 	union aj_sockaddr to;
 	const struct aj_resolved *a;
+	bool unreachable;
 	uint16_t proxy_port = c->by_proxy ? c->relay->proxy.port : 0;
 	while ((a = next_address(c, &c->tried))) {
 		socklen_t bytes = aj_sockaddr_make(&to, a->family, a->address, proxy_port ? proxy_port : c->port);
 		aj_sockaddr_text(a->family, a->address, c->address);
-		if (is_own(c, a))
+		if (is_own(c, a, &unreachable))
 			continue;
+		if (unreachable) {
+			error = ENETUNREACH;
+			continue;
+		}
 		int fd = socket(a->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 		error = begin_connect(fd, c->out.passed || proxy_port, &to, bytes);
 		if (error == 0 || (fd >= 0 && was_made(c, error))) {
