@@ -35,10 +35,10 @@ static int open_thread(const struct aj_locks *l, pid_t tid)
 	return openat(l->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static uint64_t ticks_of(const struct aj_lock_recheck *look, char *ret_state)
+static uint64_t ticks_of(const struct aj_lock_recheck *recheck, char *ret_state)
 {
 	char text[1024];
-	cleanup_fd int fd = openat(look->thread, "stat", O_RDONLY | O_CLOEXEC);
+	cleanup_fd int fd = openat(recheck->thread, "stat", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
 	text[n > 0 ? n : 0] = '\0';
 	const char *at = strrchr(text, ')');
@@ -70,71 +70,71 @@ static int holds_lock(const struct aj_locks *l, int thread, pid_t tid, int numbe
 	return aj_lockable_fd(&l->files, copy) <= 0 && (fcntl(copy, F_GETLK, &any) < 0 || any.l_type != F_UNLCK);
 }
 
-static bool is_not_allowed(const struct aj_locks *l, const struct aj_lock_recheck *look)
+static bool is_not_allowed(const struct aj_locks *l, const struct aj_lock_recheck *recheck)
 {
-	int r = holds_lock(l, look->thread, look->tid, look->number);
+	int r = holds_lock(l, recheck->thread, recheck->tid, recheck->number);
 	if (r >= 0)
 		return r;
 	/* The descriptor is closed, or the thread is gone: check the process's other threads, which may share the table. */
-	int folder = openat(look->process, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int folder = openat(recheck->process, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup_listing struct aj_listing list = aj_listing_take(folder);
 	for (const struct dirent *entry; r <= 0 && (entry = aj_listing_next(&list));) {
 		pid_t tid = (pid_t)strtoul(entry->d_name, NULL, 10);
 		cleanup_fd int thread = tid > 0 ? openat(folder, entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 		if (thread >= 0)
-			r = holds_lock(l, thread, tid, look->number);
+			r = holds_lock(l, thread, tid, recheck->number);
 	}
 	/* A process that cannot be examined counts as one that holds the lock; one that has ended holds none. */
 	return r > 0 || (list.error && list.error != ENOENT && list.error != ESRCH);
 }
 
-static void free_look(struct aj_lock_recheck *look)
+static void free_recheck(struct aj_lock_recheck *recheck)
 {
-	if (look->thread > 0)
-		close(look->thread);
-	if (look->process > 0)
-		close(look->process);
-	*look = (struct aj_lock_recheck){ .number = -1 };
+	if (recheck->thread > 0)
+		close(recheck->thread);
+	if (recheck->process > 0)
+		close(recheck->process);
+	*recheck = (struct aj_lock_recheck){ .number = -1 };
 }
 
 /* Does the thread sleep in that very call? fcntl(2) looks up the descriptor, and then may wait for a page of its argument or for the lock
  * of another process: it locks last. A thread that cannot be read counts as one that sleeps there. */
-static bool sleeps_in_call(const struct aj_lock_recheck *look)
+static bool sleeps_in_call(const struct aj_lock_recheck *recheck)
 {
 	char text[256], *end;
-	cleanup_fd int fd = openat(look->thread, "syscall", O_RDONLY | O_CLOEXEC);
+	cleanup_fd int fd = openat(recheck->thread, "syscall", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
 	if (n < 0)
 		return errno != ENOENT && errno != ESRCH;
 	text[n] = '\0';
 	long nr = (long)strtoul(text, &end, 10);
-	return end == text || (nr == SYS_fcntl && (int)strtoul(end, NULL, 16) == look->number);
+	return end == text || (nr == SYS_fcntl && (int)strtoul(end, NULL, 16) == recheck->number);
 }
 
-static bool call_is_over(const struct aj_lock_recheck *look)
+static bool call_is_over(const struct aj_lock_recheck *recheck)
 {
 	char state;
-	uint64_t ticks = ticks_of(look, &state);
-	return ticks >= look->ticks + DONE_TICKS || (state != 'R' && !sleeps_in_call(look));
+	uint64_t ticks = ticks_of(recheck, &state);
+	return ticks >= recheck->ticks + DONE_TICKS || (state != 'R' && !sleeps_in_call(recheck));
 }
 
-static struct aj_lock_recheck *find_look(struct aj_locks *l, pid_t tid, bool *ret_not_allowed)
+static struct aj_lock_recheck *find_recheck(struct aj_locks *l, pid_t tid, bool *ret_not_allowed)
 {
 	struct aj_lock_recheck *free_row = NULL;
 	for (int i = 0; i < AJ_LOCK_RECHECKS; i++) {
-		struct aj_lock_recheck *look = &l->looks[i];
-		if (look->thread > 0 && look->tid == tid && faccessat(look->thread, "stat", F_OK, 0) == 0)
-			return look;
-		if (!look->thread && !free_row)
-			free_row = look;
+		struct aj_lock_recheck *recheck = &l->rechecks[i];
+		if (recheck->thread > 0 && recheck->tid == tid && faccessat(recheck->thread, "stat", F_OK, 0) == 0)
+			return recheck;
+		if (!recheck->thread && !free_row)
+			free_row = recheck;
 	}
 	for (int i = 0; i < AJ_LOCK_RECHECKS && !free_row; i++) {
-		struct aj_lock_recheck *look = &l->looks[i];
-		if (look->number >= 0 && !call_is_over(look))
+		struct aj_lock_recheck *recheck = &l->rechecks[i];
+		if (recheck->number >= 0 && !call_is_over(recheck))
 			continue;
-		*ret_not_allowed |= look->number >= 0 && is_not_allowed(l, look);
-		free_look(look);
-		free_row = look;
+		*ret_not_allowed |= recheck->number >= 0 && is_not_allowed(l, recheck);
+		free_recheck(recheck);
+		free_row = recheck;
 	}
 	struct aj_process_info info = free_row ? aj_procfs_process(tid) : (struct aj_process_info){ 0 };
 	if (!free_row || info.process <= 0)
@@ -142,14 +142,14 @@ static struct aj_lock_recheck *find_look(struct aj_locks *l, pid_t tid, bool *re
 	*free_row = (struct aj_lock_recheck){ tid, open_thread(l, tid), open_folder(l, info.process), -1, 0 };
 	if (free_row->thread > 0 && free_row->process > 0)
 		return free_row;
-	free_look(free_row);
+	free_recheck(free_row);
 	return NULL;
 }
 
 enum {
 	TRY_FIRST_US = 500,
 	TRY_LATER_US = 20000,
-	LOOK_US = 5000,
+	RECHECK_US = 5000,
 };
 
 static bool waits_for_it(const struct aj_notification *call)
@@ -257,27 +257,27 @@ static void retry_locks(struct aj_locks *l, int listener_fd)
 static enum aj_lock pass_threaded(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
 {
 	bool not_allowed = false;
-	struct aj_lock_recheck *look = find_look(l, call->tid, &not_allowed);
+	struct aj_lock_recheck *recheck = find_recheck(l, call->tid, &not_allowed);
 	/* The thread makes a new call, so its earlier call is done and can be checked. */
-	not_allowed |= look && look->number >= 0 && is_not_allowed(l, look);
+	not_allowed |= recheck && recheck->number >= 0 && is_not_allowed(l, recheck);
 	if (not_allowed)
 		return AJ_LOCK_NOT_ALLOWED;
 	if (!aj_notify_waits(listener_fd, call->id))
 		return AJ_LOCK_HANDLED;
-	if (!look)
+	if (!recheck)
 		return answer_call(listener_fd, call, ENOLCK);
-	int r = aj_lockable_at(&l->files, look->thread, 0, (int)call->args[0]);
+	int r = aj_lockable_at(&l->files, recheck->thread, 0, (int)call->args[0]);
 	if (r < 0 && errno == ENOENT)
 		return answer_call(listener_fd, call, EBADF);
 	if (r <= 0) /* also a descriptor that could not be re-checked */
 		return AJ_LOCK_REFUSED;
 	char state;
-	look->number = (int)call->args[0];
-	look->ticks = ticks_of(look, &state);
-	if (!l->look_us)
-		l->look_us = aj_now_us() + LOOK_US;
+	recheck->number = (int)call->args[0];
+	recheck->ticks = ticks_of(recheck, &state);
+	if (!l->recheck_us)
+		l->recheck_us = aj_now_us() + RECHECK_US;
 	if (aj_notify_pass_lock(listener_fd, call) < 0)
-		look->number = -1;
+		recheck->number = -1;
 	return AJ_LOCK_HANDLED;
 }
 
@@ -299,7 +299,7 @@ static enum aj_lock pass_single(const struct aj_locks *l, int listener_fd, const
 static enum aj_lock pass_tracer_clone(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
 {
 	for (int i = 0; i < AJ_LOCK_RECHECKS; i++)
-		if (l->looks[i].thread > 0 && l->looks[i].number >= 0)
+		if (l->rechecks[i].thread > 0 && l->rechecks[i].number >= 0)
 			return answer_call(listener_fd, call, EAGAIN);
 	l->shared = true;
 	aj_notify_pass_tracer_clone(listener_fd, call);
@@ -342,9 +342,9 @@ enum aj_lock aj_locks_call(struct aj_locks *l, const struct aj_plan *plan, const
 
 int64_t aj_locks_deadline_us(const struct aj_locks *l)
 {
-	if (!l->try_us || !l->look_us)
-		return l->try_us ? l->try_us : l->look_us ? l->look_us : INT64_MAX;
-	return l->try_us < l->look_us ? l->try_us : l->look_us;
+	if (!l->try_us || !l->recheck_us)
+		return l->try_us ? l->try_us : l->recheck_us ? l->recheck_us : INT64_MAX;
+	return l->try_us < l->recheck_us ? l->try_us : l->recheck_us;
 }
 
 bool aj_locks_due(struct aj_locks *l, int listener_fd)
@@ -353,19 +353,19 @@ bool aj_locks_due(struct aj_locks *l, int listener_fd)
 	bool not_allowed = false;
 	if (l->try_us && now_us >= l->try_us)
 		retry_locks(l, listener_fd);
-	if (!l->look_us || now_us < l->look_us)
+	if (!l->recheck_us || now_us < l->recheck_us)
 		return false;
-	l->look_us = 0;
+	l->recheck_us = 0;
 	for (int i = 0; i < AJ_LOCK_RECHECKS; i++) {
-		struct aj_lock_recheck *look = &l->looks[i];
-		if (!look->thread || look->number < 0)
+		struct aj_lock_recheck *recheck = &l->rechecks[i];
+		if (!recheck->thread || recheck->number < 0)
 			continue;
-		bool past = call_is_over(look); /* before the check, not after */
-		not_allowed |= is_not_allowed(l, look);
+		bool past = call_is_over(recheck); /* before the check, not after */
+		not_allowed |= is_not_allowed(l, recheck);
 		if (past)
-			look->number = -1;
+			recheck->number = -1;
 		else
-			l->look_us = now_us + LOOK_US;
+			l->recheck_us = now_us + RECHECK_US;
 	}
 	return not_allowed;
 }
@@ -375,7 +375,7 @@ void aj_locks_close(struct aj_locks *l)
 	for (size_t i = 0; i < l->waiting; i++)
 		aj_holders_drop(&l->waits[i].copy);
 	for (int i = 0; i < AJ_LOCK_RECHECKS; i++)
-		free_look(&l->looks[i]);
+		free_recheck(&l->rechecks[i]);
 	if (l->proc_fd > 0)
 		close(l->proc_fd);
 	aj_lockable_free(&l->files);

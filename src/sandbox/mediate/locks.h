@@ -35,15 +35,15 @@ struct aj_locks {
 	bool many;   /* the group's processes are in several mount namespaces: a jail and its branches */
 	struct aj_lock_wait waits[AJ_LOCK_WAITS];
 	size_t waiting;
-	struct aj_lock_recheck looks[AJ_LOCK_RECHECKS];
-	int64_t try_us, look_us; /* 0: no caller waits; nothing to check */
+	struct aj_lock_recheck rechecks[AJ_LOCK_RECHECKS];
+	int64_t try_us, recheck_us; /* 0: no caller waits; nothing to check */
 	int64_t step_us;
 };
 
 enum aj_lock {
-	AJ_LOCK_NONE,    /* not a lock call, or locks are not mediated */
-	AJ_LOCK_HANDLED, /* passed, made, answered, or pending */
-	AJ_LOCK_REFUSED, /* the caller must refuse and count the call */
+	AJ_LOCK_NONE,        /* not a lock call, or locks are not mediated */
+	AJ_LOCK_HANDLED,     /* passed, made, answered, or pending */
+	AJ_LOCK_REFUSED,     /* the caller must refuse and count the call */
 	AJ_LOCK_NOT_ALLOWED, /* the same, and must end the jail: it holds a lock that was not allowed */
 };
 
