@@ -115,7 +115,7 @@ static void rule(const uint8_t *data, size_t bytes)
 		return;
 	}
 	must(aj_host_covers(text, text), "a rule covers itself");
-	is_name(r.name, "-.");
+	is_name(r.name, "-_.");
 	must(r.port != 0 && (r.kind == AJ_HOST_NETWORK) == (r.name[0] == '\0'), "a rule has a port, and a name or an address");
 	const uint8_t local[16] = { 127, 0, 0, 1 };
 	must(aj_host_rule_has_address(&r, AF_INET, local, r.port) == (r.kind == AJ_HOST_LOOPBACK), "one kind has the host's loopback");
