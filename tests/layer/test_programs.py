@@ -181,6 +181,9 @@ with patch.object(Service, 'fetch', return_value=7) as m: out.append((Service().
 with patch('time.sleep') as m: time.sleep(1000); out.append(m.call_count)
 with patch('builtins.input', return_value='bob'): out.append(input('name? '))
 with patch('builtins.open', mock_open(read_data='data')): out.append(read('/x'))
+with patch('__main__.open', mock_open(read_data='main')) as m: out += [read('/x'), m.call_count]
+with patch('__main__.ord', return_value=101): out.append(ord('c'))
+out.append(ord('c'))
 with patch('sys.stdout', new_callable=io.StringIO) as s: print('hello')
 out += [s.getvalue(), sys.stdout is sys.__stdout__]
 with patch('__main__.Service', autospec=True) as S: S.return_value.fetch.return_value = 9; out.append(Service().fetch(1))

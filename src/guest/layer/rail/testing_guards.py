@@ -68,7 +68,7 @@ def patch_mock(mock, guards):
     resolver = Resolver(guards)
     mock.__dict__.update(getattr=mock_getattr, setattr=mock_setattr, pkgutil=resolver, _importer=resolver.resolve_name,
                          exec=lambda text, names: checked_exec(guards)(text, names))    # the text holds the __name__ of a function
-    real, missing = mock._patch.get_original, mock.DEFAULT
+    real, missing, builtin_names = mock._patch.get_original, mock.DEFAULT, frozenset(mock._builtins)
 
     class Once:
         """A copy of the members that get_original() reads: code can change the patch between two reads."""
@@ -82,6 +82,7 @@ def patch_mock(mock, guards):
             raise attribute_error(name, "set")
         passed_on = type(target) is SysProxy and name in PASSED_ON or type(target) is MainProxy     # as of the real module, its own name
         if passed_on or name in GUARDED:
+            self.create |= passed_on and name in builtin_names      # as mock does for modules, whose names hide built-in functions
             try:
                 return mock_getattr(target, name), passed_on
             except AttributeError:
