@@ -183,6 +183,11 @@ with patch('builtins.input', return_value='bob'): out.append(input('name? '))
 with patch('builtins.open', mock_open(read_data='data')): out.append(read('/x'))
 with patch('__main__.open', mock_open(read_data='main')) as m: out += [read('/x'), m.call_count]
 with patch('__main__.ord', return_value=101): out.append(ord('c'))
+numbers = {'one': 1}
+@patch.dict(numbers, {'two': 2})
+class OfTests:
+    def test_both(self): return dict(numbers)
+out += [OfTests().test_both(), dict(numbers)]
 out.append(ord('c'))
 with patch('sys.stdout', new_callable=io.StringIO) as s: print('hello')
 out += [s.getvalue(), sys.stdout is sys.__stdout__]

@@ -13,6 +13,8 @@ from agentjail.rail.shown import PASSED_ON, SysProxy
 
 # mock itself asks for these of functions and methods, by fixed names, to know a coroutine function.
 ASKED_BY_MOCK = ("__code__", "__func__")
+# Every class lists these, and patch.dict() reads all that a class lists, in search of its tests.
+LISTED_BY_ALL = frozenset(name for name in (*object.__dict__, "__weakref__") if forbidden_by(name))
 
 
 def checked_exec(guards):
@@ -26,6 +28,8 @@ def mock_getattr(o, name, *default):
         # Whether there is one, and no way to it: inspect itself looks behind a method.
         found = REAL_GETATTR(o, name, *default)
         return o if name == "__func__" else bool(found)
+    if name in LISTED_BY_ALL:
+        return default[0] if default else None
     if name[:1] == "_" and isinstance(o, ModuleType) or not plain and name[:2] == "__":
         if default:
             return default[0]
