@@ -53,7 +53,7 @@ void aj_client_request_drop_query(struct aj_client_request *req)
 struct aj_party *aj_party_get(struct aj_client *c, const char *tenant)
 {
 	struct aj_party *party = &c->party;
-	if (tenant && *tenant) {
+	if (tenant) {
 		LIST_FOREACH(party, &c->server->tenants, listed)
 			if (strcmp(party->tenant, tenant) == 0)
 				break;

@@ -196,7 +196,7 @@ void aj_client_request_drop_query(struct aj_client_request *request);
 /* Answer the request with a result or an error, and free it. */
 void aj_client_request_answer(struct aj_client_request *request, const json_t *result);
 void aj_client_request_fail(struct aj_client_request *request, const struct aj_fault *fault);
-/* The party of the client's requests with this tenant ("" or NULL: none), with one more reference. */
+/* The party of the client's requests with this tenant (NULL: none), with one more reference. */
 struct aj_party *aj_party_get(struct aj_client *client, const char *tenant);
 void aj_party_release(struct aj_party *party);
 /* Jails that the party may have at a time. */
