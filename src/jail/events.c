@@ -10,8 +10,8 @@
 #include "jail/inner.h"
 #include "jail/interrupt.h"
 
-/* Where epoll does not take the jail's descriptors, its end is looked for at this interval: the jail was killed, so it comes soon. */
-enum { LOOK_US = 2000 };
+/* Where epoll does not take the jail's descriptors, its end is polled at this interval: the jail was killed, so it comes soon. */
+enum { POLL_US = 2000 };
 
 /* --- descriptors that are watched --- */
 
@@ -31,7 +31,7 @@ static void watch_output(struct aj_jail *jail, enum aj_jail_fd which, int fd)
 	const struct aj_pump *pump = jail->terminal.pump ? &jail->terminal.pump[which == AJ_JAIL_ERR] : NULL;
 	if (pump && pump->bytes)
 		watch_fd(jail, which, pump->fd, EPOLLOUT);
-	else if (aj_jail_output_held(jail, which == AJ_JAIL_ERR ? 2 : 1))
+	else if (aj_jail_output_paused(jail, which == AJ_JAIL_ERR ? 2 : 1))
 		aj_jail_unwatch(jail, which);
 	else
 		watch_fd(jail, which, fd, EPOLLIN);
@@ -51,9 +51,9 @@ static int64_t measure_us(const struct aj_jail *jail)
 
 static int64_t next_deadline_us(const struct aj_jail *jail)
 {
-	const int64_t look_us = jail->watch.epoll_failed ? aj_now_us() + LOOK_US : INT64_MAX;
+	const int64_t poll_us = jail->watch.epoll_failed ? aj_now_us() + POLL_US : INT64_MAX;
 	const int64_t due_us[] = { jail->deadlines.kill_us, grace_over_us(jail), aj_locks_deadline_us(&jail->calls.locks),
-		                   measure_us(jail), look_us };
+		                   measure_us(jail), poll_us };
 	int64_t first_us = jail->deadlines.soft_us;
 	for (size_t i = 0; i < sizeof due_us / sizeof *due_us; i++)
 		first_us = due_us[i] < first_us ? due_us[i] : first_us;

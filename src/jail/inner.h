@@ -22,7 +22,7 @@ unsigned aj_jail_on_control(struct aj_jail *jail);
 /* Read once; false when nothing was there. */
 bool aj_jail_on_output(struct aj_jail *jail, int number);
 /* Must this output wait? 1 or 2. */
-bool aj_jail_output_held(const struct aj_jail *jail, int number);
+bool aj_jail_output_paused(const struct aj_jail *jail, int number);
 
 /* listener.c */
 void aj_jail_on_listener(struct aj_jail *jail);
@@ -42,7 +42,7 @@ void aj_jail_report_network(struct aj_jail *jail);
 /* Init has made the guest's terminal: relay it, and let init continue. */
 void aj_jail_on_terminal(struct aj_jail *jail, struct aj_passed *passed);
 /* Output that was on its way to a terminal has arrived. */
-void aj_jail_still(struct aj_jail *jail);
+void aj_jail_check_flushed(struct aj_jail *jail);
 /* The guest was stopped. */
 void aj_jail_on_stopped(struct aj_jail *jail, int wait_status);
 

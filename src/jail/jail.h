@@ -82,7 +82,7 @@ struct aj_jail_terminal {
 	struct aj_pty *pty;   /* the owner's, where the plan has a terminal; NULL: none */
 	struct aj_pump *pump; /* the owner's, for standard output and error, where the plan has pumps; NULL: none */
 	bool suspending;      /* every process was stopped, because a signal came that stops us */
-	bool held;            /* a question is at the terminal, which nothing of the jail may reach meanwhile */
+	bool paused;          /* a question is shown: the terminal gets nothing from the jail */
 };
 
 /* The workspace around the run: owned, and closed when the jail is gone. Each may be NULL. */
@@ -192,8 +192,8 @@ void aj_jail_signal(struct aj_jail *jail, int signal);
 enum { AJ_ARM_US = 20000000 };
 /* SIGWINCH, SIGTSTP or SIGCONT came to us, who relay the jail's terminal. */
 void aj_jail_terminal_signal(struct aj_jail *jail, int signal);
-/* `arg`: the run. While it is held, nothing of the jail reaches a terminal; the run's asker is notified when all earlier output is written. */
-void aj_jail_hold(void *arg, bool held);
+/* `arg`: the run. While output is paused, nothing of the jail reaches a terminal; the run's asker is notified when all earlier output is written. */
+void aj_jail_pause_output(void *arg, bool paused);
 /* Kill the jail at this time; INT64_MAX: never. */
 void aj_jail_limit(struct aj_jail *jail, int64_t deadline_us);
 /* End the jail; it is gone some time later. */

@@ -183,7 +183,7 @@ static void close_terminal(struct once *o)
 
 static void run(struct aj_jail *jail, const struct aj_request *request, int64_t started_us)
 {
-	aj_asker_hold(jail->network.asker, aj_jail_hold, jail);
+	aj_asker_on_pause(jail->network.asker, aj_jail_pause_output, jail);
 	aj_jail_open(jail, request->is_snippet ? aj_procfs_own_filters() : 0);
 	if (request->is_snippet)
 		aj_jail_arm(jail);

@@ -21,9 +21,9 @@ static bool handle_pump(struct aj_jail *jail, const struct aj_pump *pump, int r)
 	return r > 0;
 }
 
-bool aj_jail_output_held(const struct aj_jail *jail, int number)
+bool aj_jail_output_paused(const struct aj_jail *jail, int number)
 {
-	return jail->terminal.held && (jail->terminal.pump ? jail->terminal.pump[number - 1].terminal : jail->output != NULL);
+	return jail->terminal.paused && (jail->terminal.pump ? jail->terminal.pump[number - 1].terminal : jail->output != NULL);
 }
 
 bool aj_jail_on_output(struct aj_jail *jail, int number)
@@ -34,8 +34,8 @@ bool aj_jail_on_output(struct aj_jail *jail, int number)
 	struct aj_pump *pump = jail->terminal.pump ? &jail->terminal.pump[number - 1] : NULL;
 	if (pump && !handle_pump(jail, pump, aj_pump_flush(pump)))
 		return false;
-	if (*fd < 0 || aj_jail_output_held(jail, number)) {
-		aj_jail_still(jail);
+	if (*fd < 0 || aj_jail_output_paused(jail, number)) {
+		aj_jail_check_flushed(jail);
 		return false;
 	}
 	ssize_t n = read(*fd, chunk, sizeof chunk);

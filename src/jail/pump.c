@@ -63,24 +63,24 @@ static void undo_modes(struct aj_pump *pump)
 	pump->bytes += aj_modes_undo(&pump->filter.modes, pump->kept + pump->bytes);
 }
 
-void aj_pump_hold(struct aj_pump *pump, bool held)
+void aj_pump_pause(struct aj_pump *pump, bool paused)
 {
 	static const char lines[] = AJ_MODES_ON_CLEAN_LINES;
 	bool room = sizeof pump->kept - pump->bytes >= AJ_MODES_TEXT + sizeof lines;
 	if (!pump->terminal)
 		return;
-	if (held && room) {
+	if (paused && room) {
 		undo_modes(pump);
 		memcpy(pump->kept + pump->bytes, lines, sizeof lines - 1);
 		pump->bytes += sizeof lines - 1;
 	} else if (pump->clean && room) {
 		pump->bytes += aj_modes_again(&pump->filter.modes, pump->kept + pump->bytes);
 	}
-	pump->clean = held && room;
+	pump->clean = paused && room;
 	aj_pump_flush(pump); /* an error is found when more is written */
 }
 
-bool aj_pump_is_still(const struct aj_pump *pump)
+bool aj_pump_is_flushed(const struct aj_pump *pump)
 {
 	return !pump->terminal || (pump->clean && !pump->bytes);
 }

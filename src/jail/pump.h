@@ -15,18 +15,18 @@ struct aj_pump {
 	uint64_t total_bytes;
 	size_t at, bytes; /* of `kept` */
 	bool terminal;    /* what it gets is filtered */
-	bool clean;       /* held, and its modes are undone behind what is kept */
+	bool clean;       /* paused, and its modes are undone after the kept output */
 	struct aj_escape_filter filter;
-	char kept[AJ_PUMP_ROOM + AJ_ESCAPE_HELD + AJ_PUMP_MODES];
+	char kept[AJ_PUMP_ROOM + AJ_ESCAPE_MAX + AJ_PUMP_MODES];
 };
 
 /* `number`: 1 or 2. A terminal is reopened: its own open file description can be non-blocking. `escapes`: what a terminal gets. */
 void aj_pump_open(struct aj_pump *pump, int number, enum aj_escapes escapes);
 void aj_pump_close(struct aj_pump *pump);
-/* Of a terminal: behind what is kept its modes are undone, and set again when it is no longer held. Meanwhile the caller adds nothing. */
-void aj_pump_hold(struct aj_pump *pump, bool held);
-/* Held, and the terminal has taken everything; or it is not a terminal. */
-bool aj_pump_is_still(const struct aj_pump *pump);
+/* Of a terminal: undo its modes after the kept output, or set them again. The caller adds nothing while the pump is paused. */
+void aj_pump_pause(struct aj_pump *pump, bool paused);
+/* Paused, and the terminal has taken everything; or it is not a terminal. */
+bool aj_pump_is_flushed(const struct aj_pump *pump);
 
 /* Write kept output: 1 when all was written, 0 when not, -1 with errno. */
 int aj_pump_flush(struct aj_pump *pump);

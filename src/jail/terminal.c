@@ -22,9 +22,9 @@ static void on_hang_up(void *arg)
 	aj_jail_signal(arg, SIGHUP);
 }
 
-static void on_still(void *arg)
+static void on_flushed(void *arg)
 {
-	aj_jail_still(arg);
+	aj_jail_check_flushed(arg);
 }
 
 void aj_jail_on_terminal(struct aj_jail *jail, struct aj_passed *passed)
@@ -36,7 +36,7 @@ void aj_jail_on_terminal(struct aj_jail *jail, struct aj_passed *passed)
 	}
 	jail->terminal.pty->on_output = on_output;
 	jail->terminal.pty->on_hang_up = on_hang_up;
-	jail->terminal.pty->on_still = on_still;
+	jail->terminal.pty->on_flushed = on_flushed;
 	jail->terminal.pty->arg = jail;
 	if (aj_msg_send(jail->process.report_fd, &taken) < 0 && errno != EPIPE && errno != ECONNRESET)
 		aj_jail_fail(jail, "init cannot be answered");
@@ -78,23 +78,23 @@ void aj_jail_terminal_signal(struct aj_jail *jail, int signal)
 	}
 }
 
-void aj_jail_hold(void *arg, bool held)
+void aj_jail_pause_output(void *arg, bool paused)
 {
 	struct aj_jail *jail = arg;
-	jail->terminal.held = held;
+	jail->terminal.paused = paused;
 	for (int i = 0; jail->terminal.pump && i < 2; i++)
-		aj_pump_hold(&jail->terminal.pump[i], held);
+		aj_pump_pause(&jail->terminal.pump[i], paused);
 	if (jail->terminal.pty)
-		aj_pty_hold(jail->terminal.pty, held);
+		aj_pty_pause(jail->terminal.pty, paused);
 	aj_jail_watch(jail);
-	aj_jail_still(jail);
+	aj_jail_check_flushed(jail);
 }
 
-void aj_jail_still(struct aj_jail *jail)
+void aj_jail_check_flushed(struct aj_jail *jail)
 {
-	bool still = jail->terminal.held && (!jail->terminal.pty || aj_pty_is_still(jail->terminal.pty));
+	bool flushed = jail->terminal.paused && (!jail->terminal.pty || aj_pty_is_flushed(jail->terminal.pty));
 	for (int i = 0; jail->terminal.pump && i < 2; i++)
-		still = still && aj_pump_is_still(&jail->terminal.pump[i]);
-	if (still)
-		aj_asker_still(jail->network.asker);
+		flushed = flushed && aj_pump_is_flushed(&jail->terminal.pump[i]);
+	if (flushed)
+		aj_asker_flushed(jail->network.asker);
 }

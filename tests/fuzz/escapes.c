@@ -21,7 +21,7 @@ static size_t feed(enum aj_escapes level, const char *in, size_t bytes, size_t p
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 {
-	static char whole[MOST + AJ_ESCAPE_HELD], cut[MOST + AJ_ESCAPE_HELD], again[MOST + AJ_ESCAPE_HELD];
+	static char whole[MOST + AJ_ESCAPE_MAX], cut[MOST + AJ_ESCAPE_MAX], again[MOST + AJ_ESCAPE_MAX];
 	static const unsigned char never[] = { 5, 0x9b, 0x9d };
 	char undo[AJ_MODES_TEXT];
 	if (bytes < 2 || bytes > MOST)

@@ -52,11 +52,11 @@ static char *prompt_text(EditLine *edit)
  * take the interrupted write for an error of standard output. */
 static void block_signals(sigset_t *ret_before)
 {
-	static const int held[] = { SIGINT, SIGWINCH, SIGTSTP, SIGCONT };
+	static const int blocked[] = { SIGINT, SIGWINCH, SIGTSTP, SIGCONT };
 	sigset_t set;
 	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof held / sizeof *held; i++)
-		sigaddset(&set, held[i]);
+	for (size_t i = 0; i < sizeof blocked / sizeof *blocked; i++)
+		sigaddset(&set, blocked[i]);
 	sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 

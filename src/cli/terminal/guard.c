@@ -12,23 +12,23 @@
 
 static struct guarded {
 	FILE *stream; /* NULL: the descriptor is not a terminal */
-	char held[4]; /* an incomplete UTF-8 sequence */
-	size_t held_bytes;
+	char tail[4]; /* an incomplete UTF-8 sequence */
+	size_t tail_bytes;
 	int fd;
 } guards[] = { { .fd = 1 }, { .fd = 2 } };
 
 static ssize_t write_shown(void *cookie, const char *data, size_t bytes)
 {
 	struct guarded *g = cookie;
-	size_t have = g->held_bytes + bytes;
+	size_t have = g->tail_bytes + bytes;
 	char *all = malloc(have + 1), *shown = malloc(4 * have + 1);
 	if (!all || !shown)
 		abort();
-	memcpy(all, g->held, g->held_bytes);
-	memcpy(all + g->held_bytes, data, bytes);
-	g->held_bytes = aj_utf8_incomplete_tail(all, have);
-	have -= g->held_bytes;
-	memcpy(g->held, all + have, g->held_bytes);
+	memcpy(all, g->tail, g->tail_bytes);
+	memcpy(all + g->tail_bytes, data, bytes);
+	g->tail_bytes = aj_utf8_incomplete_tail(all, have);
+	have -= g->tail_bytes;
+	memcpy(g->tail, all + have, g->tail_bytes);
 	int r = aj_write_all(g->fd, shown, aj_printable(shown, all, have));
 	free(all);
 	free(shown);
@@ -39,10 +39,10 @@ static ssize_t write_shown(void *cookie, const char *data, size_t bytes)
 static void end_streams(void)
 {
 	for (struct guarded *g = guards; g < guards + sizeof guards / sizeof *guards; g++) {
-		char shown[4 * sizeof g->held];
-		if (g->stream && fflush(g->stream) == 0 && g->held_bytes)
-			aj_write_all(g->fd, shown, aj_printable(shown, g->held, g->held_bytes));
-		g->held_bytes = 0;
+		char shown[4 * sizeof g->tail];
+		if (g->stream && fflush(g->stream) == 0 && g->tail_bytes)
+			aj_write_all(g->fd, shown, aj_printable(shown, g->tail, g->tail_bytes));
+		g->tail_bytes = 0;
 	}
 }
 

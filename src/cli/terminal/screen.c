@@ -43,7 +43,7 @@ bool aj_screen_put(struct aj_screen *screen, const char *data, size_t bytes)
 		screen->dropped_bytes = 0;
 		aj_buffer_add(&screen->kept, note, (size_t)length);
 	}
-	size_t held = screen->kept.bytes - screen->kept.sent, room = held < screen->kept_max ? screen->kept_max - held : 0;
+	size_t kept = screen->kept.bytes - screen->kept.sent, room = kept < screen->kept_max ? screen->kept_max - kept : 0;
 	/* Keep the order: once bytes are dropped, all that follow are dropped too, until the terminal takes output again. */
 	size_t fits = screen->dropped_bytes ? 0 : bytes < room ? bytes : room;
 	aj_buffer_add(&screen->kept, data, fits);

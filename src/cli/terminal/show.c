@@ -66,16 +66,16 @@ static void put_bytes(struct aj_show *show, int fd, const char *data, size_t byt
 void aj_show_stream(int fd, const char *data, size_t bytes, void *arg)
 {
 	struct aj_show *show = arg;
-	char *all = malloc(bytes + sizeof show->held[fd]);
-	size_t have = show->held_bytes[fd];
+	char *all = malloc(bytes + sizeof show->tail[fd]);
+	size_t have = show->tail_bytes[fd];
 	if (!all)
 		abort();
-	memcpy(all, show->held[fd], have);
+	memcpy(all, show->tail[fd], have);
 	memcpy(all + have, data, bytes);
 	have += bytes;
-	show->held_bytes[fd] = aj_utf8_incomplete_tail(all, have);
-	have -= show->held_bytes[fd];
-	memcpy(show->held[fd], all + have, show->held_bytes[fd]);
+	show->tail_bytes[fd] = aj_utf8_incomplete_tail(all, have);
+	have -= show->tail_bytes[fd];
+	memcpy(show->tail[fd], all + have, show->tail_bytes[fd]);
 	put_bytes(show, fd, all, have);
 	free(all);
 }
@@ -83,8 +83,8 @@ void aj_show_stream(int fd, const char *data, size_t bytes, void *arg)
 void aj_show_stream_end(struct aj_show *show)
 {
 	for (int fd = 1; fd <= 2; fd++) {
-		put_bytes(show, fd, show->held[fd], show->held_bytes[fd]);
-		show->held_bytes[fd] = 0;
+		put_bytes(show, fd, show->tail[fd], show->tail_bytes[fd]);
+		show->tail_bytes[fd] = 0;
 	}
 }
 

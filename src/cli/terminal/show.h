@@ -17,8 +17,8 @@ struct aj_show {
 	bool failed;     /* a write failed */
 	bool tracebacks; /* show errors as Python's tracebacks, without lines of ours */
 	char last;       /* the last character written */
-	char held[3][4]; /* of a stream: the bytes of an incomplete character */
-	size_t held_bytes[3];
+	char tail[3][4]; /* of a stream: the bytes of an incomplete character */
+	size_t tail_bytes[3];
 };
 void aj_show_init(struct aj_show *show, const struct aj_plan *plan);
 /* An aj_output_fn: pass the guest's output on as it arrives, up to the capture's head; arg is a struct aj_show *. */

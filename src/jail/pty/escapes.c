@@ -56,16 +56,16 @@ static void begin(struct aj_escape_filter *f, enum state state)
 
 static void hold(struct aj_escape_filter *f, char c)
 {
-	if (f->bytes < sizeof f->held)
-		f->held[f->bytes++] = c;
+	if (f->bytes < sizeof f->sequence)
+		f->sequence[f->bytes++] = c;
 	else
 		f->bad = true;
 }
 
-static size_t put_held(struct aj_escape_filter *f, char *out)
+static size_t put_sequence(struct aj_escape_filter *f, char *out)
 {
 	size_t bytes = f->bytes;
-	memcpy(out, f->held, bytes);
+	memcpy(out, f->sequence, bytes);
 	begin(f, GROUND);
 	return bytes;
 }
@@ -82,26 +82,26 @@ static size_t finish(struct aj_escape_filter *f, int kind, char *out)
 {
 	if (kind == AJ_PASSES && (f->bad || f->level == AJ_ESCAPES_NONE))
 		kind = AJ_ESCAPE_OTHER;
-	return kind == AJ_PASSES ? put_held(f, out) : leave_out(f, (enum aj_escape_kind)kind);
+	return kind == AJ_PASSES ? put_sequence(f, out) : leave_out(f, (enum aj_escape_kind)kind);
 }
 
 static size_t finish_csi(struct aj_escape_filter *f, char *out)
 {
-	int kind = aj_csi_kind(f->held, f->bytes);
+	int kind = aj_csi_kind(f->sequence, f->bytes);
 	if (f->bytes > CSI_MOST)
 		f->bad = true;
 	if (kind == AJ_PASSES && !f->bad && f->level != AJ_ESCAPES_NONE)
-		aj_modes_csi(&f->modes, f->held, f->bytes);
+		aj_modes_csi(&f->modes, f->sequence, f->bytes);
 	return finish(f, kind, out);
 }
 
 static size_t finish_escape(struct aj_escape_filter *f, char *out)
 {
-	int kind = aj_escape_kind_of(f->held, f->bytes);
-	if (f->held[1] == 'g' && kind == AJ_PASSES && !may_ring(f))
+	int kind = aj_escape_kind_of(f->sequence, f->bytes);
+	if (f->sequence[1] == 'g' && kind == AJ_PASSES && !may_ring(f))
 		kind = AJ_ESCAPE_BELL;
 	if (kind == AJ_PASSES && f->level != AJ_ESCAPES_NONE)
-		aj_modes_escape(&f->modes, f->held, f->bytes);
+		aj_modes_escape(&f->modes, f->sequence, f->bytes);
 	return finish(f, kind, out);
 }
 
@@ -109,10 +109,10 @@ static size_t finish_escape(struct aj_escape_filter *f, char *out)
 static size_t finish_osc(struct aj_escape_filter *f, const char *end, char *out)
 {
 	unsigned number;
-	int kind = aj_osc_kind(f->held + 2, f->bytes - 2, !f->bad, &number);
-	const char *text = memchr(f->held, ';', f->bytes);
+	int kind = aj_osc_kind(f->sequence + 2, f->bytes - 2, !f->bad, &number);
+	const char *text = memchr(f->sequence, ';', f->bytes);
 	if (kind == AJ_PASSES && text && f->level != AJ_ESCAPES_NONE)
-		aj_modes_osc(&f->modes, number, text + 1, (size_t)(f->held + f->bytes - text - 1));
+		aj_modes_osc(&f->modes, number, text + 1, (size_t)(f->sequence + f->bytes - text - 1));
 	for (; *end; end++)
 		hold(f, *end);
 	return finish(f, kind, out);
@@ -123,8 +123,8 @@ static size_t on_ground(struct aj_escape_filter *f, unsigned char c, char *out)
 	unsigned length = aj_character_bytes(c);
 	if (c == ESC || length > 1) {
 		begin(f, c == ESC ? ESCAPE : CHARACTER);
-		f->rest = length - 1;
-		f->point = c & (0x3fU >> f->rest);
+		f->missing = length - 1;
+		f->point = c & (0x3fU >> f->missing);
 		hold(f, (char)c);
 		return 0;
 	}
@@ -141,14 +141,14 @@ static size_t on_ground(struct aj_escape_filter *f, unsigned char c, char *out)
 static size_t on_character(struct aj_escape_filter *f, unsigned char c, char *out)
 {
 	if ((c & 0xc0) != 0x80) { /* not whole: bytes that are no text */
-		size_t n = put_held(f, out);
+		size_t n = put_sequence(f, out);
 		return n + on_ground(f, c, out + n);
 	}
 	hold(f, (char)c);
 	f->point = f->point << 6 | (c & 0x3f);
-	if (--f->rest)
+	if (--f->missing)
 		return 0;
-	return aj_obeyed_as_control(f->point) ? leave_out(f, AJ_ESCAPE_C1) : put_held(f, out);
+	return aj_obeyed_as_control(f->point) ? leave_out(f, AJ_ESCAPE_C1) : put_sequence(f, out);
 }
 
 /* A byte that belongs to no sequence: the sequence under way is left out, as terminals break it off too, and the byte counts by itself. */

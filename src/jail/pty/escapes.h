@@ -17,18 +17,18 @@ struct aj_escape_row {
 extern const struct aj_escape_row aj_escape_rows[AJ_ESCAPE_KINDS];
 
 /* A sequence is passed on whole or not at all, so one that is longer is left out. */
-enum { AJ_ESCAPE_HELD = 4096 };
+enum { AJ_ESCAPE_MAX = 4096 };
 
 struct aj_escape_filter {
 	enum aj_escapes level;
 	int state; /* of escapes.c */
 	unsigned skip;
-	unsigned bells;       /* that passed and are not made up for by time */
-	int64_t bells_at_us;  /* when `bells` was right */
-	bool bad;             /* the sequence under way is not passed on */
-	unsigned rest, point; /* of a character of several bytes: bytes to come, and its number so far */
-	size_t bytes;         /* of `held`: the sequence or character under way */
-	char held[AJ_ESCAPE_HELD];
+	unsigned bells;          /* that passed and are not made up for by time */
+	int64_t bells_at_us;     /* when `bells` was right */
+	bool bad;                /* the sequence under way is not passed on */
+	unsigned missing, point; /* of a character of several bytes: bytes to come, and its number so far */
+	size_t bytes;            /* of `sequence`: the sequence or character under way */
+	char sequence[AJ_ESCAPE_MAX];
 	uint64_t left_out[AJ_ESCAPE_KINDS];
 	struct aj_modes modes; /* that the passed sequences have set */
 };
@@ -37,5 +37,5 @@ void aj_escape_init(struct aj_escape_filter *filter, enum aj_escapes level);
 /* The time by which bells are counted: AJ_ESCAPE_BELLS at once, then one each AJ_ESCAPE_BELL_US. */
 enum { AJ_ESCAPE_BELLS = 16, AJ_ESCAPE_BELL_US = 250000 };
 void aj_escape_time(struct aj_escape_filter *filter, int64_t now_us);
-/* Copy the text and sequences of `in` that pass into `out`, which has room for bytes + AJ_ESCAPE_HELD. Returns the number of bytes. */
+/* Copy the text and sequences of `in` that pass into `out`, which has room for bytes + AJ_ESCAPE_MAX. Returns the number of bytes. */
 size_t aj_escape_filter(struct aj_escape_filter *filter, const char *in, size_t bytes, char *out);

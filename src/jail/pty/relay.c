@@ -14,9 +14,9 @@
 #include "base/fd.h"
 
 enum {
-	PATIENCE_MS = 3000,   /* for a terminal that does not read, after a limit has ended the run */
-	LOOK_US = 200000,     /* interval at which we look whether we have become the foreground */
-	DRAIN_BYTES = 1 << 20 /* more than a pseudoterminal can hold */
+	PATIENCE_MS = 3000,          /* for a terminal that does not read, after a limit has ended the run */
+	FOREGROUND_POLL_US = 200000, /* interval at which we check whether we are in the foreground */
+	DRAIN_BYTES = 1 << 20        /* more than a pseudoterminal can hold */
 };
 
 static void watch_one(struct aj_pty *pty, struct aj_io *io, int fd, uint32_t events)
@@ -30,14 +30,14 @@ static void watch_one(struct aj_pty *pty, struct aj_io *io, int fd, uint32_t eve
 static void watch(struct aj_pty *pty)
 {
 	bool full = pty->out.bytes > pty->out.sent;
-	watch_one(pty, &pty->jail, pty->master, pty->held ? 0 : (full ? 0U : EPOLLIN) | (pty->bytes ? EPOLLOUT : 0U));
+	watch_one(pty, &pty->jail, pty->master, pty->paused ? 0 : (full ? 0U : EPOLLIN) | (pty->bytes ? EPOLLOUT : 0U));
 	watch_one(pty, &pty->keys, pty->hung_up ? -1 : pty->caller.in, pty->attached && !pty->bytes ? EPOLLIN : 0);
 	watch_one(pty, &pty->screen, pty->hung_up ? -1 : pty->caller.out, full ? EPOLLOUT : 0);
-	if (pty->wanted && !pty->attached && !pty->held && !pty->hung_up && pty->master >= 0) {
-		if (!pty->look.place)
-			aj_loop_set(pty->loop, &pty->look, aj_now_us() + LOOK_US);
+	if (pty->wanted && !pty->attached && !pty->paused && !pty->hung_up && pty->master >= 0) {
+		if (!pty->foreground.place)
+			aj_loop_set(pty->loop, &pty->foreground, aj_now_us() + FOREGROUND_POLL_US);
 	} else {
-		aj_loop_unset(pty->loop, &pty->look);
+		aj_loop_unset(pty->loop, &pty->foreground);
 	}
 }
 
@@ -100,7 +100,7 @@ static size_t strip_returns(struct aj_pty *pty, char **data, size_t bytes)
 static void put_screen(struct aj_pty *pty, char *data, size_t bytes)
 {
 	bytes = strip_returns(pty, &data, bytes);
-	char *room = aj_buffer_reserve(&pty->out, bytes + AJ_ESCAPE_HELD);
+	char *room = aj_buffer_reserve(&pty->out, bytes + AJ_ESCAPE_MAX);
 	aj_escape_time(&pty->filter, aj_now_us());
 	pty->out.bytes += aj_escape_filter(&pty->filter, data, bytes, room);
 }
@@ -183,11 +183,11 @@ static void on_screen(struct aj_io *io, uint32_t events)
 	(void)events;
 	write_screen(pty);
 	watch(pty);
-	if (pty->held && aj_pty_is_still(pty) && pty->on_still)
-		pty->on_still(pty->arg);
+	if (pty->paused && aj_pty_is_flushed(pty) && pty->on_flushed)
+		pty->on_flushed(pty->arg);
 }
 
-static void on_look(struct aj_timer *timer)
+static void on_foreground_poll(struct aj_timer *timer)
 {
 	aj_pty_refresh(timer->arg);
 }
@@ -200,7 +200,7 @@ int aj_pty_open(struct aj_pty *pty, struct aj_loop *loop, int number, bool whole
 	pty->jail = (struct aj_io){ .fn = on_jail, .arg = pty, .fd = -1 };
 	pty->keys = (struct aj_io){ .fn = on_keys, .arg = pty, .fd = -1 };
 	pty->screen = (struct aj_io){ .fn = on_screen, .arg = pty, .fd = -1 };
-	pty->look = (struct aj_timer){ .fn = on_look, .arg = pty };
+	pty->foreground = (struct aj_timer){ .fn = on_foreground_poll, .arg = pty };
 	aj_escape_init(&pty->filter, level);
 	return aj_caller_open(&pty->caller, number, whole);
 }
@@ -249,7 +249,7 @@ static void detach(struct aj_pty *pty)
 
 void aj_pty_refresh(struct aj_pty *pty)
 {
-	bool front = !pty->hung_up && !pty->held && pty->master >= 0 && aj_caller_is_front(&pty->caller);
+	bool front = !pty->hung_up && !pty->paused && pty->master >= 0 && aj_caller_is_front(&pty->caller);
 	copy_size(pty);
 	if (front && pty->wanted)
 		attach(pty);
@@ -277,7 +277,7 @@ int64_t aj_pty_suspend(struct aj_pty *pty, bool group)
 {
 	sigset_t stop, before;
 	int64_t began_us = aj_now_us();
-	if (!pty->held)
+	if (!pty->paused)
 		undo_modes(pty);
 	write_screen(pty); /* the rest is written after the pause */
 	detach(pty);
@@ -287,7 +287,7 @@ int64_t aj_pty_suspend(struct aj_pty *pty, bool group)
 	sigprocmask(SIG_UNBLOCK, &stop, &before);
 	kill(group ? 0 : getpid(), SIGTSTP); /* ignored in a group that no shell could continue */
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (!pty->held)
+	if (!pty->paused)
 		set_modes_again(pty);
 	return aj_now_us() - began_us;
 }
@@ -304,12 +304,12 @@ static void have_redrawn(const struct aj_pty *pty)
 	ioctl(pty->master, TIOCSWINSZ, &size);
 }
 
-void aj_pty_hold(struct aj_pty *pty, bool held)
+void aj_pty_pause(struct aj_pty *pty, bool paused)
 {
-	if (pty->held == held || pty->hung_up)
+	if (pty->paused == paused || pty->hung_up)
 		return;
-	pty->held = held;
-	if (!held) {
+	pty->paused = paused;
+	if (!paused) {
 		set_modes_again(pty);
 		have_redrawn(pty);
 		return;
@@ -321,7 +321,7 @@ void aj_pty_hold(struct aj_pty *pty, bool held)
 	watch(pty);
 }
 
-bool aj_pty_is_still(const struct aj_pty *pty)
+bool aj_pty_is_flushed(const struct aj_pty *pty)
 {
 	return pty->out.bytes == pty->out.sent;
 }

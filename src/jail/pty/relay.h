@@ -15,18 +15,18 @@ struct aj_pty {
 	bool wanted;   /* the jail reads its terminal: keys are for it whenever we are in the foreground */
 	bool attached; /* they are now */
 	bool typed;    /* since it was attached */
-	bool held;     /* the caller's terminal is in other use: nothing is relayed */
+	bool paused;   /* the caller's terminal is in other use: nothing is relayed */
 	bool hung_up;  /* the caller's terminal is gone */
 	bool returned; /* a carriage return was read, and kept: see strip_returns() */
 	struct aj_io jail, keys, screen;
-	struct aj_timer look; /* for the foreground, while it is not ours */
+	struct aj_timer foreground; /* polls for the foreground while we are in the background */
 	struct aj_escape_filter filter;
 	struct aj_buffer out; /* filtered, not written yet */
 	size_t at, bytes;     /* of `typed_keys`, not written yet */
 	char typed_keys[AJ_PTY_KEYS];
 	void (*on_output)(void *arg, const char *data, size_t bytes); /* as the jail wrote it, before the filter */
 	void (*on_hang_up)(void *arg);
-	void (*on_still)(void *arg); /* see aj_pty_hold() */
+	void (*on_flushed)(void *arg); /* see aj_pty_pause() */
 	void *arg;
 };
 
@@ -41,11 +41,11 @@ void aj_pty_refresh(struct aj_pty *pty);
 /* Give the caller's terminal back, stop ourselves until we are continued, and take it again. `group`: the whole job. Returns the time that
  * we were stopped, which is next to nothing where no shell could continue us. */
 int64_t aj_pty_suspend(struct aj_pty *pty, bool group);
-/* While it is held the jail's output and keys wait, and the caller's terminal is as it was before the run, for a question of ours: on lines
- * that are empty, once the relay is still, which on_still tells where it comes later. */
-void aj_pty_hold(struct aj_pty *pty, bool held);
-/* Has the caller's terminal taken everything? While the relay is held, nothing follows. */
-bool aj_pty_is_still(const struct aj_pty *pty);
+/* While the relay is paused, the jail's output and keys wait, and the caller's terminal has the modes from before the run, for a question
+ * of ours on empty lines. The question may follow once the relay is flushed; on_flushed is called if that is later. */
+void aj_pty_pause(struct aj_pty *pty, bool paused);
+/* Has the caller's terminal taken everything? While the relay is paused, nothing follows. */
+bool aj_pty_is_flushed(const struct aj_pty *pty);
 /* Every process of the jail has ended: read their last output. */
 void aj_pty_drain(struct aj_pty *pty);
 /* Write the rest of the output, waiting for the terminal, and restore it. overdue: a limit ended the run; if the terminal does not read for

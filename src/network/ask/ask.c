@@ -155,12 +155,12 @@ int aj_asker_open(struct aj_asker **ret, struct aj_loop *loop, const struct aj_p
 	return 0;
 }
 
-void aj_asker_hold(struct aj_asker *a, aj_hold_fn *hold, void *arg)
+void aj_asker_on_pause(struct aj_asker *a, aj_pause_fn *pause, void *arg)
 {
 	if (!a)
 		return;
-	a->hold = hold;
-	a->hold_arg = arg;
+	a->pause = pause;
+	a->pause_arg = arg;
 }
 
 void aj_asker_close(struct aj_asker *a)

@@ -30,10 +30,10 @@ int aj_asker_open(struct aj_asker **ret, struct aj_loop *loop, const struct aj_p
 /* Without an asker the answer is no. */
 void aj_asker_ask(struct aj_asker *asker, uint32_t id, const char *name, uint16_t port, aj_answered_fn *fn, void *arg);
 /* Called before a question is shown at the terminal, and when none is shown any more: meanwhile nothing of the jail may reach the terminal. */
-typedef void aj_hold_fn(void *arg, bool held);
-void aj_asker_hold(struct aj_asker *asker, aj_hold_fn *hold, void *arg);
-/* All that was on its way to the terminal when it was held has arrived: the question may follow. */
-void aj_asker_still(struct aj_asker *asker);
+typedef void aj_pause_fn(void *arg, bool paused);
+void aj_asker_on_pause(struct aj_asker *asker, aj_pause_fn *pause, void *arg);
+/* The terminal has taken all output from before the pause: the question may follow. */
+void aj_asker_flushed(struct aj_asker *asker);
 /* Questions that are open get no answer: the jail is gone. */
 void aj_asker_close(struct aj_asker *asker);
 
@@ -96,11 +96,11 @@ struct aj_asker {
 	struct aj_asked *shown; /* NULL: none */
 	struct aj_buffer text;  /* of it, that the terminal has not taken yet */
 	unsigned number, tries;
-	bool posed;       /* the terminal has it, and keys count */
-	bool typed;       /* an answer to it */
-	bool held, still; /* the jail's output; and nothing of it is on its way */
-	aj_hold_fn *hold; /* NULL: the jail has no output */
-	void *hold_arg;
+	bool posed;           /* the terminal has it, and keys count */
+	bool typed;           /* an answer to it */
+	bool paused, flushed; /* the jail's output is paused; the terminal has taken all of it */
+	aj_pause_fn *pause;   /* NULL: the jail has no output */
+	void *pause_arg;
 };
 
 /* End a question with this answer; `why`: of a refusal. */
@@ -108,7 +108,7 @@ void aj_asked_end(struct aj_asked *q, enum aj_egress_verdict verdict, const char
 
 /* --- network/ask/by_terminal.c --- */
 
-/* -1 with err: output of the jail can reach the terminal on ways that no question holds. */
+/* -1 with err: output of the jail can reach the terminal in ways that a question cannot pause. */
 int aj_ask_check_output(const struct aj_plan *plan, struct aj_error *err);
 
 /* --- network/ask/line.c --- */

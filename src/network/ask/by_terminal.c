@@ -83,11 +83,11 @@ static bool choose_number(struct aj_asker *a)
 	return true;
 }
 
-void aj_asker_still(struct aj_asker *a)
+void aj_asker_flushed(struct aj_asker *a)
 {
-	if (!a || !a->held || a->still)
+	if (!a || !a->paused || a->flushed)
 		return;
-	a->still = true;
+	a->flushed = true;
 	if (a->shown)
 		print_question(a);
 }
@@ -132,7 +132,8 @@ static void read_line(struct aj_asker *a)
 		put_words(a);
 		write_text(a);
 	} else {
-		aj_asked_end(a->shown, AJ_EGRESS_DENY, "this name and port are not on the jail's list, and the typed line is not a valid answer");
+		aj_asked_end(a->shown, AJ_EGRESS_DENY,
+		             "this name and port are not on the jail's list, and the typed line is not a valid answer");
 	}
 }
 
@@ -161,11 +162,11 @@ static bool show_question(struct aj_asked *q)
 	a->tries = 0;
 	a->bytes = 0;
 	a->typed = a->posed = false;
-	if (!a->hold || a->still) {
+	if (!a->pause || a->flushed) {
 		print_question(a);
-	} else if (!a->held) {
-		a->held = true;
-		a->hold(a->hold_arg, true); /* aj_asker_still() follows, now or later */
+	} else if (!a->paused) {
+		a->paused = true;
+		a->pause(a->pause_arg, true); /* aj_asker_flushed() follows, now or later */
 	}
 	return true;
 }
@@ -198,9 +199,9 @@ static void drop_question(struct aj_asked *q)
 	}
 	while ((next = find_next(a, q)) && !show_question(next))
 		aj_asked_end(next, AJ_EGRESS_DENY, nobody);
-	if (!next && a->held) {
-		a->held = a->still = false;
-		a->hold(a->hold_arg, false);
+	if (!next && a->paused) {
+		a->paused = a->flushed = false;
+		a->pause(a->pause_arg, false);
 	}
 }
 

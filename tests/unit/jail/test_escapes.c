@@ -150,7 +150,7 @@ Test(escapes, bells)
 		cr_expect_eq(strlen(feed(AJ_ESCAPES_ALL, flood, count * length, 100)), count * length, "row %zu", k);
 	}
 	feed(AJ_ESCAPES_FILTERED, "", 0, 1);
-	char out[2 * AJ_ESCAPE_HELD];
+	char out[2 * AJ_ESCAPE_MAX];
 	for (int64_t now = 7; now < 1000 * AJ_ESCAPE_BELL_US; now += AJ_ESCAPE_BELL_US) {
 		aj_escape_time(&filter, now);
 		cr_expect_eq(aj_escape_filter(&filter, "\a", 1, out), 1, "at %ld", now);
@@ -175,14 +175,14 @@ Test(escapes, levels)
 
 Test(escapes, lengths)
 {
-	static char text[3 * AJ_ESCAPE_HELD];
+	static char text[3 * AJ_ESCAPE_MAX];
 	memset(text, 'x', sizeof text);
 	memcpy(text, "\033]0;", 4);
-	text[AJ_ESCAPE_HELD - 1] = '\007';
+	text[AJ_ESCAPE_MAX - 1] = '\007';
 	cr_expect_eq(strlen(feed(AJ_ESCAPES_FILTERED, text, sizeof text, 100)), sizeof text, "a sequence as long as can be");
-	text[AJ_ESCAPE_HELD - 1] = 'x';
-	text[AJ_ESCAPE_HELD] = '\007';
-	cr_expect_eq(strlen(feed(AJ_ESCAPES_FILTERED, text, sizeof text, 100)), sizeof text - AJ_ESCAPE_HELD - 1, "one byte more");
+	text[AJ_ESCAPE_MAX - 1] = 'x';
+	text[AJ_ESCAPE_MAX] = '\007';
+	cr_expect_eq(strlen(feed(AJ_ESCAPES_FILTERED, text, sizeof text, 100)), sizeof text - AJ_ESCAPE_MAX - 1, "one byte more");
 	memcpy(text, "\033[1;", 4);
 	memset(text + 4, '1', sizeof text - 4);
 	text[sizeof text - 1] = 'm';

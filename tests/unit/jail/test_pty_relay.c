@@ -19,7 +19,7 @@ static unsigned stills;
 static char shown[1 << 20];
 static size_t shown_bytes;
 
-static void on_still(void *arg)
+static void on_flushed(void *arg)
 {
 	(void)arg;
 	stills++;
@@ -42,7 +42,7 @@ static void start(void)
 	cr_assert_eq(fcntl(screen, F_SETFL, O_NONBLOCK) | fcntl(jail, F_SETFL, O_NONBLOCK), 0);
 	cr_assert_eq(aj_pty_open(&relay, loop, terminal, true, AJ_ESCAPES_FILTERED), 0);
 	cr_assert_eq(aj_pty_start(&relay, master), 0);
-	relay.on_still = on_still;
+	relay.on_flushed = on_flushed;
 	relay.on_output = on_output;
 }
 
@@ -100,20 +100,20 @@ Test(relay, a_question_comes_last)
 {
 	cr_assert_gt(write(jail, "\033[?1049h", 8), 0);
 	flood();
-	cr_expect_not(aj_pty_is_still(&relay), "control: the terminal takes no more");
+	cr_expect_not(aj_pty_is_flushed(&relay), "control: the terminal takes no more");
 	cr_expect_geq(written, 8 + 4096, "what the jail wrote is reported before the filter");
-	aj_pty_hold(&relay, true);
+	aj_pty_pause(&relay, true);
 	flood();
 	cr_expect_eq(stills, 0);
 	look();
 	cr_expect_eq(stills, 1, "told once, when all has arrived");
-	cr_expect(aj_pty_is_still(&relay));
+	cr_expect(aj_pty_is_flushed(&relay));
 	cr_expect(ends_in(look(), LAST), "%s", shown + (shown_bytes > 60 ? shown_bytes - 60 : 0));
 	flood();
 	size_t before = strlen(look());
 	flood();
 	cr_expect_eq(strlen(look()), before, "nothing follows");
-	aj_pty_hold(&relay, false);
+	aj_pty_pause(&relay, false);
 	cr_expect_gt(strlen(look()), before, "but what has waited, afterwards");
 	cr_expect(strstr(shown + before, "\033[?1049h"));
 }
@@ -121,18 +121,18 @@ Test(relay, a_question_comes_last)
 Test(relay, keys_of_a_question_are_not_the_jails)
 {
 	char keys[16];
-	aj_pty_hold(&relay, true);
+	aj_pty_pause(&relay, true);
 	cr_assert_eq(write(screen, "run\n", 4), 4);
 	cr_expect_eq(get(terminal, keys), 4, "a line, edited by the terminal");
 	cr_expect_lt(read(jail, keys, sizeof keys), 0);
-	aj_pty_hold(&relay, false);
+	aj_pty_pause(&relay, false);
 	cr_assert_eq(write(screen, "key\r", 4), 4);
 	cr_expect_eq(get(jail, keys), 4);
 }
 
 Test(relay, a_stop_during_a_question)
 {
-	aj_pty_hold(&relay, true);
+	aj_pty_pause(&relay, true);
 	size_t before = strlen(look());
 	signal(SIGTSTP, SIG_IGN); /* as in a group that no shell could continue */
 	aj_pty_suspend(&relay, false);
