@@ -64,7 +64,7 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 	if (answers_refusal) {
 		aj_loop_unwatch(relay->loop, &c->inside);
 		aj_refuse_connection(relay->refused_connections, inside, refusal,
-		                     c->out.held ? c->out.held + c->out.held_at : NULL, c->out.held_bytes);
+		                     c->out.buffer ? c->out.buffer + c->out.buffer_at : NULL, c->out.buffer_bytes);
 	}
 	aj_flow_end(&c->out);
 	aj_flow_end(&c->in);
@@ -188,14 +188,14 @@ void aj_connection_settle(struct aj_connection *c)
 		aj_connection_end(c, AJ_EGRESS_CLOSED, false, "");
 		return;
 	}
-	if (c->out.ended && c->out.gate && c->out.held_bytes > c->out.passed && aj_first_bytes_ended(c)) {
+	if (c->out.ended && c->out.gate && c->out.buffer_bytes > c->out.passed && aj_first_bytes_ended(c)) {
 		c->out.gate = NULL;
-		c->out.passed = c->out.held_bytes;
+		c->out.passed = c->out.buffer_bytes;
 		aj_flow_pump(&c->out);
 		aj_connection_settle(c);
 		return;
 	}
-	if (c->out.ended && c->out.gate && c->out.held_bytes > c->out.passed) {
+	if (c->out.ended && c->out.gate && c->out.buffer_bytes > c->out.passed) {
 		aj_connection_end(c, kind_of(c), true, "the program ended in the middle of a message that says for whom it is");
 		return;
 	}

@@ -86,7 +86,7 @@ bool aj_first_bytes(struct aj_flow *flow, const uint8_t *data, size_t bytes, siz
 bool aj_first_bytes_ended(const struct aj_connection *c)
 {
 	const struct aj_flow *out = &c->out;
-	const uint8_t *held = out->held + out->held_at + out->passed;
-	return c->first == AJ_FIRST_UNKNOWN && !aj_first_bytes_awaited(c->port) && held[0] != TLS_HANDSHAKE &&
-	       aj_http_looks(held, out->held_bytes - out->passed, true) == AJ_HTTP_NO;
+	const uint8_t *next = out->buffer + out->buffer_at + out->passed;
+	return c->first == AJ_FIRST_UNKNOWN && !aj_first_bytes_awaited(c->port) && next[0] != TLS_HANDSHAKE &&
+	       aj_http_looks(next, out->buffer_bytes - out->passed, true) == AJ_HTTP_NO;
 }

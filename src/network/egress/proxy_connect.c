@@ -47,7 +47,7 @@ static void on_answer(struct aj_io *io, uint32_t events)
 	}
 	/* A server that speaks first may have spoken. */
 	size_t head = (size_t)(end + 4 - answer), rest = c->answer_bytes - head;
-	if (rest && !aj_flow_hold(&c->in, (const uint8_t *)answer + head, rest)) {
+	if (rest && !aj_flow_prepend(&c->in, (const uint8_t *)answer + head, rest)) {
 		aj_upstream_failed(c, "the relay has no memory left");
 		return;
 	}

@@ -68,8 +68,8 @@ struct aj_relay {
 	uint32_t last_question;
 	uint64_t bytes_out, bytes_in;
 	struct aj_bulk bulk;
-	struct aj_pace pace;  /* of its turns */
-	struct aj_timer rest; /* then its pipes are closed */
+	struct aj_pace pace;        /* of its turns */
+	struct aj_timer pipes_idle; /* then its pipes are closed */
 };
 
 /* --- network/egress/reports.c --- */

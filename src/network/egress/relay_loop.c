@@ -17,9 +17,9 @@
 #include "network/resolve/resolver.h"
 
 enum {
-	FDS_ELSEWHERE = 192, /* that are not for connections: pipes, the resolver, DNS over TCP, refused connections */
-	FDS_EACH = 2,        /* of a connection */
-	REST_US = 2 * 1000000, /* after bulk data, until the pipes are closed */
+	FDS_ELSEWHERE = 192,         /* that are not for connections: pipes, the resolver, DNS over TCP, refused connections */
+	FDS_EACH = 2,                /* of a connection */
+	PIPES_IDLE_US = 2 * 1000000, /* after bulk data, until the pipes are closed */
 };
 
 /* The supervisor waits for the end of file: slow steps come after it. */
@@ -79,7 +79,7 @@ struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_relay_of *of
 			                            .count = 2,
 			                            .addresses = { { AF_INET, { 127, 0, 0, 1 }, "loopback", false },
 			                                           { AF_INET6, { [15] = 1 }, "loopback", false } } };
-		relay->names = aj_names_new(AJ_NAMES_FIRST, AJ_NAMES_REFUSED, AJ_NAMES_MAX, AJ_NAMES_HELD_US);
+		relay->names = aj_names_new(AJ_NAMES_FIRST, AJ_NAMES_REFUSED, AJ_NAMES_MAX, AJ_NAMES_KEEP_US);
 		relay->refused = aj_names_new(AJ_NAMES_REFUSED, AJ_NAMES_ADDRESSES, AJ_NAMES_REFUSED_MAX, 0);
 		relay->refused_connections = aj_refused_connections_new(relay);
 		relay->resolver = aj_resolver_new(loop);
@@ -93,22 +93,22 @@ struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_relay_of *of
 	return relay;
 }
 
-static void on_rest(struct aj_timer *timer)
+static void on_pipes_idle(struct aj_timer *timer)
 {
 	struct aj_relay *relay = timer->arg;
-	aj_bulk_rest(&relay->bulk);
+	aj_bulk_close_pipes(&relay->bulk);
 }
 
 void aj_relay_run(struct aj_relay *relay)
 {
-	relay->rest = (struct aj_timer){ .fn = on_rest, .arg = relay };
+	relay->pipes_idle = (struct aj_timer){ .fn = on_pipes_idle, .arg = relay };
 	for (;;) {
 		if (aj_loop_turn(relay->loop, aj_pace_until_us(&relay->pace, &relay->bulk, aj_reports_due_us(relay))) < 0)
 			break;
 		if (aj_bulk_waits(&relay->bulk)) /* the turn may have ended what waited */
 			aj_bulk_turn(&relay->bulk);
-		else if (relay->bulk.made && !relay->rest.place)
-			aj_loop_set(relay->loop, &relay->rest, aj_now_us() + REST_US);
+		else if (relay->bulk.made && !relay->pipes_idle.place)
+			aj_loop_set(relay->loop, &relay->pipes_idle, aj_now_us() + PIPES_IDLE_US);
 		if (aj_unsent_stop_asked(&relay->unsent))
 			stop(relay);
 		if (aj_reports_send(relay) < 0)

@@ -82,7 +82,7 @@ void aj_upstream_made(struct aj_connection *c, int fd)
 	aj_connection_reached(c);
 	aj_loop_unset(c->relay->loop, &c->timer);
 	c->out.to = c->in.from = fd;
-	if (c->in.held) /* from a proxy, with its answer */
+	if (c->in.buffer) /* from a proxy, with its answer */
 		aj_flow_pump(&c->in);
 	aj_flow_pump(&c->out);
 	aj_connection_settle(c);

@@ -106,31 +106,31 @@ static size_t read_some(struct aj_flow *flow, uint8_t *data, size_t bytes)
 
 /* --- bytes that are kept --- */
 
-static uint8_t *hold(struct aj_flow *flow, size_t bytes)
+static uint8_t *new_buffer(struct aj_flow *flow, size_t bytes)
 {
-	flow->held = malloc(bytes);
-	if (!flow->held)
+	flow->buffer = malloc(bytes);
+	if (!flow->buffer)
 		flow->error = ENOMEM;
 	else
-		flow->bulk->held_bytes += flow->held_room = bytes;
-	flow->held_at = flow->held_bytes = flow->passed = 0;
-	return flow->held;
+		flow->bulk->buffered_bytes += flow->buffer_size = bytes;
+	flow->buffer_at = flow->buffer_bytes = flow->passed = 0;
+	return flow->buffer;
 }
 
-static void drop_held(struct aj_flow *flow)
+static void free_buffer(struct aj_flow *flow)
 {
-	if (flow->held)
-		flow->bulk->held_bytes -= flow->held_room;
-	free(flow->held);
-	flow->held = NULL;
-	flow->held_at = flow->held_bytes = flow->passed = 0;
+	if (flow->buffer)
+		flow->bulk->buffered_bytes -= flow->buffer_size;
+	free(flow->buffer);
+	flow->buffer = NULL;
+	flow->buffer_at = flow->buffer_bytes = flow->passed = 0;
 }
 
 /* Asks the gate about the bytes that it has not let pass; without a gate all do. */
 static void ask_gate(struct aj_flow *flow)
 {
-	size_t pass = 0, bytes = flow->held_bytes - flow->passed;
-	if (flow->gate && !flow->gate(flow, flow->held + flow->held_at + flow->passed, bytes, &pass))
+	size_t pass = 0, bytes = flow->buffer_bytes - flow->passed;
+	if (flow->gate && !flow->gate(flow, flow->buffer + flow->buffer_at + flow->passed, bytes, &pass))
 		flow->refused = true;
 	else
 		flow->passed += flow->gate ? pass : bytes;
@@ -138,45 +138,45 @@ static void ask_gate(struct aj_flow *flow)
 
 static size_t read_gated(struct aj_flow *flow)
 {
-	if (!flow->held && !hold(flow, AJ_FLOW_GATED_BYTES))
+	if (!flow->buffer && !new_buffer(flow, AJ_FLOW_GATED_BYTES))
 		return 0;
-	if (flow->held_at) {
-		memmove(flow->held, flow->held + flow->held_at, flow->held_bytes);
-		flow->held_at = 0;
+	if (flow->buffer_at) {
+		memmove(flow->buffer, flow->buffer + flow->buffer_at, flow->buffer_bytes);
+		flow->buffer_at = 0;
 	}
-	if (flow->held_bytes == AJ_FLOW_GATED_BYTES) { /* a gate that waits for more than it may */
+	if (flow->buffer_bytes == AJ_FLOW_GATED_BYTES) { /* a gate that waits for more than it may */
 		flow->refused = true;
 		return 0;
 	}
-	size_t n = read_some(flow, flow->held + flow->held_bytes, AJ_FLOW_GATED_BYTES - flow->held_bytes);
-	flow->held_bytes += n;
+	size_t n = read_some(flow, flow->buffer + flow->buffer_bytes, AJ_FLOW_GATED_BYTES - flow->buffer_bytes);
+	flow->buffer_bytes += n;
 	if (n)
 		ask_gate(flow);
-	else if (!flow->held_bytes)
-		drop_held(flow);
+	else if (!flow->buffer_bytes)
+		free_buffer(flow);
 	return n;
 }
 
-static void write_held(struct aj_flow *flow)
+static void write_buffer(struct aj_flow *flow)
 {
-	size_t n = write_some(flow, flow->held + flow->held_at, flow->passed);
-	flow->held_at += n;
-	flow->held_bytes -= n;
+	size_t n = write_some(flow, flow->buffer + flow->buffer_at, flow->passed);
+	flow->buffer_at += n;
+	flow->buffer_bytes -= n;
 	flow->passed -= n;
-	if (!flow->held_bytes)
-		drop_held(flow);
+	if (!flow->buffer_bytes)
+		free_buffer(flow);
 }
 
 static bool keep(struct aj_flow *flow, const uint8_t *data, size_t bytes)
 {
-	if (!hold(flow, bytes))
+	if (!new_buffer(flow, bytes))
 		return false;
-	memcpy(flow->held, data, bytes);
-	flow->held_bytes = flow->passed = bytes;
+	memcpy(flow->buffer, data, bytes);
+	flow->buffer_bytes = flow->passed = bytes;
 	return true;
 }
 
-bool aj_flow_hold(struct aj_flow *flow, const uint8_t *data, size_t bytes)
+bool aj_flow_prepend(struct aj_flow *flow, const uint8_t *data, size_t bytes)
 {
 	if (!keep(flow, data, bytes))
 		return false;
@@ -240,7 +240,7 @@ static void write_pipe(struct aj_flow *flow)
 	}
 }
 
-/* One chunk. Bytes that were read are written or held; the flow stays bulk while there are more. */
+/* One chunk. Bytes that were read are written or buffered; the flow stays bulk while there are more. */
 static void move_chunk(struct aj_flow *flow)
 {
 	const bool is_short = flow->bulk->short_turns > 0;
@@ -260,7 +260,7 @@ static void move_chunk(struct aj_flow *flow)
 		count_read(flow, n);
 		write_pipe(flow);
 	} else
-		n = copy_some(flow, flow->bulk->held_bytes < AJ_FLOW_HELD_BYTES ? copy : AJ_FLOW_READ_BYTES);
+		n = copy_some(flow, flow->bulk->buffered_bytes < AJ_FLOW_BUFFERED_MAX ? copy : AJ_FLOW_READ_BYTES);
 	if (!flow->piped)
 		give_pipe(flow);
 	if (n && !flow->error && !flow->blocked)
@@ -271,11 +271,11 @@ void aj_bulk_turn(struct aj_bulk *bulk)
 {
 	struct aj_flow *flow = bulk->first;
 	unqueue(flow);
-	if (flow->piped || flow->held)
+	if (flow->piped || flow->buffer)
 		aj_flow_pump(flow);
 	else
 		move_chunk(flow);
-	if (flow->ended && !flow->piped && !flow->held)
+	if (flow->ended && !flow->piped && !flow->buffer)
 		aj_flow_pump(flow);
 	flow->turned(flow);
 }
@@ -289,7 +289,7 @@ void aj_flow_pump(struct aj_flow *flow)
 		write_pipe(flow);
 	bool had = flow->to >= 0 && flow->passed && !flow->error;
 	if (had)
-		write_held(flow);
+		write_buffer(flow);
 	if (!had && aj_flow_wants_bytes(flow)) { /* else there are seldom more already: the loop tells */
 		size_t n = 0;
 		if (flow->gate || flow->to < 0)
@@ -299,9 +299,9 @@ void aj_flow_pump(struct aj_flow *flow)
 		if (n && n < AJ_FLOW_READ_BYTES)
 			note_small(flow);
 		if (flow->to >= 0 && flow->passed && !flow->error)
-			write_held(flow);
+			write_buffer(flow);
 	}
-	if (flow->ended && !flow->piped && !flow->held && flow->to >= 0 && !flow->error && !flow->finished) {
+	if (flow->ended && !flow->piped && !flow->buffer && flow->to >= 0 && !flow->error && !flow->finished) {
 		if (!flow->back || !flow->back->finished) /* else the sockets are closed next, which says the same */
 			shutdown(flow->to, SHUT_WR);
 		flow->finished = true;
@@ -322,7 +322,7 @@ bool aj_flow_wants_room(const struct aj_flow *flow)
 
 void aj_flow_end(struct aj_flow *flow)
 {
-	*flow->total -= flow->held_bytes + flow->piped; /* they were not moved */
+	*flow->total -= flow->buffer_bytes + flow->piped; /* they were not moved */
 	if (flow->shown)
 		flow->shown->read = flow->shown->written;
 	if (flow->queued)
@@ -333,5 +333,5 @@ void aj_flow_end(struct aj_flow *flow)
 			flow->piped -= (size_t)n < flow->piped ? (size_t)n : flow->piped;
 	}
 	give_pipe(flow);
-	drop_held(flow);
+	free_buffer(flow);
 }

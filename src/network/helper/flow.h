@@ -9,18 +9,18 @@
 
 enum {
 	AJ_FLOW_READ_BYTES = 16 << 10,  /* read at once; a flow that fills this is bulk */
-	AJ_FLOW_GATED_BYTES = 32 << 10, /* held at most for a gate, which refuses longer messages itself */
+	AJ_FLOW_GATED_BYTES = 32 << 10, /* buffered at most for a gate, which refuses longer messages itself */
 	AJ_FLOW_CHUNK_BYTES = 512 << 10, /* of a bulk flow, a turn: a third less processor time a byte than 256 KiB, and no more than 1 MiB */
 	AJ_FLOW_SHORT_BYTES = 128 << 10, /* the same in the next AJ_FLOW_SHORT_TURNS behind a small amount of another flow, which waits for a turn */
 	AJ_FLOW_SHORT_TURNS = 256,
 	AJ_FLOW_PIPES = 16, /* of all flows: one that is bulk has one for its turn, and while its data waits; without one it is copied */
-	AJ_FLOW_HELD_BYTES = 32 << 20, /* of all flows: then a chunk is as small as any other read */
+	AJ_FLOW_BUFFERED_MAX = 32 << 20, /* of all flows: then a chunk is as small as any other read */
 };
 
 struct aj_flow;
 
 /* Judges the bytes that have not passed yet; `ret_pass` of them may. False: refused, and the flow is broken. It may take itself away by
- * setting flow->gate to NULL: what is held then passes, and all that follows. */
+ * setting flow->gate to NULL: the buffer then passes, and all that follows. */
 typedef bool aj_gate(struct aj_flow *flow, const uint8_t *data, size_t bytes, size_t *ret_pass);
 
 struct aj_pipe {
@@ -33,9 +33,9 @@ struct aj_bulk {
 	struct aj_flow *first, **last;
 	struct aj_pipe pipes[AJ_FLOW_PIPES], *free;
 	unsigned made;
-	bool no_more;         /* the kernel gives no large pipe */
-	unsigned short_turns; /* that follow */
-	size_t held_bytes;    /* of all flows */
+	bool no_more;          /* the kernel gives no large pipe */
+	unsigned short_turns;  /* that follow */
+	size_t buffered_bytes; /* of all flows */
 };
 
 struct aj_flow {
@@ -48,9 +48,9 @@ struct aj_flow {
 	uint64_t moved, *total; /* total: of all flows of that direction, when they are read; what is never written is taken off again */
 	struct aj_moved *shown; /* the same figures in shared memory; NULL: not shared */
 	uint64_t most; /* that `total` may be; 0: any. A flow that has more for it counts one byte more, and moves none */
-	/* Bytes that were read and not written: `passed` of `held_bytes`, from `held_at` on, may be written. */
-	uint8_t *held;
-	size_t held_room, held_at, held_bytes, passed;
+	/* Bytes that were read and not written: `passed` of `buffer_bytes`, from `buffer_at` on, may be written. */
+	uint8_t *buffer;
+	size_t buffer_size, buffer_at, buffer_bytes, passed;
 	struct aj_pipe *pipe;
 	size_t piped;
 	bool ended;          /* the end of `from` was read */
@@ -74,12 +74,12 @@ void aj_bulk_turn(struct aj_bulk *bulk);
 
 /* Move what can be moved now. Afterwards the flow may be ended, blocked, queued, refused or broken. */
 void aj_flow_pump(struct aj_flow *flow);
-/* Bytes that were read elsewhere and go first; the flow holds none. False: no memory. */
-bool aj_flow_hold(struct aj_flow *flow, const uint8_t *data, size_t bytes);
+/* Bytes that were read elsewhere and go first; the flow has no buffer yet. False: no memory. */
+bool aj_flow_prepend(struct aj_flow *flow, const uint8_t *data, size_t bytes);
 /* Should `from` be watched for bytes, or `to` for room? */
 bool aj_flow_wants_bytes(const struct aj_flow *flow);
 bool aj_flow_wants_room(const struct aj_flow *flow);
-/* Give back what it holds. */
+/* Free its buffer and its pipe. */
 void aj_flow_end(struct aj_flow *flow);
 
 /* --- network/helper/pipes.c --- */
@@ -87,4 +87,4 @@ void aj_flow_end(struct aj_flow *flow);
 struct aj_pipe *aj_pipe_take(struct aj_bulk *bulk); /* empty; NULL: none is left */
 void aj_pipe_give(struct aj_bulk *bulk, struct aj_pipe *pipe);
 /* Close the pipes, if no flow has one: they count against a limit of the user's. */
-void aj_bulk_rest(struct aj_bulk *bulk);
+void aj_bulk_close_pipes(struct aj_bulk *bulk);

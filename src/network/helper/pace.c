@@ -9,13 +9,13 @@
 #include "base/fd.h"
 
 enum {
-	WORK_US = 500,        /* until it rests, or looks whether it should */
-	REST_US = 1000,       /* at most: an event ends it */
+	WORK_US = 500,        /* until it sleeps, or checks whether it should */
+	SLEEP_US = 1000,      /* at most: an event ends it */
 	CROWDED_US = 1000000, /* since it waited for a processor as long as it ran */
 	NS_OF_US = 1000,
 };
 
-int64_t aj_pace_rest_us(struct aj_pace *pace, bool mixed, int64_t now_us, int64_t processor_us)
+int64_t aj_pace_sleep_us(struct aj_pace *pace, bool mixed, int64_t now_us, int64_t processor_us)
 {
 	const int64_t passed_us = now_us - pace->began_us, ran_us = processor_us - pace->began_processor_us;
 	const bool is_new = pace->began_us == 0;
@@ -25,17 +25,17 @@ int64_t aj_pace_rest_us(struct aj_pace *pace, bool mixed, int64_t now_us, int64_
 		pace->crowded_until_us = now_us + CROWDED_US;
 	pace->began_us = now_us;
 	pace->began_processor_us = processor_us;
-	return !is_new && mixed && now_us < pace->crowded_until_us ? REST_US : 0;
+	return !is_new && mixed && now_us < pace->crowded_until_us ? SLEEP_US : 0;
 }
 
 int64_t aj_pace_until_us(struct aj_pace *pace, const struct aj_bulk *bulk, int64_t due_us)
 {
 	if (aj_bulk_waits(bulk)) {
 		int64_t now_us = aj_now_us();
-		int64_t rest_us = aj_pace_rest_us(pace, bulk->short_turns > 0, now_us, aj_clock_ns(CLOCK_THREAD_CPUTIME_ID) / NS_OF_US);
-		if (rest_us == 0)
+		int64_t sleep_us = aj_pace_sleep_us(pace, bulk->short_turns > 0, now_us, aj_clock_ns(CLOCK_THREAD_CPUTIME_ID) / NS_OF_US);
+		if (sleep_us == 0)
 			return 0;
-		due_us = now_us + rest_us < due_us ? now_us + rest_us : due_us;
+		due_us = now_us + sleep_us < due_us ? now_us + sleep_us : due_us;
 	}
 	pace->began_us = 0;
 	return due_us;

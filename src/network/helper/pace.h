@@ -13,6 +13,6 @@ struct aj_pace {
 
 /* Until when the loop's next turn may wait for events: `due_us`, or less where bulk data waits for its own turn. Call it before each turn. */
 int64_t aj_pace_until_us(struct aj_pace *pace, const struct aj_bulk *bulk, int64_t due_us);
-/* The part of it that judges, where bulk data waits. For how long to rest; 0: not at all. `mixed`: small amounts of others come, too.
+/* The part of it that judges, where bulk data waits. How long to sleep; 0: not at all. `mixed`: small amounts of others come, too.
  * `processor_us`: what this thread has had. */
-int64_t aj_pace_rest_us(struct aj_pace *pace, bool mixed, int64_t now_us, int64_t processor_us);
+int64_t aj_pace_sleep_us(struct aj_pace *pace, bool mixed, int64_t now_us, int64_t processor_us);

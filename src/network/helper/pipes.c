@@ -39,7 +39,7 @@ void aj_pipe_give(struct aj_bulk *bulk, struct aj_pipe *pipe)
 	bulk->free = pipe;
 }
 
-void aj_bulk_rest(struct aj_bulk *bulk)
+void aj_bulk_close_pipes(struct aj_bulk *bulk)
 {
 	unsigned unused = 0;
 	for (struct aj_pipe *pipe = bulk->free; pipe; pipe = pipe->next)

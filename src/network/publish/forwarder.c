@@ -19,7 +19,7 @@ enum {
 	CONNECT_US = 30 * 1000000,        /* for a server whose queue is full */
 	HALF_US = 600 * INT64_C(1000000), /* without a byte, once one side has ended */
 	FULL_US = 100000,                 /* until descriptors are looked for again */
-	REST_US = 2 * 1000000,            /* after bulk data, until the pipes are closed */
+	PIPES_IDLE_US = 2 * 1000000,      /* after bulk data, until the pipes are closed */
 	FDS_ELSEWHERE = 128,
 	FDS_EACH = 2,
 };
@@ -55,7 +55,7 @@ struct aj_publisher {
 	uint64_t moved;                               /* by all connections; not limited */
 	struct aj_bulk bulk;
 	struct aj_pace pace; /* of its turns */
-	struct aj_timer rest, full;
+	struct aj_timer pipes_idle, full;
 	bool parked;
 };
 
@@ -300,9 +300,9 @@ static void on_supervisor(struct aj_io *io, uint32_t events)
 	send_reports(p);
 }
 
-static void on_rest(struct aj_timer *timer)
+static void on_pipes_idle(struct aj_timer *timer)
 {
-	aj_bulk_rest(&((struct aj_publisher *)timer->arg)->bulk);
+	aj_bulk_close_pipes(&((struct aj_publisher *)timer->arg)->bulk);
 }
 
 struct aj_publisher *aj_publisher_new(struct aj_loop *loop, const struct aj_publisher_of *of, const uint16_t *ports, int supervisor)
@@ -317,7 +317,7 @@ struct aj_publisher *aj_publisher_new(struct aj_loop *loop, const struct aj_publ
 	p->last_ended = &p->first_ended;
 	if (getrlimit(RLIMIT_NOFILE, &fds) == 0 && fds.rlim_cur < FDS_ELSEWHERE + (rlim_t)p->most * FDS_EACH)
 		p->most = fds.rlim_cur < FDS_ELSEWHERE + FDS_EACH ? 1 : (unsigned)(fds.rlim_cur - FDS_ELSEWHERE) / FDS_EACH;
-	p->rest = (struct aj_timer){ .fn = on_rest, .arg = p };
+	p->pipes_idle = (struct aj_timer){ .fn = on_pipes_idle, .arg = p };
 	p->full = (struct aj_timer){ .fn = on_full, .arg = p };
 	p->supervisor = (struct aj_io){ .fn = on_supervisor, .arg = p, .fd = -1, .urgent = true };
 	for (; p->port_count < of->plan->publish.count; p->port_count++)
@@ -338,7 +338,7 @@ void aj_publisher_run(struct aj_publisher *p)
 			stop(p);
 		if (aj_bulk_waits(&p->bulk)) /* the turn may have ended what waited */
 			aj_bulk_turn(&p->bulk);
-		else if (p->bulk.made && !p->rest.place)
-			aj_loop_set(p->loop, &p->rest, aj_now_us() + REST_US);
+		else if (p->bulk.made && !p->pipes_idle.place)
+			aj_loop_set(p->loop, &p->pipes_idle, aj_now_us() + PIPES_IDLE_US);
 	}
 }

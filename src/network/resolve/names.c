@@ -15,10 +15,10 @@ struct aj_names {
 	struct aj_name *all[AJ_NAMES_MAX];
 	size_t count, most;
 	uint32_t first, end, next;
-	int64_t held_us;
+	int64_t keep_us;
 };
 
-struct aj_names *aj_names_new(uint32_t first, uint32_t end, size_t most, int64_t held_us)
+struct aj_names *aj_names_new(uint32_t first, uint32_t end, size_t most, int64_t keep_us)
 {
 	struct aj_names *names = calloc(1, sizeof *names);
 	if (!names)
@@ -26,7 +26,7 @@ struct aj_names *aj_names_new(uint32_t first, uint32_t end, size_t most, int64_t
 	names->first = names->next = first;
 	names->end = end;
 	names->most = most;
-	names->held_us = held_us;
+	names->keep_us = keep_us;
 	return names;
 }
 
@@ -61,7 +61,7 @@ static void forget(struct aj_names *names, size_t at)
 static bool make_room(struct aj_names *names, int64_t now_us)
 {
 	size_t oldest = names->count;
-	int64_t used_us = now_us - names->held_us;
+	int64_t used_us = now_us - names->keep_us;
 	for (size_t i = 0; i < names->count; i++) {
 		const struct aj_name *name = names->all[i];
 		if (name->connections == 0 && name->state != AJ_RESOLVING && name->used_us < used_us) {

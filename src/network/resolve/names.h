@@ -13,7 +13,7 @@ enum {
 	AJ_NAMES_ADDRESSES = 1 << 17, /* 198.18.0.0/15 */
 	AJ_NAMES_REFUSED_MAX = 512,
 	AJ_NAMES_TTL_S = 60,             /* of the answers */
-	AJ_NAMES_HELD_US = 180 * 1000000 /* a name that was not used for so long, and has no connection, makes room for another */
+	AJ_NAMES_KEEP_US = 180 * 1000000 /* an unused name without connections is kept this long */
 };
 
 struct aj_resolved {
@@ -49,9 +49,9 @@ struct aj_name {
 
 struct aj_names;
 
-/* Numbers from `first` to below `end`; a name that was not used for `held_us`, and has no connection, makes room for another one beyond
- * `most`, which is at most AJ_NAMES_MAX. NULL: no memory. */
-struct aj_names *aj_names_new(uint32_t first, uint32_t end, size_t most, int64_t held_us);
+/* Numbers from `first` to below `end`. `most` is at most AJ_NAMES_MAX: another name replaces one that has no connection and was not used
+ * for `keep_us`. NULL: no memory. */
+struct aj_names *aj_names_new(uint32_t first, uint32_t end, size_t most, int64_t keep_us);
 void aj_names_free(struct aj_names *names);
 /* The name, put into the table if it is not there; NULL: the table is full of names in use. */
 struct aj_name *aj_names_take(struct aj_names *names, const char *text, int64_t now_us);

@@ -19,9 +19,9 @@
 
 enum {
 	RESOLV_BYTES = 16 << 10,
-	SOCKETS = 16,           /* of c-ares, at once: two for each name server */
-	LOOK_US = 2 * 1000000,  /* interval at which resolv.conf is looked at */
-	LEAST_US = 5 * 1000000, /* a shorter time to live would make each connection a query */
+	SOCKETS = 16,                  /* of c-ares, at once: two for each name server */
+	RESOLV_CHECK_US = 2 * 1000000, /* interval at which resolv.conf is checked for changes */
+	LEAST_US = 5 * 1000000,        /* a shorter time to live would make each connection a query */
 	MOST_US = 3600 * INT64_C(1000000),
 	FAILED_US = 2 * 1000000,
 };
@@ -48,7 +48,7 @@ struct aj_resolver {
 	struct aj_timer deadline;
 	struct timespec changed; /* resolv.conf, when the channel was made */
 	ino_t inode;
-	int64_t looked_us;
+	int64_t checked_us;
 	unsigned queries;
 };
 
@@ -106,9 +106,9 @@ static bool have_channel(struct aj_resolver *r)
 	struct stat st = { 0 };
 	char text[RESOLV_BYTES] = "";
 	int64_t now_us = aj_now_us();
-	if (r->channel && (r->queries || now_us - r->looked_us < LOOK_US))
+	if (r->channel && (r->queries || now_us - r->checked_us < RESOLV_CHECK_US))
 		return true;
-	r->looked_us = now_us;
+	r->checked_us = now_us;
 	if (stat(resolv_conf, &st) == 0 && r->channel && st.st_ino == r->inode && st.st_mtim.tv_sec == r->changed.tv_sec &&
 	    st.st_mtim.tv_nsec == r->changed.tv_nsec)
 		return true;

@@ -24,9 +24,9 @@
 #include "sandbox/mediate/endpoint.h"
 
 enum {
-	AT_ONCE_US = 2000, /* a connect that takes longer goes to a worker */
-	LOOK_US = 50000,   /* interval at which a worker checks whether its caller still waits */
-	WORKERS_MAX = 64,  /* pending connects of one jail */
+	AT_ONCE_US = 2000,       /* a connect that takes longer goes to a worker */
+	CALLER_CHECK_US = 50000, /* interval at which a worker checks whether its caller still waits */
+	WORKERS_MAX = 64,        /* pending connects of one jail */
 };
 
 struct connector_work {
@@ -127,7 +127,7 @@ static int start_worker(struct connector_work *w, const struct aj_notification *
 	if (pid == 0) {
 		die_with(parent);
 		close(w->socket);
-		interrupt_every(LOOK_US);
+		interrupt_every(CALLER_CHECK_US);
 		int error = wait_for_connect(w, call, e, started_us);
 		aj_endpoint_close(e);
 		answer_call(w, call, error);

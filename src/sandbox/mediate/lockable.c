@@ -149,7 +149,7 @@ int aj_lockable_fd(const struct aj_lockable *l, int fd)
 	return is_lockable(l, fd, "", AT_EMPTY_PATH);
 }
 
-bool aj_lockable_held(int folder, int number)
+bool aj_lockable_has_lock(int folder, int number)
 {
 	char path[32], text[4096];
 	snprintf(path, sizeof path, "fdinfo/%d", number);

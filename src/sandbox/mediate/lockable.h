@@ -29,7 +29,7 @@ int aj_lockable_at(const struct aj_lockable *l, int folder, pid_t tid, int numbe
 /* The same for a descriptor of ours. */
 int aj_lockable_fd(const struct aj_lockable *l, int fd);
 /* Does the process hold a POSIX lock through that descriptor? */
-bool aj_lockable_held(int folder, int number);
+bool aj_lockable_has_lock(int folder, int number);
 /* Copy the caller's struct flock. 0, or errno. */
 int aj_lockable_range(const struct aj_notification *call, struct flock *ret);
 /* Number of threads of the process; 0: gone. */

@@ -59,7 +59,7 @@ static int holds_lock(const struct aj_locks *l, int thread, pid_t tid, int numbe
 	struct flock any = { .l_type = F_WRLCK };
 	int r = aj_lockable_at(&l->files, thread, 0, number);
 	if (r >= 0)
-		return r == 0 && aj_lockable_held(thread, number);
+		return r == 0 && aj_lockable_has_lock(thread, number);
 	if (errno != EACCES)
 		return -1;
 	/* The process is not dumpable any more. */

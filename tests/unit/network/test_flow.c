@@ -132,10 +132,10 @@ Test(flow, bulk_is_whole_and_in_order)
 	cr_expect_eq(carry(&l, sizeof data - 5, true), sizeof data - 5);
 	cr_expect_eq(memcmp(got, data, sizeof data - 5), 0);
 	cr_expect(l.flow.finished && !l.flow.error && l.turns > 0 && l.flow.moved == sizeof data - 5);
-	cr_expect(!l.flow.pipe && bulk.held_bytes == 0);
+	cr_expect(!l.flow.pipe && bulk.buffered_bytes == 0);
 	end(&l);
 	cr_expect_gt(bulk.made, 0u);
-	aj_bulk_rest(&bulk);
+	aj_bulk_close_pipes(&bulk);
 	cr_expect_eq(bulk.made, 0u);
 }
 
@@ -168,14 +168,14 @@ Test(flow, a_slow_reader_stops_its_own_flow)
 	cr_expect_eq(carry(&other, 1 << 20, true), (size_t)1 << 20, "the other one goes on");
 	cr_expect_eq(memcmp(got, data, 1 << 20), 0);
 	/* It ends with bytes in its pipe: they are nobody's. */
-	cr_expect(slow.flow.piped || slow.flow.held);
+	cr_expect(slow.flow.piped || slow.flow.buffer);
 	end(&other);
 	end(&slow);
 	begin(&other);
 	cr_expect_eq(carry(&other, 1 << 20, true), (size_t)1 << 20);
 	cr_expect_eq(memcmp(got, data, 1 << 20), 0);
 	end(&other);
-	cr_expect_eq(bulk.held_bytes, (size_t)0);
+	cr_expect_eq(bulk.buffered_bytes, (size_t)0);
 }
 
 Test(flow, more_slow_readers_than_pipes)
@@ -193,12 +193,12 @@ Test(flow, more_slow_readers_than_pipes)
 				aj_flow_pump(&lines[i].flow);
 		}
 	cr_expect_leq(bulk.made, (unsigned)AJ_FLOW_PIPES);
-	cr_expect_leq(bulk.held_bytes, (size_t)SLOW * AJ_FLOW_CHUNK_BYTES);
+	cr_expect_leq(bulk.buffered_bytes, (size_t)SLOW * AJ_FLOW_CHUNK_BYTES);
 	for (int i = 0; i < SLOW; i++) {
 		cr_expect(lines[i].flow.blocked && !lines[i].flow.error, "%d", i);
 		end(&lines[i]);
 	}
-	cr_expect_eq(bulk.held_bytes, (size_t)0);
+	cr_expect_eq(bulk.buffered_bytes, (size_t)0);
 	cr_expect_null(bulk.first);
 }
 
@@ -282,7 +282,7 @@ Test(flow, what_is_never_written_does_not_count_for_a_cap)
 			else
 				aj_flow_pump(&l.flow);
 		}
-		cr_expect(l.flow.held_bytes || l.flow.piped);
+		cr_expect(l.flow.buffer_bytes || l.flow.piped);
 		cr_expect_gt(total, l.flow.moved + 7);
 		end(&l);
 		cr_expect_eq(total, l.flow.moved + 7);
@@ -435,7 +435,7 @@ Test(flow, a_gate_that_waits_for_ever_is_a_refusal)
 		aj_flow_pump(&l.flow);
 	}
 	cr_expect(l.flow.refused && !l.flow.moved);
-	cr_expect_leq(bulk.held_bytes, (size_t)AJ_FLOW_GATED_BYTES);
+	cr_expect_leq(bulk.buffered_bytes, (size_t)AJ_FLOW_GATED_BYTES);
 	end(&l);
 }
 

@@ -9,7 +9,7 @@
 
 static struct aj_names *new_names(void)
 {
-	return aj_names_new(AJ_NAMES_FIRST, AJ_NAMES_ADDRESSES, AJ_NAMES_MAX, AJ_NAMES_HELD_US);
+	return aj_names_new(AJ_NAMES_FIRST, AJ_NAMES_ADDRESSES, AJ_NAMES_MAX, AJ_NAMES_KEEP_US);
 }
 
 static struct aj_name *take(struct aj_names *names, int i, int64_t now_us)
@@ -65,24 +65,24 @@ Test(names, the_oldest_unused_one_makes_room_and_its_address_is_not_given_again_
 	struct aj_names *names = new_names();
 	for (int i = 0; i < AJ_NAMES_MAX; i++)
 		cr_assert(take(names, i, i));
-	struct aj_name *held = aj_names_find(names, "n0.example.org");
-	held->connections = 1;
+	struct aj_name *used = aj_names_find(names, "n0.example.org");
+	used->connections = 1;
 	uint32_t gone = aj_names_find(names, "n1.example.org")->number, last = aj_names_find(names, "n4095.example.org")->number;
 	cr_expect_null(take(names, AJ_NAMES_MAX, AJ_NAMES_MAX), "all were used lately");
-	int64_t later_us = AJ_NAMES_HELD_US + INT64_C(1000000);
+	int64_t later_us = AJ_NAMES_KEEP_US + INT64_C(1000000);
 	struct aj_name *fresh = take(names, AJ_NAMES_MAX, later_us);
 	cr_assert(fresh);
 	cr_expect_eq(fresh->number, last + 1);
 	cr_expect_null(aj_names_at(names, gone));
 	cr_expect_null(aj_names_find(names, "n1.example.org"));
-	cr_expect_eq(aj_names_find(names, "n0.example.org"), held, "it has a connection");
+	cr_expect_eq(aj_names_find(names, "n0.example.org"), used, "it has a connection");
 	cr_expect_eq(aj_names_count(names), (size_t)AJ_NAMES_MAX);
 	/* Once around: every number is given, and none twice. */
 	for (int i = 1; i < 3 * AJ_NAMES_ADDRESSES; i++) {
-		struct aj_name *name = take(names, AJ_NAMES_MAX + i, later_us += AJ_NAMES_HELD_US);
-		cr_assert(name && name != held && aj_names_at(names, name->number) == name && name->number >= AJ_NAMES_FIRST);
+		struct aj_name *name = take(names, AJ_NAMES_MAX + i, later_us += AJ_NAMES_KEEP_US);
+		cr_assert(name && name != used && aj_names_at(names, name->number) == name && name->number >= AJ_NAMES_FIRST);
 	}
-	cr_expect_eq(aj_names_at(names, held->number), held);
+	cr_expect_eq(aj_names_at(names, used->number), used);
 	aj_names_free(names);
 }
 

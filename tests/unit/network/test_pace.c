@@ -8,12 +8,12 @@
 static int64_t work(struct aj_pace *pace, bool mixed, int64_t passed_us, int64_t ran_us)
 {
 	static int64_t now_us = 1000, processor_us = 1000;
-	int64_t first = aj_pace_rest_us(pace, mixed, now_us, processor_us);
+	int64_t first = aj_pace_sleep_us(pace, mixed, now_us, processor_us);
 	if (first)
 		return first;
 	now_us += passed_us;
 	processor_us += ran_us;
-	return aj_pace_rest_us(pace, mixed, now_us, processor_us);
+	return aj_pace_sleep_us(pace, mixed, now_us, processor_us);
 }
 
 Test(pace, a_helper_that_gets_its_processor_never_rests)
@@ -40,7 +40,7 @@ Test(pace, time_asleep_does_not_count)
 	struct aj_bulk bulk = { 0 };
 	cr_expect_eq(work(&pace, true, 600, 500), 0);
 	cr_expect_eq(aj_pace_until_us(&pace, &bulk, 77), 77, "no bulk data: as long as there is nothing to do");
-	cr_expect_eq(aj_pace_rest_us(&pace, true, 50000000, 2000), 0);
+	cr_expect_eq(aj_pace_sleep_us(&pace, true, 50000000, 2000), 0);
 	cr_expect_eq(pace.crowded_until_us, 0);
 }
 
