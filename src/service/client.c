@@ -15,7 +15,7 @@
 /* With more unread bytes than PAUSE_BYTES no further request is read; a client that reads nothing for STALL_US is dropped. */
 enum { PAUSE_BYTES = 1 << 20, STALL_US = 30 * 1000000 };
 /* Delay before a deadline is checked again, when unread input is ours to read. */
-enum { LOOK_AGAIN_US = 100000 };
+enum { RECHECK_US = 100000 };
 enum { FRAME_VALUES = 1000000 }; /* JSON values of a frame */
 
 static void on_drop(struct aj_timer *timer)
@@ -185,7 +185,7 @@ static void on_late(struct aj_timer *timer)
 	struct aj_fault fault;
 	char byte;
 	if (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
-		aj_loop_set(c->server->loop, timer, aj_now_us() + LOOK_AGAIN_US);
+		aj_loop_set(c->server->loop, timer, aj_now_us() + RECHECK_US);
 		return;
 	}
 	aj_fault(&fault, AJ_CODE_REQUEST_TIMEOUT, "of a frame of %zu bytes %zu came within %lu ms", c->in.want, c->in.have,

@@ -105,10 +105,10 @@ static void flush_pieces(struct aj_client_request *req)
 {
 	for (int i = 0; i < 2; i++) {
 		struct aj_piece *p = &req->pieces[i];
-		if (!req->stream || !p->held_bytes || !begin_event(req, i ? "stderr" : "stdout"))
+		if (!req->stream || !p->tail_bytes || !begin_event(req, i ? "stderr" : "stdout"))
 			continue;
 		aj_buffer_text(&req->client->out, "\",");
-		aj_piece_rest(p, &req->client->out);
+		aj_piece_end(p, &req->client->out);
 		aj_buffer_text(&req->client->out, "}");
 		aj_client_end(req->client);
 	}

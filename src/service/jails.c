@@ -8,7 +8,7 @@
 #include "service/state.h"
 
 /* Memory of all requests that wait for a jail: requests can be large and many. */
-enum { HELD_BYTES = 256 << 20 };
+enum { QUEUED_BYTES_MAX = 256 << 20 };
 
 static void take_slot(struct aj_slot *slot, struct aj_client_request *req, struct aj_party *party, const char *policy)
 {
@@ -166,11 +166,11 @@ static int check_room(const struct aj_client *c, const struct aj_query *query, c
 	const struct aj_server *s = c->server;
 	if (query->op == AJ_OP_OPEN && check_sessions(s, party, fault) < 0)
 		return -1;
-	if (s->held_bytes && s->held_bytes + query->weight > HELD_BYTES)
-		return aj_server_busy(s, fault, AJ_ROOM_BYTES, "%zu MiB of requests already wait for a jail", s->held_bytes >> 20);
-	if (party->held_bytes && party->held_bytes + query->weight > HELD_BYTES / 2)
+	if (s->queued_bytes && s->queued_bytes + query->weight > QUEUED_BYTES_MAX)
+		return aj_server_busy(s, fault, AJ_ROOM_BYTES, "%zu MiB of requests already wait for a jail", s->queued_bytes >> 20);
+	if (party->queued_bytes && party->queued_bytes + query->weight > QUEUED_BYTES_MAX / 2)
 		return aj_server_busy(s, fault, AJ_ROOM_BYTES, "%zu MiB of requests of this %s already wait for a jail",
-		                      party->held_bytes >> 20, party->tenant ? "tenant" : "connection");
+		                      party->queued_bytes >> 20, party->tenant ? "tenant" : "connection");
 	*ret_room = s->in_use < s->config->jails_max && party->jails < aj_party_share(s, party) && !aj_client_request_next(s);
 	if (*ret_room)
 		return 0;
@@ -191,7 +191,7 @@ int aj_slot_open(struct aj_client *c, struct aj_query *query, const char *policy
 	}
 	struct aj_client_request *req = aj_client_request_new(c, query);
 	req->party = party;
-	party->held_bytes += req->query.weight;
+	party->queued_bytes += req->query.weight;
 	req->counts = req->query.op == AJ_OP_OPEN;
 	s->sessions += req->counts;
 	party->sessions += req->counts;

@@ -70,7 +70,7 @@ static int forget_checkpoint(struct aj_client *c, struct aj_query *q, struct aj_
 }
 
 /* Answers at once: what it reads of a jail is bounded. */
-static int look_at_files(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
+static int access_files(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	struct aj_error err = { 0 };
 	struct aj_slot *slot = find_session(c, q, fault);
@@ -224,9 +224,9 @@ static const struct {
 	[AJ_OP_GET] = { run_in_session, true },
 	[AJ_OP_VARS] = { run_in_session, true },
 	[AJ_OP_WRITE_FILES] = { run_in_session, true },
-	[AJ_OP_READ_FILE] = { look_at_files, false },
-	[AJ_OP_LIST_FILES] = { look_at_files, false },
-	[AJ_OP_REMOVE_FILE] = { look_at_files, false },
+	[AJ_OP_READ_FILE] = { access_files, false },
+	[AJ_OP_LIST_FILES] = { access_files, false },
+	[AJ_OP_REMOVE_FILE] = { access_files, false },
 	[AJ_OP_FORK] = { fork_session, true },
 	[AJ_OP_CHECKPOINT] = { run_in_session, true },
 	[AJ_OP_ROLLBACK] = { run_in_session, true },

@@ -28,7 +28,7 @@ int aj_service_inherit(const struct aj_server_config *config, struct aj_listener
 			return aj_fail(err, AJ_EXIT_USAGE, "activation", 0,
 			               "a socket was passed by the service manager, and %s names another",
 			               for_metrics ? "--metrics" : "--socket");
-		if (aj_listen_given(to, fds->items[i].fd, for_metrics, err) < 0)
+		if (aj_listen_inherited(to, fds->items[i].fd, for_metrics, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -29,7 +29,7 @@ struct aj_client_request *aj_client_request_new(struct aj_client *c, struct aj_q
 	req->since_us = aj_now_us();
 	LIST_INSERT_HEAD(&c->requests, req, of_client);
 	c->server->requests++;
-	c->server->held_bytes += req->query.weight;
+	c->server->queued_bytes += req->query.weight;
 	return req;
 }
 
@@ -44,9 +44,9 @@ struct aj_client_request *aj_client_request_find(const struct aj_client *c, cons
 
 void aj_client_request_drop_query(struct aj_client_request *req)
 {
-	req->client->server->held_bytes -= req->query.weight;
+	req->client->server->queued_bytes -= req->query.weight;
 	if (req->party)
-		req->party->held_bytes -= req->query.weight;
+		req->party->queued_bytes -= req->query.weight;
 	aj_query_free(&req->query);
 }
 

@@ -129,7 +129,7 @@ static int take_connection(struct aj_server *s, struct aj_error *err)
 	if (s->accept.listener.fd >= 0)
 		return aj_fail(err, AJ_EXIT_USAGE, "activation", 0,
 		               "a socket was passed by the service manager, and --connection gives another");
-	if (aj_connection_given(s->config->connection, &owner, err) < 0)
+	if (aj_connection_inherited(s->config->connection, &owner, err) < 0)
 		return -1;
 	if (owner >= 0 && aj_loop_watch(s->loop, &s->owner, owner, EPOLLIN) < 0) {
 		aj_close(&owner);

@@ -27,7 +27,7 @@ struct aj_party {
 	TAILQ_ENTRY(aj_party) turn; /* while requests of its wait */
 	TAILQ_HEAD(, aj_client_request) waiting;
 	uint64_t waiting_count, jails;
-	size_t held_bytes;   /* of its requests that wait for a jail */
+	size_t queued_bytes; /* of its requests that wait for a jail */
 	uint64_t sessions;   /* open or requested */
 	uint64_t references; /* of requests and slots */
 };
@@ -113,8 +113,8 @@ struct aj_server {
 	uint64_t sessions; /* open or requested */
 	struct {
 		uint64_t count, sum_us;
-	} sessions_ended;  /* count and total duration */
-	size_t held_bytes; /* of requests that wait for a jail */
+	} sessions_ended;    /* count and total duration */
+	size_t queued_bytes; /* of requests that wait for a jail */
 	uint64_t next_session;
 	int64_t started_us;
 	struct aj_session **warming; /* one for each policy, or NULL; see warm_up.c */

@@ -104,7 +104,7 @@ static void on_checkpoint(struct aj_jail_waiter *waiter, struct aj_jail *jail, c
 	}
 	if (err)
 		free_checkpoint(c);
-	aj_session_rest(s);
+	aj_session_set_idle(s);
 	aj_session_enter_callback(s);
 	if (s->on.checkpointed)
 		s->on.checkpointed(s, s->arg, id, err);
@@ -177,7 +177,7 @@ static void on_rollback(struct aj_jail_waiter *waiter, struct aj_jail *jail, con
 		s->tools_changed = s->calls.tools.count > 0; /* the checkpoint may not know the latest tools */
 	}
 	release_checkpoint(c);
-	aj_session_rest(s);
+	aj_session_set_idle(s);
 	aj_session_enter_callback(s);
 	if (s->on.rolled_back)
 		s->on.rolled_back(s, s->arg, id, err);
@@ -209,7 +209,7 @@ static void part_from_source(struct aj_session *s)
 	if (!s->source)
 		return;
 	s->source->copy = NULL;
-	aj_session_rest(s->source);
+	aj_session_set_idle(s->source);
 	s->source = NULL;
 }
 

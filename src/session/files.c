@@ -5,7 +5,7 @@
 
 #include "base/base64.h"
 #include "base/fd.h"
-#include "jail/files/look.h"
+#include "jail/files/scratch_files.h"
 #include "session/session.h"
 
 /* A turn of all sessions that read files, and the time that others have after it. */
@@ -67,7 +67,7 @@ int aj_session_put_json(const json_t *files, struct aj_arena *arena, char **ret,
 
 /* --- out of the jail, after a run --- */
 
-void aj_session_uncollect(struct aj_session *s)
+void aj_session_cancel_collect(struct aj_session *s)
 {
 	if (!s->collect)
 		return;
@@ -137,23 +137,23 @@ static const struct aj_scratch *scratch_of(struct aj_session *s, struct aj_error
 json_t *aj_session_read_file(struct aj_session *s, const char *path, uint64_t offset, uint64_t bytes, struct aj_error *err)
 {
 	const struct aj_scratch *scratch = scratch_of(s, err);
-	return scratch ? aj_look_read(scratch, path, offset, bytes, err) : NULL;
+	return scratch ? aj_scratch_read(scratch, path, offset, bytes, err) : NULL;
 }
 
 ssize_t aj_session_read_bytes(struct aj_session *s, const char *path, uint64_t offset, void *buffer, size_t bytes, struct aj_error *err)
 {
 	const struct aj_scratch *scratch = scratch_of(s, err);
-	return scratch ? aj_look_bytes(scratch, path, offset, buffer, bytes, err) : -1;
+	return scratch ? aj_scratch_read_bytes(scratch, path, offset, buffer, bytes, err) : -1;
 }
 
 json_t *aj_session_list_files(struct aj_session *s, const char *path, struct aj_error *err)
 {
 	const struct aj_scratch *scratch = scratch_of(s, err);
-	return scratch ? aj_look_list(scratch, path, err) : NULL;
+	return scratch ? aj_scratch_list(scratch, path, err) : NULL;
 }
 
 int aj_session_remove_file(struct aj_session *s, const char *path, struct aj_error *err)
 {
 	const struct aj_scratch *scratch = scratch_of(s, err);
-	return scratch ? aj_look_remove(scratch, path, err) : -1;
+	return scratch ? aj_scratch_remove(scratch, path, err) : -1;
 }

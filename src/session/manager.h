@@ -108,7 +108,7 @@ const char *aj_session_new_id(struct aj_arena *arena);
 void aj_session_interrupt(struct aj_session *session);
 /* Of an open session: the members that each of its results repeats, `enforced` and `policy` (new reference). */
 json_t *aj_session_constants(struct aj_session *session);
-/* Files at and below /tmp, /input and /output, also while a snippet runs; see jail/files/look.h. NULL, -1 with err. */
+/* Files at and below /tmp, /input and /output, also while a snippet runs; see jail/files/scratch_files.h. NULL, -1 with err. */
 json_t *aj_session_read_file(struct aj_session *session, const char *path, uint64_t offset, uint64_t bytes, struct aj_error *err);
 ssize_t aj_session_read_bytes(struct aj_session *session, const char *path, uint64_t offset, void *buffer, size_t bytes,
                               struct aj_error *err);

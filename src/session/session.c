@@ -34,7 +34,7 @@ void aj_session_used(struct aj_session *s)
 		aj_loop_set(aj_session_loop(s), &s->idle, aj_in_ms(idle_ms));
 }
 
-void aj_session_rest(struct aj_session *s)
+void aj_session_set_idle(struct aj_session *s)
 {
 	s->state = s->jail ? AJ_SESSION_IDLE : AJ_SESSION_ENDED;
 	aj_session_used(s);
@@ -50,7 +50,7 @@ void aj_session_gone(struct aj_session *s)
 	if (!s->pool->branching)
 		aj_loop_unset(aj_session_loop(s), &s->lifetime);
 	s->jail = NULL;
-	if (!aj_session_is_branching(s)) /* else aj_session_rest() follows */
+	if (!aj_session_is_branching(s)) /* else aj_session_set_idle() follows */
 		s->state = AJ_SESSION_ENDED;
 	aj_pool_return(s->pool->pool, jail);
 	aj_session_enter_callback(s);
@@ -73,13 +73,13 @@ static void on_event(struct aj_jail *jail, unsigned found)
 		return;
 	if (!(found & AJ_JAIL_GONE))
 		return;
-	if (s->state == AJ_SESSION_RUNNING && !aj_session_owes_report(s)) {
+	if (s->state == AJ_SESSION_RUNNING && !aj_session_has_pending_report(s)) {
 		if (!aj_session_report(s, false))
 			return;
 	} else
-		aj_session_record_rest(s);
+		aj_session_record_network(s);
 	s->gone = true;
-	if (!aj_session_owes_report(s)) /* else once the report was delivered */
+	if (!aj_session_has_pending_report(s)) /* else once the report was delivered */
 		aj_session_gone(s);
 }
 
@@ -305,11 +305,11 @@ void aj_session_close(struct aj_session *s)
 		aj_pool_cancel(s->pool->pool, &s->waiter);
 	if (s->jail)
 		aj_jail_end_network(s->jail);
-	if (was == AJ_SESSION_RUNNING && !aj_session_owes_report(s))
+	if (was == AJ_SESSION_RUNNING && !aj_session_has_pending_report(s))
 		aj_session_record_cut(s);
 	else if (s->jail)
-		aj_session_record_rest(s);
-	aj_session_uncollect(s);
+		aj_session_record_network(s);
+	aj_session_cancel_collect(s);
 	if (s->lineage_hooks)
 		s->lineage_hooks->on_closed(s);
 	aj_session_drop(s);

@@ -63,7 +63,7 @@ static inline struct aj_loop *aj_session_loop(const struct aj_session *s)
 }
 
 /* A run is over, and was not reported yet. */
-static inline bool aj_session_owes_report(const struct aj_session *s)
+static inline bool aj_session_has_pending_report(const struct aj_session *s)
 {
 	return s->members.text.bytes > 0;
 }
@@ -79,7 +79,7 @@ struct aj_session *aj_session_new(struct aj_tenant_pool *pool, const struct aj_s
 /* Give the session its jail. */
 void aj_session_take(struct aj_session *session, struct aj_jail *jail);
 /* A copy of the session or a rollback is done, or has failed: the session is idle, or has ended meanwhile. */
-void aj_session_rest(struct aj_session *session);
+void aj_session_set_idle(struct aj_session *session);
 /* Restart the idle time, if the session is idle. */
 void aj_session_used(struct aj_session *session);
 /* End the session's jail without a callback. */
@@ -103,9 +103,9 @@ int aj_session_put_json(const json_t *files, struct aj_arena *arena, char **ret,
 bool aj_session_collect(struct aj_session *session, struct aj_collect *collect);
 /* Add the files to the result that is delivered. */
 void aj_session_add_files(struct aj_session *session);
-/* Give up. */
-void aj_session_uncollect(struct aj_session *session);
+/* Stop reading the files of the run. */
+void aj_session_cancel_collect(struct aj_session *session);
 /* A run that is cut short needs an end in the trail, too. */
 void aj_session_record_cut(struct aj_session *session);
 /* Record network totals since the last run, after the jail's network has ended. */
-void aj_session_record_rest(struct aj_session *session);
+void aj_session_record_network(struct aj_session *session);

@@ -179,7 +179,7 @@ void aj_session_record_cut(struct aj_session *s)
 	record_end(s, &cut);
 }
 
-void aj_session_record_rest(struct aj_session *s)
+void aj_session_record_network(struct aj_session *s)
 {
 	struct aj_error err = { 0 };
 	if (aj_trail_record_network(&s->trail, &s->jail->outcome.result.network, &err) < 0)

@@ -95,7 +95,7 @@ static void output(const char *data, size_t bytes, size_t step)
 	for (size_t at = 0; at < bytes; at += step) {
 		aj_buffer_text(&out, "{");
 		bool some = aj_piece_data(&piece, &out, data + at, bytes - at < step ? bytes - at : step);
-		must(some == (out.bytes > 1) && piece.held_bytes < sizeof piece.held, "something is written or held");
+		must(some == (out.bytes > 1) && piece.tail_bytes < sizeof piece.tail, "something is written or held");
 		aj_buffer_text(&out, "}");
 		is_json(&out);
 	}

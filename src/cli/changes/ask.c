@@ -17,12 +17,12 @@
 enum { TRIES = 3, FIRST_NUMBER = 10, NUMBERS = 90, ANSWER_MS = 300000 };
 enum answer { NONE, APPLY, DIFF, KEEP, DISCARD };
 
-static volatile sig_atomic_t told_to_end;
+static volatile sig_atomic_t terminated;
 
 static void on_signal(int sig)
 {
 	(void)sig;
-	told_to_end = 1;
+	terminated = 1;
 }
 
 /* --- an answer --- */
@@ -57,7 +57,7 @@ static bool read_line(char *line, size_t room, const sigset_t *while_waiting)
 		int64_t left_us = until_us - aj_now_us();
 		struct timespec left = { .tv_sec = left_us / 1000000, .tv_nsec = left_us % 1000000 * 1000 };
 		struct pollfd input = { .fd = 0, .events = POLLIN };
-		if (left_us <= 0 || told_to_end || tcgetpgrp(0) != getpgrp())
+		if (left_us <= 0 || terminated || tcgetpgrp(0) != getpgrp())
 			return false;
 		if (ppoll(&input, 1, &left, while_waiting) <= 0)
 			continue;
@@ -127,16 +127,16 @@ void aj_changes_ask(const char *id, const char *folder, const char *repository)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct sigaction old[sizeof ends / sizeof *ends];
-	sigset_t held, before;
-	sigemptyset(&held);
-	told_to_end = 0;
+	sigset_t blocked, before;
+	sigemptyset(&blocked);
+	terminated = 0;
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
 		const struct sigaction ours = { .sa_handler = on_signal };
-		sigaddset(&held, ends[i]);
+		sigaddset(&blocked, ends[i]);
 		if (sigaction(ends[i], NULL, &old[i]) == 0 && old[i].sa_handler == SIG_DFL)
 			sigaction(ends[i], &ours, NULL);
 	}
-	sigprocmask(SIG_BLOCK, &held, &before);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
 	enum answer answer = ask(id, folder, repository, &before);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)

@@ -19,10 +19,10 @@ struct diff {
 	const struct aj_changes_args *args;
 	struct aj_change_state *state;
 	struct aj_error *err;
-	struct aj_buffer kept; /* a patch for JSON */
-	json_t *held;          /* rows, for JSON */
+	struct aj_buffer kept;  /* a patch for JSON */
+	json_t *needs_approval; /* rows, for JSON */
 	bool terminal;
-	size_t count, held_count, repository_count;
+	size_t count, needs_approval_count, repository_count;
 };
 
 static void print_part(void *arg, const char *data, size_t bytes)
@@ -64,8 +64,8 @@ static bool left_out(struct diff *d, const struct aj_change *c)
 		repository_named |= strcmp(path, ".") != 0 && aj_path_within(c->path, path) && strlen(path) >= c->unit_bytes;
 	}
 	if (c->held && !named) {
-		if (d->held_count++ < LISTED_MAX && d->args->json)
-			json_array_append_new(d->held, aj_change_json(c));
+		if (d->needs_approval_count++ < LISTED_MAX && d->args->json)
+			json_array_append_new(d->needs_approval, aj_change_json(c));
 		return true;
 	}
 	if (!c->unit_bytes || repository_named || d->args->json)
@@ -93,14 +93,14 @@ static void print_end(const struct diff *d)
 {
 	if (d->args->json) {
 		printf("],\"held\":");
-		json_dumpf(d->held, stdout, JSON_COMPACT);
-		printf(",\"sum\":{\"held\":%zu}}\n", d->held_count);
+		json_dumpf(d->needs_approval, stdout, JSON_COMPACT);
+		printf(",\"sum\":{\"held\":%zu}}\n", d->needs_approval_count);
 		return;
 	}
 	fflush(stdout);
-	if (d->held_count)
+	if (d->needs_approval_count)
 		fprintf(stderr, "%zu held: left out of the patch; name each, or the folder that holds it, to have it there too\n",
-		        d->held_count);
+		        d->needs_approval_count);
 	if (d->repository_count)
 		fprintf(stderr, "%zu in repositories: left out of the patch, since a repository is applied as a whole; name it to see them\n",
 		        d->repository_count);
@@ -108,13 +108,13 @@ static void print_end(const struct diff *d)
 
 int aj_changes_diff(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
 {
-	struct diff d = { .args = args, .state = state, .err = err, .terminal = isatty(STDOUT_FILENO), .held = json_array() };
+	struct diff d = { .args = args, .state = state, .err = err, .terminal = isatty(STDOUT_FILENO), .needs_approval = json_array() };
 	if (args->json)
 		printf("{\"id\":\"%s\",\"changes\":[", state->id);
 	int result = aj_changes_walk(state, on_change, &d, err);
 	if (result == 0)
 		print_end(&d);
-	json_decref(d.held);
+	json_decref(d.needs_approval);
 	aj_buffer_free(&d.kept);
 	return result;
 }

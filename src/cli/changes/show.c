@@ -18,7 +18,7 @@ struct not_applied {
 
 struct show {
 	const struct aj_changes_args *args;
-	size_t kinds[AJ_CHANGE_KINDS], conflicts, held, refused, count;
+	size_t kinds[AJ_CHANGE_KINDS], conflicts, needs_approval, refused, count;
 	AJ_LIST(struct not_applied) not_applied;
 	struct aj_arena arena;
 };
@@ -38,7 +38,7 @@ static int on_change(void *arg, const struct aj_change *c)
 		return 0;
 	s->kinds[c->kind]++;
 	s->conflicts += c->conflict != NULL;
-	s->held += c->held != NULL;
+	s->needs_approval += c->held != NULL;
 	s->refused += c->refused != NULL;
 	if (s->args->json) {
 		json_t *row = aj_change_json(c);
@@ -82,7 +82,7 @@ static void print_sum(const struct show *s)
 	}
 	printf("\n%zu added, %zu modified, %zu deleted, %zu of another type, %zu with another mode", s->kinds[AJ_CHANGE_ADDED],
 	       s->kinds[AJ_CHANGE_MODIFIED], s->kinds[AJ_CHANGE_DELETED], s->kinds[AJ_CHANGE_TYPE], s->kinds[AJ_CHANGE_MODE]);
-	printf("; %zu in conflict, %zu held, %zu refused\n", s->conflicts, s->held, s->refused);
+	printf("; %zu in conflict, %zu held, %zu refused\n", s->conflicts, s->needs_approval, s->refused);
 }
 
 static void print_head(const struct aj_change_state *state)
@@ -102,7 +102,7 @@ static json_t *sum_json(const struct show *s)
 	for (int k = 0; k < AJ_CHANGE_KINDS; k++)
 		json_object_set_new(sum, aj_change_kind_name(k), json_integer((json_int_t)s->kinds[k]));
 	json_object_update_new(sum, json_pack("{s:I, s:I, s:I}", "conflicts", (json_int_t)s->conflicts, "held",
-	                                      (json_int_t)s->held, "refused", (json_int_t)s->refused));
+	                                      (json_int_t)s->needs_approval, "refused", (json_int_t)s->refused));
 	return sum;
 }
 
@@ -122,7 +122,7 @@ int aj_changes_show(const struct aj_changes_args *args, struct aj_change_state *
 		printf("}\n");
 		json_decref(sum);
 	} else if (result == 0) {
-		print_not_applied(&s, false, s.held, "held, and applied only by a PATH of their own:");
+		print_not_applied(&s, false, s.needs_approval, "held, and applied only by a PATH of their own:");
 		print_not_applied(&s, true, s.refused, "never applied:");
 		print_sum(&s);
 	}

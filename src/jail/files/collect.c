@@ -212,7 +212,7 @@ static void read_file(struct aj_collect *c)
 
 /* --- folders --- */
 
-static void look_at(struct aj_collect *c, const char *name)
+static void collect_entry(struct aj_collect *c, const char *name)
 {
 	char path[AJ_SCRATCH_PATH];
 	struct stat st;
@@ -262,7 +262,7 @@ static bool next_folder(struct aj_collect *c)
 	return true;
 }
 
-/* False: everything was looked at. */
+/* False: everything was collected. */
 static bool collect_next(struct aj_collect *c)
 {
 	const struct dirent *e;
@@ -276,7 +276,7 @@ static bool collect_next(struct aj_collect *c)
 		return next_folder(c);
 	} else if ((e = aj_listing_next(&c->listing))) {
 		c->entries++;
-		look_at(c, e->d_name);
+		collect_entry(c, e->d_name);
 	} else {
 		if (c->listing.error)
 			skip(c, *c->folder ? c->folder : ".", "it cannot be listed");

@@ -74,15 +74,15 @@ const char *aj_rootfs_variable(void)
 
 int aj_find_rootfs(const char **rootfs, const char *name, const char *path, struct aj_arena *arena, struct aj_error *err)
 {
-	const char *given = *rootfs;
-	if (!given && *path)
-		given = aj_printf(arena, "%s/%s", path, name);
-	if (!given && strcmp(name, "default") == 0)
-		given = aj_rootfs_variable();
-	if (given) {
-		char *real = realpath(given, NULL);
+	const char *tree = *rootfs;
+	if (!tree && *path)
+		tree = aj_printf(arena, "%s/%s", path, name);
+	if (!tree && strcmp(name, "default") == 0)
+		tree = aj_rootfs_variable();
+	if (tree) {
+		char *real = realpath(tree, NULL);
 		if (!real)
-			return aj_fail(err, AJ_EXIT_SETUP, "rootfs", errno, "`%s`", given);
+			return aj_fail(err, AJ_EXIT_SETUP, "rootfs", errno, "`%s`", tree);
 		*rootfs = aj_strdup(arena, real);
 		free(real);
 		if (has_python(arena, *rootfs))

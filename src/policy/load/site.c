@@ -122,24 +122,24 @@ static int read_table(struct aj_site *site, const struct aj_toml *root, struct a
 	return r;
 }
 
-int aj_site_load(struct aj_site *site, const char *given, struct aj_diags *diags)
+int aj_site_load(struct aj_site *site, const char *path, struct aj_diags *diags)
 {
 	struct aj_source source;
-	struct aj_origin asked = { given ? "--config" : AJ_SITE_FILE, 0, 0 };
+	struct aj_origin asked = { path ? "--config" : AJ_SITE_FILE, 0, 0 };
 	*site = (struct aj_site){ 0 };
 	aj_keys_default(aj_site_keys, site, diags->arena);
 	aj_keys_default(aj_policy_keys, &site->ceilings, diags->arena);
 	int found = aj_source_read(&source, AJ_SITE_FILE, true, &asked, diags);
 	if (found < 0)
 		return -1;
-	if (found == 0 && given && strcmp(given, AJ_SITE_FILE) != 0) {
+	if (found == 0 && path && strcmp(path, AJ_SITE_FILE) != 0) {
 		aj_diag_error(diags, &asked, AJ_E_LOCKED, "this site's configuration is %s, and no option replaces that file",
 		              AJ_SITE_FILE);
 		return -1;
 	}
-	if (found == 1 && given && aj_source_read(&source, given, false, &asked, diags) < 0)
+	if (found == 1 && path && aj_source_read(&source, path, false, &asked, diags) < 0)
 		return -1;
-	if (found == 1 && !given && aj_source_builtin(&source, AJ_BUILTIN_SITE, diags->arena) < 0)
+	if (found == 1 && !path && aj_source_builtin(&source, AJ_BUILTIN_SITE, diags->arena) < 0)
 		return aj_diag_error(diags, &asked, AJ_E_TRUST, "the built-in configuration is missing");
 	site->file = source.file;
 	memcpy(site->sha256, source.sha256, sizeof site->sha256);

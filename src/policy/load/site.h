@@ -28,7 +28,7 @@ extern const struct aj_key aj_site_keys[]; /* ends with a NULL name */
 /* The path of a site's configuration: if this file exists, no option replaces it. */
 #define AJ_SITE_FILE "/etc/agentjail/agentjail.toml"
 
-/* Read AJ_SITE_FILE if it exists, else `given` (may be NULL), else the built-in agentjail.toml. 0, or -1 with findings. */
-int aj_site_load(struct aj_site *site, const char *given, struct aj_diags *diags);
+/* Read AJ_SITE_FILE if it exists, else `path` (may be NULL), else the built-in agentjail.toml. 0, or -1 with findings. */
+int aj_site_load(struct aj_site *site, const char *path, struct aj_diags *diags);
 /* Mark the keys for which `what` (a key, a section, or `*`) stands; false when it stands for none. */
 bool aj_policy_lock(const char *what, bool lock[AJ_KEYS_MAX]);

@@ -48,7 +48,7 @@ static const char *host_loopback(const struct aj_plan *plan, struct aj_arena *ar
 
 static void protect(struct aj_plan *plan, struct aj_arena *arena)
 {
-	const char *held = plan->staged_workspace
+	const char *text = plan->staged_workspace
 	                     ? "no change of the jail's reaches the workspace: changes are applied later, and those at protected places by name alone"
 	                 : !plan->writable_workspace ? NULL
 	                 : plan->protect.count ? "read-only mounts over `held` places of the workspace; `watched` places are only reported"
@@ -57,10 +57,10 @@ static void protect(struct aj_plan *plan, struct aj_arena *arena)
 	for (size_t i = 0; i < plan->mounts.count && !bind; i++)
 		bind = aj_plan_unheld(plan, &plan->mounts.items[i]) ? &plan->mounts.items[i] : NULL;
 	if (bind)
-		held = aj_printf(arena, "%s%s`%s` is a writable bind, in which filesystem.protect protects no place",
-		                 held ? held : "none", held ? "; " : ": ", bind->target);
-	if (held)
-		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "protect", held };
+		text = aj_printf(arena, "%s%s`%s` is a writable bind, in which filesystem.protect protects no place",
+		                 text ? text : "none", text ? "; " : ": ", bind->target);
+	if (text)
+		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "protect", text };
 }
 
 const char *aj_plan_layer(const struct aj_policy *policy)

@@ -15,20 +15,20 @@
 enum {
 	AGAIN_US = 1000000,    /* between two starts of one shard */
 	STOP_AGAIN_US = 10000, /* until an order is sent again that found the way to a shard full */
-	LOOK_US = 10000000,    /* between two looks, where no service manager has an interval of its own */
-	STILL_LOOKS = 2,       /* at a shard that serves, and whose loop has not turned since */
-	START_LOOKS = 6,       /* at a shard that is not ready yet */
+	CHECK_US = 10000000,   /* between two checks, where no service manager has an interval of its own */
+	HUNG_CHECKS = 2,       /* at a shard that serves, and whose loop has not turned since */
+	START_CHECKS = 6,      /* at a shard that is not ready yet */
 };
 
 static const char step[] = "shard", what[] = "start a process that serves clients";
 
 /* --- a shard's process --- */
 
-/* A shard's loop turns twice from one look to the next at least, however late its timer is: looks are the front's own, which a machine that
+/* A shard's loop turns twice between two checks at least, however late its timer is: checks are the front's own, which a machine that
  * stands still or is suspended delays as well. */
-static int64_t look_us(const struct front *f)
+static int64_t check_us(const struct front *f)
 {
-	return f->config->watchdog_us ? f->config->watchdog_us : LOOK_US;
+	return f->config->watchdog_us ? f->config->watchdog_us : CHECK_US;
 }
 
 static void on_ready(const struct aj_shard *shard)
@@ -54,7 +54,7 @@ static void be_shard(void *arg, int socket, pid_t parent)
 	config.fds = (struct aj_listen_fds){ .count = 1, .items = { { .fd = listener } } };
 	config.socket_given = false;
 	config.metrics = config.notify = NULL;
-	config.watchdog_us = look_us(f) / 2;
+	config.watchdog_us = check_us(f) / 2;
 	uint64_t *const parts[] = { &config.jails_max, &config.sessions_max, &config.queue_max, &config.pools_max };
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		*parts[i] = share(*parts[i], f->count);
@@ -77,7 +77,7 @@ int aj_front_start(struct child *child, struct aj_error *err)
 	struct front *f = child->front;
 	child->started_us = aj_now_us();
 	child->ready = false;
-	child->looks = 0;
+	child->checks = 0;
 	if (aj_helper_begin(&child->process, be_shard, child, step, what, err) < 0)
 		return -1;
 	child->messages = (struct aj_io){ .fn = on_message, .arg = child, .fd = -1 };
@@ -124,7 +124,7 @@ static bool is_started(struct child *child)
 		not_started(child, &err);
 	if (r == 0 && !child->ready) {
 		child->ready = true;
-		child->looks = 0;
+		child->checks = 0;
 	}
 	return r >= 0;
 }
@@ -166,30 +166,30 @@ void aj_front_on_again(struct aj_timer *timer)
 
 /* --- is it alive? --- */
 
-/* The end of one that is killed is noticed as any other. While the service stops nothing is looked at: a shard that removes its jails turns no
+/* The end of one that is killed is noticed as any other. While the service stops nothing is checked: a shard that removes its jails turns no
  * loop, and the second signal's time limit is there for one that hangs. */
-static void look_at(struct child *child)
+static void check_shard(struct child *child)
 {
 	struct front *f = child->front;
 	uint32_t beats = aj_board_beats(f->board, child->index);
 	if (child->process.pidfd < 0)
 		return;
-	child->looks = child->ready && beats != child->beats ? 0 : child->looks + 1;
+	child->checks = child->ready && beats != child->beats ? 0 : child->checks + 1;
 	child->beats = beats;
-	if (child->looks < (child->ready ? STILL_LOOKS : START_LOOKS))
+	if (child->checks < (child->ready ? HUNG_CHECKS : START_CHECKS))
 		return;
 	aj_service_log(f->config, "shard %u %s, and is killed", child->index, child->ready ? "hangs" : "hangs at its start");
 	aj_helper_kill(&child->process);
 }
 
-void aj_front_on_look(struct aj_timer *timer)
+void aj_front_on_check(struct aj_timer *timer)
 {
 	struct front *f = timer->arg;
 	if (f->stopping)
 		return;
 	for (unsigned i = 0; i < f->count; i++)
-		look_at(&f->shards[i]);
-	aj_loop_set(f->loop, timer, aj_now_us() + look_us(f));
+		check_shard(&f->shards[i]);
+	aj_loop_set(f->loop, timer, aj_now_us() + check_us(f));
 }
 
 /* --- between the shards --- */

@@ -85,7 +85,7 @@ static bool are_ready(const struct front *f)
 /* Until they serve, or one of them cannot, or a signal comes. */
 static int await_shards(struct front *f, struct aj_error *err)
 {
-	aj_front_on_look(&f->look);
+	aj_front_on_check(&f->check);
 	while (!are_ready(f) && f->failed.exit_code == 0 && !f->stopping)
 		if (aj_loop_turn(f->loop, INT64_MAX) < 0)
 			return aj_fail(err, AJ_EXIT_SETUP, "shard", errno, "wait for the shards");
@@ -150,7 +150,7 @@ int aj_front_run(const struct aj_server_config *config, struct aj_error *err)
 		             .clients = AJ_NO_LISTENER,
 		             .signals = { .fn = on_signal, .arg = f, .fd = -1 },
 		             .watchdog = { .fn = on_watchdog, .arg = f },
-		             .look = { .fn = aj_front_on_look, .arg = f },
+		             .check = { .fn = aj_front_on_check, .arg = f },
 		             .kill = { .fn = on_kill, .arg = f },
 		             .count = (unsigned)config->shards,
 		             .board = aj_board_new((unsigned)config->shards) };

@@ -13,10 +13,10 @@ struct child {
 	struct aj_io messages, end;
 	struct aj_timer again; /* it is to be started, or an order waits */
 	int64_t started_us;
-	bool ready;     /* it has said that it serves clients */
-	unsigned looks; /* in a row that found no progress */
-	uint32_t beats; /* of its page of the board, at the last look */
-	unsigned stops; /* orders to stop that were not sent yet */
+	bool ready;      /* it has said that it serves clients */
+	unsigned checks; /* in a row that found no progress */
+	uint32_t beats;  /* of its page of the board, at the last check */
+	unsigned stops;  /* orders to stop that were not sent yet */
 };
 
 struct front {
@@ -25,7 +25,7 @@ struct front {
 	struct aj_listener clients;
 	struct aj_metrics_http *http;
 	struct aj_io signals;
-	struct aj_timer watchdog, look, kill;
+	struct aj_timer watchdog, check, kill;
 	struct aj_board *board;
 	unsigned count;
 	bool serving; /* all shards were ready */
@@ -42,4 +42,4 @@ void aj_front_end(struct child *child);
 void aj_front_send_stops(struct child *child);
 void aj_front_on_again(struct aj_timer *timer);
 /* Kill the shards that hang; the front is the timer's argument. */
-void aj_front_on_look(struct aj_timer *timer);
+void aj_front_on_check(struct aj_timer *timer);

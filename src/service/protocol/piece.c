@@ -24,25 +24,25 @@ bool aj_piece_data(struct aj_piece *piece, struct aj_buffer *out, const char *te
 {
 	size_t keep;
 	char *joined = NULL;
-	if (piece->held_bytes) {
-		joined = malloc(piece->held_bytes + bytes);
+	if (piece->tail_bytes) {
+		joined = malloc(piece->tail_bytes + bytes);
 		if (!joined)
 			abort();
-		memcpy(joined, piece->held, piece->held_bytes);
-		memcpy(joined + piece->held_bytes, text, bytes);
-		bytes += piece->held_bytes;
+		memcpy(joined, piece->tail, piece->tail_bytes);
+		memcpy(joined + piece->tail_bytes, text, bytes);
+		bytes += piece->tail_bytes;
 		text = joined;
 	}
 	keep = aj_utf8_incomplete_tail(text, bytes);
-	memcpy(piece->held, text + bytes - keep, keep);
-	piece->held_bytes = keep;
+	memcpy(piece->tail, text + bytes - keep, keep);
+	piece->tail_bytes = keep;
 	if (bytes > keep)
 		put_data(out, text, bytes - keep);
 	free(joined);
 	return bytes > keep;
 }
 
-void aj_piece_rest(const struct aj_piece *piece, struct aj_buffer *out)
+void aj_piece_end(const struct aj_piece *piece, struct aj_buffer *out)
 {
-	put_data(out, piece->held, piece->held_bytes);
+	put_data(out, piece->tail, piece->tail_bytes);
 }

@@ -5,11 +5,11 @@
 #include "base/json/json.h"
 
 struct aj_piece {
-	char held[4];
-	size_t held_bytes;
+	char tail[4];
+	size_t tail_bytes;
 };
-/* Write the held bytes and `text` as the member `data`, without an incomplete character at the end, which is held for the next call;
+/* Write the tail and `text` as the member `data`, without an incomplete character at the end, which is the tail for the next call;
  * and as `data_base64`, too, where they are no UTF-8. False: nothing was written, because there is no complete character yet. */
 bool aj_piece_data(struct aj_piece *piece, struct aj_buffer *out, const char *text, size_t bytes);
-/* Write the held bytes, to which no more will come, as these members. */
-void aj_piece_rest(const struct aj_piece *piece, struct aj_buffer *out);
+/* Write the tail, an incomplete character, as these members: the output has ended. */
+void aj_piece_end(const struct aj_piece *piece, struct aj_buffer *out);

@@ -26,7 +26,7 @@ static int open_owner(int fd, pid_t pid)
 	return errno == ENOPROTOOPT ? aj_pidfd_open(pid) : -1;
 }
 
-int aj_connection_given(int fd, int *ret_owner_pidfd, struct aj_error *err)
+int aj_connection_inherited(int fd, int *ret_owner_pidfd, struct aj_error *err)
 {
 	struct sockaddr_storage peer = { 0 };
 	socklen_t peer_bytes = sizeof peer;

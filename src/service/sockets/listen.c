@@ -152,7 +152,7 @@ int aj_listen_metrics(struct aj_listener *l, const char *where, struct aj_error 
 	return 0;
 }
 
-int aj_listen_given(struct aj_listener *l, int fd, bool tcp, struct aj_error *err)
+int aj_listen_inherited(struct aj_listener *l, int fd, bool tcp, struct aj_error *err)
 {
 	int listens = 0, type = 0;
 	socklen_t bytes = sizeof listens;

@@ -87,11 +87,11 @@ Test(frames, pieces_of_text)
 				add_piece(joined, &raw_bytes, text);
 			else
 				cr_expect_eq(out.bytes, 1, "nothing is written");
-			cr_assert(piece.held_bytes < sizeof piece.held);
+			cr_assert(piece.tail_bytes < sizeof piece.tail);
 		}
 		out.bytes = 0;
 		aj_buffer_text(&out, "{");
-		aj_piece_rest(&piece, &out);
+		aj_piece_end(&piece, &out);
 		add_piece(joined, &raw_bytes, text);
 		cr_expect_str_eq(joined, json_string_value(whole), "steps of %zu: %s", step, joined);
 		cr_expect_eq(raw_bytes, bytes, "steps of %zu", step);

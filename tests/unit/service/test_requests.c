@@ -27,7 +27,7 @@ static void done(void)
 	for (int i = 0; i < CLIENTS; i++)
 		while (!LIST_EMPTY(&clients[i].requests))
 			aj_client_request_free(LIST_FIRST(&clients[i].requests));
-	cr_expect(server.requests == 0 && server.waiting == 0 && server.held_bytes == 0 && server.sessions == 0);
+	cr_expect(server.requests == 0 && server.waiting == 0 && server.queued_bytes == 0 && server.sessions == 0);
 	cr_expect(TAILQ_EMPTY(&server.queue) && LIST_EMPTY(&server.tenants));
 	aj_loop_free(server.loop);
 }
@@ -54,7 +54,7 @@ Test(requests, ids)
 {
 	struct aj_client_request *one = add(0, json_integer(1)), *text = add(0, json_string("1")), *other = add(1, json_integer(1));
 	cr_expect_eq(server.requests, 3);
-	cr_expect_eq(server.held_bytes, 30);
+	cr_expect_eq(server.queued_bytes, 30);
 	cr_expect_eq(find(0, json_integer(1)), one);
 	cr_expect_eq(find(0, json_string("1")), text, "a string is not the number");
 	cr_expect_eq(find(1, json_integer(1)), other, "of each client its own");

@@ -1,6 +1,6 @@
 /* Opens each path beneath the jail's /tmp, without following symlinks, entering other mounts or blocking.
  * It reads no more than an answer needs, and creates and changes nothing. */
-#include "jail/files/look.h"
+#include "jail/files/scratch_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,24 +72,24 @@ static ssize_t read_part(int fd, const struct stat *st, uint64_t offset, void *b
 	return n < 0 ? fail(err, errno, "read", path) : n;
 }
 
-ssize_t aj_look_bytes(const struct aj_scratch *scratch, const char *path, uint64_t offset, void *buffer, size_t bytes,
-                      struct aj_error *err)
+ssize_t aj_scratch_read_bytes(const struct aj_scratch *scratch, const char *path, uint64_t offset, void *buffer, size_t bytes,
+                              struct aj_error *err)
 {
 	struct stat st;
 	cleanup_fd int fd = open_file(scratch, path, &st, err);
 	return fd < 0 ? -1 : read_part(fd, &st, offset, buffer, bytes, path, err);
 }
 
-json_t *aj_look_read(const struct aj_scratch *scratch, const char *path, uint64_t offset, uint64_t bytes, struct aj_error *err)
+json_t *aj_scratch_read(const struct aj_scratch *scratch, const char *path, uint64_t offset, uint64_t bytes, struct aj_error *err)
 {
 	struct stat st;
 	cleanup_fd int fd = open_file(scratch, path, &st, err);
-	char *data = fd < 0 ? NULL : malloc(AJ_LOOK_BYTES);
+	char *data = fd < 0 ? NULL : malloc(AJ_SCRATCH_READ_MAX);
 	if (fd < 0)
 		return NULL;
 	if (!data)
 		abort();
-	ssize_t n = read_part(fd, &st, offset, data, bytes < AJ_LOOK_BYTES ? bytes : AJ_LOOK_BYTES, path, err);
+	ssize_t n = read_part(fd, &st, offset, data, bytes < AJ_SCRATCH_READ_MAX ? bytes : AJ_SCRATCH_READ_MAX, path, err);
 	json_t *part = n < 0 ? NULL : part_json(&st, path, offset, data, (size_t)n);
 	free(data);
 	return part;
@@ -100,7 +100,7 @@ static const char *type_of(mode_t mode)
 	return S_ISREG(mode) ? "file" : S_ISDIR(mode) ? "folder" : S_ISLNK(mode) ? "link" : "other";
 }
 
-json_t *aj_look_list(const struct aj_scratch *scratch, const char *path, struct aj_error *err)
+json_t *aj_scratch_list(const struct aj_scratch *scratch, const char *path, struct aj_error *err)
 {
 	char room[AJ_SCRATCH_PATH];
 	struct stat st;
@@ -116,7 +116,7 @@ json_t *aj_look_list(const struct aj_scratch *scratch, const char *path, struct 
 	bool truncated = false;
 	size_t seen = 0;
 	for (const struct dirent *e; (e = aj_listing_next(&entries));) {
-		bool full = seen++ == AJ_LOOK_ENTRIES, bad = aj_scratch_name_bad(e->d_name);
+		bool full = seen++ == AJ_SCRATCH_LIST_MAX, bad = aj_scratch_name_bad(e->d_name);
 		truncated = truncated || full || bad;
 		if (full)
 			break;
@@ -132,7 +132,7 @@ json_t *aj_look_list(const struct aj_scratch *scratch, const char *path, struct 
 	return json_pack("{s:o, s:b}", "files", files, "truncated", truncated);
 }
 
-int aj_look_remove(const struct aj_scratch *scratch, const char *path, struct aj_error *err)
+int aj_scratch_remove(const struct aj_scratch *scratch, const char *path, struct aj_error *err)
 {
 	char room[AJ_SCRATCH_PATH];
 	char *name = below(path, room, err) ? room : NULL, *slash = name ? strrchr(name, '/') : NULL;
