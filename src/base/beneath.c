@@ -14,8 +14,9 @@
 
 int aj_beneath_open(int dir, const char *path, int flags)
 {
+	uint64_t beneath = dir == AT_FDCWD ? 0 : RESOLVE_BENEATH;
 	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC,
-		                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | (dir == AT_FDCWD ? 0 : RESOLVE_BENEATH) };
+		                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | beneath };
 	if (!(flags & O_PATH))
 		how.flags |= O_NONBLOCK | O_NOCTTY;
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);

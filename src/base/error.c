@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void fill(struct aj_error *err, enum aj_reason reason, int exit_code, const char *step, int errnum, const char *fmt, va_list ap)
+static void fill(struct aj_error *err, enum aj_reason reason, int exit_code, const char *step, int errnum, const char *fmt,
+                 va_list ap)
 {
 	if (err->exit_code)
 		return;

@@ -30,7 +30,8 @@ enum aj_reason {
 	AJ_REASON_CGROUP, /* the cgroup cannot be used */
 	AJ_REASON_DENIED, /* the policy lets no request ask for that */
 	AJ_REASON_CODE,   /* the snippet's text cannot run: reported as the run's result */
-	/* From here on a reason selects advice, or a copy in an overlay's place, so a jail's init may claim it (sandbox/handshake.h). */
+	/* From here on a reason selects advice, or a copy in an overlay's place; a jail's init may claim it
+	 * (sandbox/handshake.h). */
 	AJ_REASON_PROCESS,   /* clone or fork was refused */
 	AJ_REASON_NAMESPACE, /* a call that needs a right over the jail's namespaces was refused */
 	AJ_REASON_PROC,      /* mounting a new /proc was refused */
@@ -50,13 +51,13 @@ struct aj_error {
 	char fix[600];    /* remedy; empty when the cause is enough */
 };
 
-/* Fill `err` unless it already holds an error (first cause wins). Always returns -1. The reason is AJ_REASON_INPUT for AJ_EXIT_USAGE, else
- * AJ_REASON_SETUP. */
+/* Fill `err` unless it already holds an error (first cause wins). Always returns -1. The reason is AJ_REASON_INPUT for
+ * AJ_EXIT_USAGE, else AJ_REASON_SETUP. */
 int aj_fail(struct aj_error *err, int exit_code, const char *step, int errnum, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 /* The same for another reason. */
-int aj_fail_because(struct aj_error *err, enum aj_reason reason, int exit_code, const char *step, int errnum, const char *fmt, ...)
-    __attribute__((format(printf, 6, 7)));
+int aj_fail_because(struct aj_error *err, enum aj_reason reason, int exit_code, const char *step, int errnum, const char *fmt,
+                    ...) __attribute__((format(printf, 6, 7)));
 
 /* Set the advice of an error that has none yet. */
 void aj_advise(struct aj_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

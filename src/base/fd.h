@@ -22,7 +22,8 @@ int aj_fd_close_others(unsigned first, const int keep[], size_t count);
 bool aj_fd_path(int fd, char *out, size_t out_bytes);
 /* Change the mode of the file; `fd` may be O_PATH, which fchmod(2) refuses. -1 with errno. */
 int aj_fd_chmod(int fd, mode_t mode);
-/* An open file description of its own, close-on-exec, for the same file: the status flags of `fd` are shared with others. -1 with errno. */
+/* A new open file description, close-on-exec, of the same file: the status flags of `fd` are shared with others. -1 with
+ * errno. */
 int aj_fd_reopen(int fd, int flags);
 
 /* 0 when all bytes were transferred; -1 with errno otherwise (EPIPE when the peer ended early). */
@@ -35,8 +36,8 @@ ssize_t aj_read_text_at(int dirfd, const char *path, char *out, size_t out_bytes
 /* Write `text` to an existing file in one write(2), as kernel interfaces require. */
 int aj_write_text(int dirfd, const char *path, const char *text);
 
-/* Raises RLIMIT_NOFILE of this process to its maximum: the kernel compares the descriptors in flight of all processes of the uid with
- * the sender's soft limit. For a child process that sends some and ends. */
+/* Raises RLIMIT_NOFILE of this process to its maximum: the kernel compares the descriptors in flight of all processes of the uid
+ * with the sender's soft limit. For a child process that sends some and ends. */
 void aj_fd_raise_limit(void);
 
 int64_t aj_now_us(void); /* CLOCK_MONOTONIC */

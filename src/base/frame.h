@@ -1,5 +1,5 @@
-/* Frames on a byte stream: a length of 4 bytes, big endian, then that many bytes. On a snippet's control socket the first of these is the
- * frame's kind; a client's frames are JSON (docs/reference/protocol.md). */
+/* Frames on a byte stream: a length of 4 bytes, big endian, then that many bytes. On a snippet's control socket the first of
+ * these is the frame's kind; a client's frames are JSON (docs/reference/protocol.md). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,13 +13,13 @@ enum aj_frame_kind {
 	AJ_FRAME_REPORTED = 'f', /* the same, with their refusals reported */
 	AJ_FRAME_PRELOAD = 'P',  /* to the guest: module names, one a line */
 	AJ_FRAME_PLAN = 'Z',     /* to the guest, before the filter: become a zygote; body: a packed plan */
-	AJ_FRAME_SESSION = 'H', /* to the guest, before the filter: more than one snippet will come; empty, or one byte: also branches */
-	AJ_FRAME_POLICY = 'O', /* to the guest, after either of these: JSON, the policy of all its snippets */
-	AJ_FRAME_LAYER = 'o', /* to an armed guest, before its first snippet: JSON, the layer's keys of that policy as a request chose them */
+	AJ_FRAME_SESSION = 'H',  /* to the guest, before the filter: several snippets come; empty, or one byte: also branches */
+	AJ_FRAME_POLICY = 'O',   /* to the guest, after either of these: JSON, the policy of all its snippets */
+	AJ_FRAME_LAYER = 'o', /* to an armed guest, before its first snippet: JSON, the keys of the layer that a request chose */
 	AJ_FRAME_REQUEST = 'Q', /* to the guest: JSON; only after it is armed. The guest exits after its answer */
 	AJ_FRAME_SNIPPET = 'N', /* to the guest: the same after a nonce, with which its result begins; more may follow */
-	/* To the guest, between snippets: fork; body: AJ_ENTROPY_BYTES of random for the copy. The original answers with the same kind
-	 * and an errno in four bytes, 0 on success; the copy reports on its own socket that it is armed. */
+	/* To the guest, between snippets: fork; body: AJ_ENTROPY_BYTES of random for the copy. The original answers with the same
+	 * kind and an errno in four bytes, 0 on success; the copy reports on its own socket that it is armed. */
 	AJ_FRAME_BRANCH = 'B',
 	AJ_FRAME_TOOL = 'T', /* to the guest: a tool's value or error, JSON */
 	/* From the guest, before it is armed: four bytes, the number of its filter's listener in the guest. The guest closes the
@@ -50,8 +50,9 @@ struct aj_frame_reader {
 	size_t have, want, room;
 };
 
-/* Consume bytes of `data`. Returns the number used, or -1: an empty frame, or one beyond the cap. When a frame is whole *ret_body points
- * to its reader->want bytes, in `data` or in the reader; call aj_frame_next() before feeding more. Aborts when out of memory. */
+/* Consume bytes of `data`. Returns the number used, or -1: the frame is empty or too large. When a frame is whole *ret_body
+ * points to its reader->want bytes, in `data` or in the reader; call aj_frame_next() before feeding more. Aborts when out of
+ * memory. */
 long aj_frame_feed(struct aj_frame_reader *reader, const char *data, size_t bytes, const char **ret_body);
 /* How many bytes complete the length, or the frame. */
 size_t aj_frame_missing(const struct aj_frame_reader *reader);

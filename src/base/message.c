@@ -28,7 +28,9 @@ int aj_message_send_all(int socket, const void *data, size_t bytes, const int *f
 		msg.msg_control = &control;
 		msg.msg_controllen = CMSG_SPACE(count * sizeof *fds);
 		struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-		*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(count * sizeof *fds) };
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(count * sizeof *fds);
 		memcpy(CMSG_DATA(c), fds, count * sizeof *fds);
 	}
 	ssize_t n;

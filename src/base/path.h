@@ -1,5 +1,5 @@
-/* Compares paths as text, component by component: absolute ones without `.`, `..`, `//` or a slash at the end.
- * It reads no file, so two names of one folder are two paths; aj_source_within() of base/toml/source.h compares the folders themselves. */
+/* Compares paths as text, component by component: absolute ones without `.`, `..`, `//` or a slash at the end. It reads no file,
+ * so two names of one folder are two paths; aj_source_within() of base/toml/source.h compares the folders themselves. */
 #pragma once
 #include <stdbool.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static inline bool aj_path_is_dots(const char *name)
 	return !aj_path_part_valid(name, strlen(name));
 }
 
-/* The rest of `path` after `folder`: "" for the folder itself, else a text that starts with a slash. NULL: `path` is elsewhere. */
+/* The rest of `path` after `folder`: "" for the folder itself, else with a leading slash. NULL: `path` is elsewhere. */
 static inline const char *aj_path_rest(const char *path, const char *folder)
 {
 	size_t bytes = strcmp(folder, "/") == 0 ? 0 : strlen(folder);

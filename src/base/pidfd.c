@@ -24,7 +24,7 @@ void aj_pidfd_signal(int pidfd, int signal)
 bool aj_pidfd_ended(int pidfd)
 {
 	int r;
-	do /* EINTR comes also without waiting, where a signal of the caller's program is pending: that says nothing of the process */
+	do /* EINTR comes also without waiting, when a signal is pending */
 		r = poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0);
 	while (r < 0 && errno == EINTR);
 	return r != 0;

@@ -11,7 +11,7 @@ void aj_pidfd_signal(int pidfd, int signal);
 bool aj_pidfd_ended(int pidfd);
 /* Is it a child of the caller that was not reaped yet, so that its pid cannot have been reused? */
 bool aj_pidfd_is_child(int pidfd);
-/* Reap a child that is a helper of ours, and close the pidfd (-1: no effect). One that has not ended after that time is killed. */
+/* Reap a helper process and close the pidfd (-1: no effect). One that has not ended after that time is killed. */
 void aj_pidfd_end(int *pidfd, int patience_ms);
 /* Wait for the end of a child, and reap it; `flags`: as of waitid(2), WNOWAIT does not reap. ret_usage may be NULL. */
 void aj_pidfd_wait(int pidfd, int flags, struct rusage *ret_usage);

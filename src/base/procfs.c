@@ -1,5 +1,5 @@
-/* Reads the kernel's files about a process, mainly to verify a runner's filters and empty capabilities before a byte of code is sent.
- * It trusts no message from the runner, and treats a missing line as a missing wall. */
+/* Reads the kernel's files about a process, mainly to verify a runner's filters and empty capabilities before a byte of code is
+ * sent. It trusts no message from the runner, and treats a missing line as a missing wall. */
 #include "base/procfs.h"
 
 #include <errno.h>

@@ -20,8 +20,8 @@ struct aj_process_info aj_procfs_process(pid_t tid);
 bool aj_procfs_is_ending(pid_t pid);
 /* Behind `name` and its colon, in the text of a status file; NULL: there is no such line. */
 const char *aj_procfs_field(const char *status, const char *name);
-/* A decimal number of PID/status, by the name of its line; 0: no such process or line. `proc_fd`: a folder of a /proc, or AT_FDCWD for
- * the caller's own. */
+/* A decimal number of PID/status, by the name of its line; 0: no such process or line. `proc_fd`: a folder of a /proc, or
+ * AT_FDCWD for the caller's own. */
 unsigned long aj_procfs_number(int proc_fd, pid_t pid, const char *name);
 /* A signal that is neither blocked nor ignored waits for this thread, or it cannot be read any more. */
 bool aj_procfs_signalled(int proc_fd, pid_t tid);
@@ -29,11 +29,11 @@ bool aj_procfs_signalled(int proc_fd, pid_t tid);
 /* A pidfd of the process `pid`, if it is alive and a child of `parent`; else -1. */
 int aj_procfs_open_child(pid_t pid, pid_t parent, struct aj_process_info *ret);
 
-/* NULL when a branch has its original's walls. The bounding set is not compared: a new user namespace fills it, which has no effect
- * without exec, which the filter refuses, and with no_new_privs. */
+/* NULL when a branch has its original's walls. The bounding set is not compared: a new user namespace fills it, which has no
+ * effect without exec, which the filter refuses, and with no_new_privs. */
 const char *aj_procfs_check_fork(pid_t pid, size_t filters);
-/* NULL when `pid` is a process, a child of the jail's init, with exactly that many filters, no_new_privs and no capabilities; else the
- * objection. The message that the runner is armed is no proof: any holder of an end of the channel, as a zygote may be, can send it. */
+/* NULL when `pid` is a process, a child of the jail's init, with exactly that many filters, no_new_privs and no capabilities;
+ * else the objection. The message that the runner is armed is no proof: a zygote can send it, too. */
 const char *aj_procfs_check_walls(pid_t pid, pid_t init, size_t filters);
 
 /* A path of a mountinfo file, in place: blanks, tabs, newlines and backslashes are three octal digits there. */

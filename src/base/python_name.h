@@ -3,5 +3,5 @@
 #include <stdbool.h>
 
 bool aj_python_keyword(const char *name);
-/* Why `name` cannot be a variable of a snippet, NULL when it can: for ASCII exactly; of other characters Python itself decides. */
+/* Why `name` cannot be a variable of a snippet, NULL when it can: for ASCII exactly; Python decides on other characters. */
 const char *aj_python_name_bad(const char *name);

@@ -148,7 +148,7 @@ bool aj_has_control(const char *text)
 	return false;
 }
 
-/* U+202A to U+202E or U+2066 to U+2069? These reverse the text up to the line's end; the marks of direct writing (U+200E, U+200F) do not. */
+/* U+202A to U+202E or U+2066 to U+2069? These reverse text up to the line's end; U+200E and U+200F do not. */
 static bool is_bidi_control(const unsigned char *s, size_t bytes)
 {
 	return bytes == 3 && s[0] == 0xe2 &&
@@ -160,7 +160,8 @@ size_t aj_printable(char *out, const char *text, size_t bytes)
 	static const char hex[] = "0123456789abcdef";
 	size_t at = 0;
 	for (size_t i = 0, n; i < bytes; i += n) {
-		if (aj_char_first(text + i, bytes - i, &n) < AJ_CHAR_CONTROL && !is_bidi_control((const unsigned char *)text + i, n)) {
+		bool shown = aj_char_first(text + i, bytes - i, &n) < AJ_CHAR_CONTROL;
+		if (shown && !is_bidi_control((const unsigned char *)text + i, n)) {
 			memcpy(out + at, text + i, n);
 			at += n;
 			continue;

@@ -22,7 +22,7 @@ size_t aj_utf8_incomplete_tail(const char *text, size_t bytes);
 #define AJ_UTF8_REPLACEMENT "\xef\xbf\xbd"
 size_t aj_utf8_repair(char *out, const char *text, size_t bytes);
 
-/* The effect of a character on a terminal: some terminals also obey U+0080 to U+009f (C1) and the bytes 0x80 to 0x9f, which are no characters. */
+/* The effect of a character on a terminal: some terminals also obey U+0080 to U+009f (C1) and the bytes 0x80 to 0x9f. */
 enum aj_char_kind {
 	AJ_CHAR_PLAIN,
 	AJ_CHAR_BREAK,   /* newline, tab */
@@ -40,17 +40,18 @@ static inline bool aj_is_control(char c)
 /* Does the text hold a control character: one of ASCII, or of C1 in UTF-8, which some terminals interpret as well? */
 bool aj_has_control(const char *text);
 
-/* Copy `bytes` of `text` to `out` (which holds 4 * bytes) with every control character but newline and tab, every one that reverses text
- * (a name that ends in `gpj.exe` could look as if it ended in `exe.jpg`), and every byte that is not UTF-8, made visible as \xNN, so that a
- * jail cannot drive the reader's terminal. Returns the length. */
+/* Copy `bytes` of `text` to `out` (which holds 4 * bytes) with every control character but newline and tab, every one that
+ * reverses text (a name that ends in `gpj.exe` could look as if it ended in `exe.jpg`), and every byte that is not UTF-8, made
+ * visible as \xNN, so that a jail cannot drive the reader's terminal. Returns the length. */
 size_t aj_printable(char *out, const char *text, size_t bytes);
 
-/* Copy `text` to `out`, cut where it ends; every byte but printable ASCII becomes '?'. For one-line reasons that a jail may have written. */
+/* Copy `text` to `out`, cut where it ends; every byte but printable ASCII becomes '?'. For reasons that a jail may have
+ * written. */
 void aj_ascii(char *out, size_t out_bytes, const char *text);
 
 /* Is `word` in `list`, whose words blanks and newlines separate? */
 bool aj_has_word(const char *list, const char *word);
 
-/* Upper bound of the memory of a parsed JSON text; SIZE_MAX when it is nested deeper than `max_depth`. A parser's tree takes up to
- * eighty times its text, so call this before parsing a foreign text. */
+/* Upper bound of the memory of a parsed JSON text; SIZE_MAX when it is nested deeper than `max_depth`. A parser's tree takes up
+ * to eighty times its text, so call this before parsing a foreign text. */
 size_t aj_json_tree_bytes(const char *text, size_t bytes, size_t max_depth);

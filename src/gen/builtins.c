@@ -1,5 +1,5 @@
-/* Build-time tool: prints policy files as C, as text and as parsed trees, so that a run parses no TOML that was known at build time.
- * It checks syntax only: their contents are checked when they are loaded, and by the tests. */
+/* Build-time tool: prints policy files as C, as text and as parsed trees, so that a run parses no TOML that was known at build
+ * time. It checks syntax only: their contents are checked when they are loaded, and by the tests. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,8 @@ static unsigned add_rows(const struct aj_toml *nodes, size_t count)
 		abort();
 	for (size_t i = 0; i < count; i++) {
 		const struct aj_toml *n = &nodes[i];
-		struct aj_toml_row row = { .kind = (uint8_t)n->kind, .line = n->line, .column = n->column, .count = (unsigned)n->count };
+		struct aj_toml_row row = { .kind = (uint8_t)n->kind, .line = n->line, .column = n->column };
+		row.count = (unsigned)n->count;
 		if (n->key)
 			row.key = add_string(n->key, strlen(n->key));
 		if (n->kind == AJ_TOML_STRING) {
@@ -81,9 +82,9 @@ static void print_tree(int number, const struct aj_toml *root)
 	printf("static const struct aj_toml_row rows_%d[] = {\n", number);
 	for (size_t i = 0; i < tree.count; i++) {
 		const struct aj_toml_row *r = &tree.rows[i];
-		printf("\t{ .kind = %d, .line = %d, .column = %d, .key = %u, .text = %u, .text_bytes = %u, .integer = %ldL, .boolean = %d, "
-		       ".children = %u, .count = %u },\n",
-		       r->kind, r->line, r->column, r->key, r->text, r->text_bytes, r->integer, r->boolean, r->children, r->count);
+		printf("\t{ .kind = %d, .line = %d, .column = %d, .key = %u, ", r->kind, r->line, r->column, r->key);
+		printf(".text = %u, .text_bytes = %u, .integer = %ldL, ", r->text, r->text_bytes, r->integer);
+		printf(".boolean = %d, .children = %u, .count = %u },\n", r->boolean, r->children, r->count);
 	}
 	printf("};\nstatic const char strings_%d[] =\n\t", number);
 	print_text(tree.strings, tree.bytes);

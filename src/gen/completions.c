@@ -109,7 +109,11 @@ static void zsh_words(const char *command)
 static void zsh_action(const struct aj_option_row *row, enum aj_kind kind)
 {
 	static const char *const actions[] = {
-		[AJ_KIND_TEXT] = " ", [AJ_KIND_FILES] = "_files", [AJ_KIND_FOLDERS] = "_files -/", [AJ_KIND_POLICIES] = "_agentjail_policies", [AJ_KIND_CHANGES] = "_agentjail_changes"
+		[AJ_KIND_TEXT] = " ",
+		[AJ_KIND_FILES] = "_files",
+		[AJ_KIND_FOLDERS] = "_files -/",
+		[AJ_KIND_POLICIES] = "_agentjail_policies",
+		[AJ_KIND_CHANGES] = "_agentjail_changes",
 	};
 	if (kind == AJ_KIND_WORDS)
 		printf("(%s)'", aj_words_of(row));
@@ -163,7 +167,12 @@ static void fish_words(const char *command)
 static void print_fish(void)
 {
 	static const char *const values[] = {
-		[AJ_KIND_SWITCH] = "", [AJ_KIND_TEXT] = " -x", [AJ_KIND_FILES] = " -rF", [AJ_KIND_FOLDERS] = " -xa '(__fish_complete_directories)'", [AJ_KIND_POLICIES] = " -xa '(__agentjail_policies)'", [AJ_KIND_CHANGES] = " -xa '(__agentjail_changes)'"
+		[AJ_KIND_SWITCH] = "",
+		[AJ_KIND_TEXT] = " -x",
+		[AJ_KIND_FILES] = " -rF",
+		[AJ_KIND_FOLDERS] = " -xa '(__fish_complete_directories)'",
+		[AJ_KIND_POLICIES] = " -xa '(__agentjail_policies)'",
+		[AJ_KIND_CHANGES] = " -xa '(__agentjail_changes)'",
 	};
 	fish_words("");
 	printf("complete -c agentjail -n __agentjail_after -l help -d 'the commands'\n"

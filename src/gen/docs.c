@@ -1,5 +1,5 @@
 /* Build-time tool: prints the parts of the documentation that are tables in the code, alone or between the markers of a page.
- * It refuses a page with a marker that has no part or no end; `make docs` runs it, and the tests compare with the committed pages. */
+ * A marker without a part or an end is an error. */
 #include <stdio.h>
 #include <string.h>
 
@@ -81,7 +81,8 @@ static void print_syscalls(void)
 	printf("\n## In neither list\n\n| call | condition | errno | why | instead |\n|---|---|---|---|---|\n");
 	bool absent = true;
 	aj_syscalls_absent_each(syscall_row, &absent);
-	printf("\n## Groups that a policy can deny\n\nThe calls of a denied group get EPERM, although the list allows them. `clone3` is in no list.\n");
+	printf("\n## Groups that a policy can deny\n\n"
+	       "The calls of a denied group get EPERM, although the list allows them. `clone3` is in no list.\n");
 	for (int i = 0; i < AJ_DENY_GROUPS; i++) {
 		bool refused = true;
 		printf("\n### %s\n\n" REFUSED_HEAD, aj_deny_name(1ULL << i));
@@ -93,9 +94,9 @@ static void print_syscalls(void)
 	       "lock would be the host's. Of `fcntl`: ");
 	aj_syscalls_denied_each(AJ_LOCKS_INSIDE, print_why, &before);
 	printf(".\n\n## Calls of a command that return 0 and are not made\n\n"
-	       "`sync` and `syncfs` write out file systems of the host, and other processes wait for that. `fsync` and `fdatasync`\nare made. "
-	       "`fadvise64` with POSIX_FADV_DONTNEED (4) would take files out of the page cache of the host, also\nsuch that the jail may only read; "
-	       "its other advice is given.\n");
+	       "`sync` and `syncfs` write out file systems of the host, and other processes wait for that. `fsync` and `fdatasync`\n"
+	       "are made. `fadvise64` with POSIX_FADV_DONTNEED (4) would take files out of the page cache of the host, also\n"
+	       "such that the jail may only read; its other advice is given.\n");
 	static const struct {
 		uint64_t group;
 		const char *heading;
@@ -103,7 +104,8 @@ static void print_syscalls(void)
 		{ AJ_DENY_CONNECT,
 		  "Reported where socket files of the host are in reach\n\n"
 		  "A writable folder has such files. The connector makes each `connect` that is allowed; the others are refused." },
-		{ AJ_DENY_AFFINITY, "Refused where the jail's processors are its limit (`limits.cpu_percent` without a cpu cgroup)" },
+		{ AJ_DENY_AFFINITY,
+		  "Refused where the jail's processors are its limit (`limits.cpu_percent` without a cpu cgroup)" },
 		{ AJ_DENY_UNIX, "Refused instead where the supervisor cannot listen to the filter" },
 		{ AJ_LOCKS_MEDIATED,
 		  "Reported where locks on files are allowed\n\n"
@@ -197,14 +199,17 @@ static void print_keywords(void)
 	char types[80];
 	printf("| keyword | looks at | takes | meaning |\n|---|---|---|---|\n");
 	for (const struct aj_keyword *k = aj_keywords; k->name; k++)
-		if (k->check)
-			printf("| `%s` | %s | %s | %s |\n", k->name,
-			       k->applies == AJ_TYPE_ANY ? "every value" : aj_types_text(k->applies, types), k->argument, k->meaning);
-	printf("\nAnnotations: the schema's form is checked, but no value is checked against them.\n\n| keyword | takes | meaning |\n|---|---|---|\n");
+		if (k->check) {
+			const char *applies = k->applies == AJ_TYPE_ANY ? "every value" : aj_types_text(k->applies, types);
+			printf("| `%s` | %s | %s | %s |\n", k->name, applies, k->argument, k->meaning);
+		}
+	printf("\nAnnotations: the schema's form is checked, but no value is checked against them.\n\n"
+	       "| keyword | takes | meaning |\n|---|---|---|\n");
 	for (const struct aj_keyword *k = aj_keywords; k->name; k++)
 		if (!k->check)
 			printf("| `%s` | %s | %s |\n", k->name, k->argument, k->meaning);
-	printf("\nA schema with any other keyword is refused when it is declared. The common ones, and what to use instead:\n\n| keyword | instead |\n|---|---|\n");
+	printf("\nA schema with any other keyword is refused when it is declared. The common ones, and what to use instead:\n\n"
+	       "| keyword | instead |\n|---|---|\n");
 	for (const struct aj_refused_keyword *r = aj_refused_keywords; r->name; r++)
 		printf("| `%s` | %s |\n", r->name, r->instead);
 }
@@ -295,7 +300,8 @@ static bool read_marker(const char *line, const char *word, char name[40])
 {
 	char found[8];
 	if (sscanf(line, "<!-- %39[a-z0-9-] %7[a-z]", name, found) != 2 &&
-	    sscanf(line, ".\\\" %39[a-z0-9-] %7[a-z]", name, found) != 2 && sscanf(line, "# %39[a-z0-9-] %7[a-z]", name, found) != 2)
+	    sscanf(line, ".\\\" %39[a-z0-9-] %7[a-z]", name, found) != 2 &&
+	    sscanf(line, "# %39[a-z0-9-] %7[a-z]", name, found) != 2)
 		return false;
 	return strcmp(found, word) == 0;
 }

@@ -1,5 +1,5 @@
-/* Build-time tool: prints the compiled filter of every profile and network, of every stage of a snippet and of every group that can be
- * denied, as C; and the names of all system calls.
+/* Build-time tool: prints the compiled filter of every profile and network, of every stage of a snippet and of every group that
+ * can be denied, as C; and the names of all system calls.
  * It is not part of the launcher and runs with the builder's rights only. */
 #include <stdio.h>
 
@@ -40,7 +40,8 @@ static void print_names(void)
 int main(void)
 {
 	struct aj_error err = { 0 };
-	printf("/* Generated from policy/seccomp/syscalls.c by gen/filters.c. */\n#include \"policy/seccomp/compile.h\"\n\n#include \"policy/seccomp/syscalls.h\"\n\n");
+	printf("/* Generated from policy/seccomp/syscalls.c by gen/filters.c. */\n"
+	       "#include \"policy/seccomp/compile.h\"\n\n#include \"policy/seccomp/syscalls.h\"\n\n");
 	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
 		for (int n = 0; n < NETWORKS; n++)
 			if (print_filter("filter", p, n,
@@ -60,8 +61,10 @@ int main(void)
 	printf("static const struct aj_filter relay = { relay_0_0, sizeof relay_0_0 / sizeof(struct sock_filter) };\n");
 	printf("static const struct aj_filter ready[%d][%d] = {\n", AJ_PROFILE_COUNT, NETWORKS);
 	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
-		for (int n = 0; n < NETWORKS; n++)
-			printf("\t[%d][%d] = { filter_%d_%d, sizeof filter_%d_%d / sizeof(struct sock_filter) },\n", p, n, p, n, p, n);
+		for (int n = 0; n < NETWORKS; n++) {
+			printf("\t[%d][%d] = { filter_%d_%d, ", p, n, p, n);
+			printf("sizeof filter_%d_%d / sizeof(struct sock_filter) },\n", p, n);
+		}
 	printf("};\nstatic const struct aj_filter zygotes[%d] = {\n", AJ_PROFILE_COUNT);
 	for (int p = 0; p < AJ_PROFILE_COUNT; p++)
 		printf("\t[%d] = { zygote_%d_0, sizeof zygote_%d_0 / sizeof(struct sock_filter) },\n", p, p, p);

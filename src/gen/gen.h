@@ -1,7 +1,7 @@
 /* The printers of the build-time tool; each prints from tables of the code. */
 #pragma once
 
-/* Rows of man(7) macros: the options of a command (AJ_FOR_*), the keys of a policy or of a site's configuration, the codes of findings. */
+/* Rows of man(7) macros: options of a command (AJ_FOR_*), keys of a policy or a site, codes of findings. */
 void aj_man_synopsis(void);
 void aj_man_options(int command);
 void aj_man_keys(int site);

@@ -1,5 +1,5 @@
-/* Gathers where on a command line of agentjail which options and operands can stand: from the tables of commands and options, and from
- * the synopses of commands whose options are in no table. It ends if the value of one option is of two kinds. */
+/* Gathers where on a command line of agentjail which options and operands can stand: from the tables of commands and options, and
+ * from the synopses of commands whose options are in no table. It ends if the value of one option is of two kinds. */
 #include "gen/places.h"
 
 #include <ctype.h>
@@ -80,7 +80,8 @@ static void read_synopsis(struct aj_doc_place *place, const char *synopsis, bool
 		bool closed = strpbrk(word, "]|");
 		char *clean = word + strspn(word, "[|");
 		clean[strcspn(clean, "]|.")] = '\0';
-		bool option = clean[0] == '-' && clean[1] && strcmp(clean, "--") != 0, capitals = isupper((unsigned char)clean[0]);
+		bool option = clean[0] == '-' && clean[1] && strcmp(clean, "--") != 0;
+		bool capitals = isupper((unsigned char)clean[0]);
 		if (capitals && value)
 			*value = clean;
 		else if (capitals && place->operand == AJ_KIND_SWITCH)

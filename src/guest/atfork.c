@@ -18,7 +18,8 @@ static struct {
 static size_t handler_count;
 
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *library);
-__attribute__((visibility("default"))) int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *library)
+__attribute__((visibility("default"))) int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+                                                             void *library)
 {
 	static int (*real)(void (*)(void), void (*)(void), void (*)(void), void *);
 	if (handler_count == HANDLERS_MAX)

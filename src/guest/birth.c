@@ -69,8 +69,8 @@ const char *aj_birth_prepare(void)
 	return NULL;
 }
 
-/* Like sandbox/caps.c, without libcap: init shares the zygote's memory, and libcap allocates and sets errno there. guest.so would also
- * have to carry the library into every Python process. */
+/* Like sandbox/caps.c, without libcap: init shares the zygote's memory, and libcap allocates and sets errno there. guest.so would
+ * also have to carry the library into every Python process. */
 static long bound_caps(void)
 {
 	long r = aj_syscall_raw(SYS_prctl, PR_SET_SECUREBITS, AJ_SECUREBITS, 0, 0, 0, 0);
@@ -97,8 +97,8 @@ int aj_birth_drop_caps(void)
 	return r < 0 ? -1 : 0;
 }
 
-/* Set the parent-death signal, then check that the supervisor still lives: its socket closes before its children get the signal. The
- * supervisor's end of the report socket is open here too, so the check uses the zygote's control socket. */
+/* Set the parent-death signal, then check that the supervisor still lives: its socket closes before its children get the signal.
+ * The supervisor's end of the report socket is open here too, so the check uses the zygote's control socket. */
 static long tie_to_parent(void)
 {
 	char byte;
@@ -111,7 +111,8 @@ static long tie_to_parent(void)
 
 _Noreturn static void fail_init(int report_fd, const char *step, long error)
 {
-	struct aj_msg msg = { .kind = AJ_MSG_FAILED, .errnum = (int)-error, .exit_code = AJ_EXIT_SETUP, .cause = "in the jail's init" };
+	struct aj_msg msg = { .kind = AJ_MSG_FAILED, .exit_code = AJ_EXIT_SETUP, .cause = "in the jail's init" };
+	msg.errnum = (int)-error;
 	for (size_t i = 0; i < sizeof msg.step - 1 && step[i]; i++)
 		msg.step[i] = step[i];
 	aj_syscall_raw(SYS_sendto, report_fd, (long)&msg, sizeof msg, MSG_NOSIGNAL, 0, 0);
@@ -132,7 +133,8 @@ __attribute__((noinline)) static long fork_guest(int leaves_fd, const char *leaf
 		                   .child_tid = (uint64_t)(uintptr_t)guest_tid,
 		                   .exit_signal = SIGCHLD };
 	if (*leaf) {
-		long fd = aj_syscall_raw(SYS_openat, leaves_fd, (long)leaf, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0, 0, 0);
+		const long flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+		long fd = aj_syscall_raw(SYS_openat, leaves_fd, (long)leaf, flags, 0, 0, 0);
 		if (fd < 0)
 			return fd;
 		args.flags |= CLONE_INTO_CGROUP;
@@ -166,8 +168,8 @@ __attribute__((noinline)) static int init_main(void *arg)
 		fail_init(report_fd, "tie_to_parent", tied);
 	char byte = 1;
 	aj_syscall_raw(SYS_write, ready, (long)&byte, 1, 0, 0, 0);
-	/* The supervisor takes its ends of the channels from this process, which has the only copies: if this process ended, the guest's
-	 * output would be lost. */
+	/* The supervisor takes its ends of the channels from this process, which has the only copies: if this process ended, the
+	 * guest's output would be lost. */
 	struct aj_msg taken;
 	taken.kind = 0;
 	while ((r = aj_syscall_raw(SYS_recvfrom, report_fd, (long)&taken, sizeof taken, 0, 0, 0)) == -EINTR)
@@ -231,7 +233,8 @@ int aj_birth_begin(struct aj_birth_args *birth)
 	slot->tid = -1;
 	unsigned long flags = birth->plan->namespaces | CLONE_NEWPID | CLONE_VM | CLONE_PARENT | CLONE_PIDFD |
 	                      CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
-	int error = clone(init_main, slot->stack + STACK_BYTES, (int)flags, slot, &birth->init_pidfd, NULL, &slot->tid) < 0 ? errno : 0;
+	pid_t init = clone(init_main, slot->stack + STACK_BYTES, (int)flags, slot, &birth->init_pidfd, NULL, &slot->tid);
+	int error = init < 0 ? errno : 0;
 	close(slot->ready[0]);
 	close(slot->ready[1]);
 	if (!error) {
@@ -254,8 +257,8 @@ int aj_birth_make(struct aj_birth_args *birth)
 	syscall(SYS_futex, &begun->ordered, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
 	int outcome = await_birth(begun);
 	if (outcome == BORN) {
-		/* Exclude the stack from later copies: init writes its jail's data there, and a later guest would see how this jail
-		 * ended. */
+		/* Exclude the stack from later copies: init writes its jail's data there, and a later guest would see how this
+		 * jail ended. */
 		madvise(begun->stack, STACK_BYTES, MADV_DONTFORK);
 		return 0;
 	}

@@ -1,5 +1,5 @@
-/* Birth of a jail inside a zygote: the jail's init, which shares the zygote's memory like a vfork child but stays, and init's child, the
- * guest, a copy of the zygote. */
+/* Birth of a jail inside a zygote: the jail's init, which shares the zygote's memory like a vfork child but stays, and init's
+ * child, the guest, a copy of the zygote. */
 #pragma once
 #include <stdint.h>
 #include <sys/types.h>
@@ -16,18 +16,18 @@ struct aj_birth_args {
 	int init_pidfd;   /* zygote: init, or -1; the caller closes it. Set even without a jail: the supervisor reaps init */
 };
 
-/* The address of libc's copy of this thread's id; NULL where the kernel does not report it. Call it first before the filter, which
- * refuses the query. */
+/* The address of libc's copy of this thread's id; NULL where the kernel does not report it. Call it first before the filter,
+ * which refuses the query. */
 int *aj_birth_tid(void);
 /* Call once, before the first birth. NULL, or the missing requirement. */
 const char *aj_birth_prepare(void);
-/* Make an init in new namespaces, which waits for its guest: one at a time. `plan`, `report_fd` and `leaves_fd` are set, and kept as long as init lives.
- * -1 with errno: there is none. The caller has blocked every signal. */
+/* Make an init in new namespaces, which waits for its guest: one at a time. `plan`, `report_fd` and `leaves_fd` are set, and kept
+ * as long as init lives. -1 with errno: there is none. The caller has blocked every signal. */
 int aj_birth_begin(struct aj_birth_args *birth);
 /* Have the waiting init make its guest, with `number` and `leaf`. 1 in the guest, 0 in the zygote, -1 in the
  * zygote with errno and no jail; ECHILD: that init had ended. */
 int aj_birth_make(struct aj_birth_args *birth);
-/* A plain copy of the zygote, its own child, in the zygote's namespaces, for trials. Like fork(): 0 in the copy, -1 with errno. */
+/* A plain copy of the zygote, its own childin its namespaces, for trials. Like fork(): 0 in the copy, -1 with errno. */
 pid_t aj_birth_fork_trial(void);
 /* In the guest: drop all capabilities that it still has in its own user namespace. -1 with errno. */
 int aj_birth_drop_caps(void);

@@ -1,5 +1,5 @@
 /* Copies this process by calls that its filter reports: the supervisor lets them pass only after it has ordered a branch.
- * It builds no wall: the branch has the original's, and the supervisor puts the branch's own files and channels in place from outside. */
+ * The branch has the original's walls; the supervisor puts its own files and channels in place. */
 #include "guest/branch.h"
 
 #include <errno.h>
@@ -19,8 +19,8 @@ static void take_own_files(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
-	/* Drop the capabilities that the new user namespace gave. While this call waits, the supervisor puts channels, files and scratch
-	 * space in place. */
+	/* Drop the capabilities that the new user namespace gave. While this call waits, the supervisor puts channels, files and
+	 * scratch space in place. */
 	if (syscall(SYS_capset, &head, none) < 0)
 		_exit(EXIT_BROKEN);
 	/* Until now the working directory is the original's; the branch's own folder is open as descriptor 0. */

@@ -37,7 +37,8 @@ static void send_frame_after(const char *first, size_t first_bytes, uint8_t kind
 	aj_frame_header((unsigned char *)piece, (uint32_t)(first_bytes + bytes), kind);
 	memcpy(piece + AJ_FRAME_HEADER, first, first_bytes);
 	memcpy(piece + used, body, along);
-	if (aj_write_all(CONTROL_FD, piece, used + along) < 0 || aj_write_all(CONTROL_FD, (const char *)body + along, bytes - along) < 0)
+	bool failed = aj_write_all(CONTROL_FD, piece, used + along) < 0;
+	if (failed || aj_write_all(CONTROL_FD, (const char *)body + along, bytes - along) < 0)
 		_exit(EXIT_BROKEN);
 }
 
@@ -102,8 +103,8 @@ static void call_layer(const char *module, const char *name, const char *bytes, 
 	aj_python_release(function);
 }
 
-/* A failure is left to the snippet's own import, which may fail in another way: no library can be mapped then. So the layer keeps why this
- * import failed. That a module is not there the snippet's import says as well. */
+/* A failure is left to the snippet's own import, which may fail in another way: no library can be mapped then. So the layer keeps
+ * why this import failed. That a module is not there the snippet's import says as well. */
 static void import_early(const char *name)
 {
 	object *error = aj_python_import(name);
@@ -200,7 +201,7 @@ static void handle_branch(const struct frame *order)
 	send_frame(AJ_FRAME_BRANCH, &error, sizeof error);
 }
 
-/* Install the filter, then report it. Returns the listener's descriptor, which the supervisor takes before it sends anything, or -1. */
+/* Install the filter, then report it. The listener's descriptor, which the supervisor takes before it sends anything, or -1. */
 static int install_filter(const struct frame *insns)
 {
 	struct aj_error err = { 0 };
@@ -270,7 +271,8 @@ static int runner_main(int argc, char **argv, char **env)
 	(void)argc, (void)argv, (void)env;
 	unsetenv("LD_PRELOAD");
 	static const char filters[] = { AJ_FRAME_FILTER, AJ_FRAME_REPORTED, 0 };
-	struct frame plan = { 0 }, policy = { 0 }, insns = read_frame((char[]){ AJ_FRAME_PLAN, AJ_FRAME_SESSION, AJ_FRAME_FILTER, 0 });
+	struct frame plan = { 0 }, policy = { 0 };
+	struct frame insns = read_frame((char[]){ AJ_FRAME_PLAN, AJ_FRAME_SESSION, AJ_FRAME_FILTER, 0 });
 	uint8_t role = insns.kind;
 	if (role != AJ_FRAME_FILTER) {
 		plan = insns;
@@ -311,7 +313,8 @@ static int runner_main(int argc, char **argv, char **env)
 /* libc's entry code calls this with Python's main, which the runner's main replaces. */
 __attribute__((visibility("default"))) int __libc_start_main(main_fn *main, int argc, char **argv, main_fn *init,
                                                              void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
-int __libc_start_main(main_fn *main, int argc, char **argv, main_fn *init, void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
+int __libc_start_main(main_fn *main, int argc, char **argv, main_fn *init, void (*fini)(void), void (*rtld_fini)(void),
+                      void *stack_end)
 {
 	int (*real)(main_fn *, int, char **, main_fn *, void (*)(void), void (*)(void), void *);
 	void *found = dlsym(RTLD_NEXT, "__libc_start_main");

@@ -1,6 +1,6 @@
-/* Permanently allocates the free slots that imports and trials left in Python's pools and in libc's heap: otherwise each small object of
- * a newborn jail would go to another page, and each page that is written is copied for that jail. It moves and frees nothing, and a wrong
- * guess about an allocator only costs memory of the zygote. */
+/* Permanently allocates the free slots that imports and trials left in Python's pools and in libc's heap: otherwise each small
+ * object of a newborn jail would go to another page, and each page that is written is copied for that jail. It moves and frees
+ * nothing, and a wrong guess about an allocator only costs memory of the zygote. */
 #include "guest/holes.h"
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ enum { POOL = 16 << 10, POOL_HEADER = 48, BLOCK_STEP = 16, BLOCK_MAX = 512, FILL
 enum { LARGE = 64 << 10, LARGE_TRIES = 200, CACHED_MAX = 1032, CHUNK_MIN = 24, CHUNK_STEP = 16, CHUNK_HEADER = 64 };
 enum { IN_A_ROW = 3 };
 
-/* Take blocks of this size until they come from the beginning of a fresh pool. False: this is not how the interpreter allocates. */
+/* Take blocks of this size until they come from the beginning of a fresh pool. False: the interpreter allocates otherwise. */
 static bool fill_pools(size_t bytes)
 {
 	uintptr_t at = 0, last = 0;

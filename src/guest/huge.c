@@ -1,5 +1,5 @@
-/* Gives Python's arenas places where the kernel can put huge pages: two in each process, and all in a zygote, whose memory every jail copies.
- * It only saves time: without huge pages the memory is the same. */
+/* Gives Python's arenas places where the kernel can put huge pages: two in each process, and all in a zygote, whose memory every
+ * jail copies. It only saves time: without huge pages the memory is the same. */
 #include "guest/huge.h"
 
 #include <stddef.h>
@@ -12,8 +12,8 @@
 #define MADV_COLLAPSE 25
 #endif
 
-/* Python takes memory in arenas of 1 MiB. The first two come from one huge page if the kernel has one: one page fault instead of some
- * 300, and as many fewer pages to free at the end, saves a third of a millisecond.
+/* Python takes memory in arenas of 1 MiB. The first two come from one huge page if the kernel has one: one page fault instead of
+ * some 300, and as many fewer pages to free at the end, saves a third of a millisecond.
  * A copy of a zygote shares huge pages, or pieces of them, with fewer steps than as many single pages: a tenth of a birth. */
 enum { ARENA = 1 << 20, HUGE = 2 << 20, PAIR = HUGE / ARENA, PAIRS_MAX = 32 };
 
@@ -54,7 +54,7 @@ void aj_huge_collapse(void)
 	pairs_in_place = 0;
 	for (int i = 0; i < PAIRS_MAX && pairs[i]; i++) {
 		madvise(pairs[i], HUGE, MADV_COLLAPSE);
-		/* Huge pages stay huge; but khugepaged makes no huge page of pages that a jail has written, which would not be shared. */
+		/* Huge pages stay huge; but khugepaged makes none of pages that a jail has written, which would not be shared. */
 		madvise(pairs[i], HUGE, MADV_NOHUGEPAGE);
 	}
 	for (; heap + HUGE <= heap_end; heap += HUGE)

@@ -3,5 +3,5 @@
 
 /* Before Python starts in a zygote: all its arenas lie in pairs where a huge page can be, and not the first two alone. */
 void aj_huge_all_arenas(void);
-/* In a zygote that is ready to serve: its memory becomes huge pages as far as the kernel has them; arenas from here on are ordinary ones. */
+/* In a zygote that is ready to serve: turn its memory into huge pages where the kernel has them. Later arenas are ordinary. */
 void aj_huge_collapse(void);

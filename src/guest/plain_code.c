@@ -1,5 +1,5 @@
-/* Compiles plain code: parsed once, accepted by guest/plain_walk, and compiled from the tree that was walked. A plain expression has no tree.
- * It refuses nothing and reports nothing: whatever it declines goes to check/checker.py, which accepts all that is accepted here. */
+/* Compiles plain code: parsed once, accepted by guest/plain_walk, and compiled from the tree that was walked. A plain expression
+ * has no tree. Code that it declines goes to check/checker.py, which accepts all that is accepted here. */
 #include "guest/plain_code.h"
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@ static const struct aj_plain_py *const py = &aj_plain_py;
 static const struct aj_plain_names *const names = &aj_plain_names;
 static const struct aj_plain_layer *const layer = &aj_plain_layer;
 
-/* As keep_last_value() of runtime/compiler.py: the value of a last expression is assigned, here by one node that serves for all code. */
+/* As keep_last_value() of runtime/compiler.py: the value of a last expression is assigned, by one node for all code. */
 static bool keep_last_value(object *tree)
 {
 	object *body = py->get(tree, names->body);
@@ -41,7 +41,7 @@ static void drop_error(void)
 		py->clear();
 }
 
-/* Its code has the value, where other code assigns that. Not by compile(), which makes the types of nodes where they are not there yet. */
+/* Its code has the value, where other code assigns that. Not by compile(), which may first make the types of nodes. */
 static object *compile_expression(object *source, object *filename)
 {
 	enum { EXPRESSION = 258 }; /* Py_eval_input */
@@ -58,8 +58,9 @@ static object *parse(object *source, object *filename)
 {
 	if (py->error())
 		return NULL;
-	return aj_plain_code_nodes() ? NULL
-	                             : py->call(layer->compile, source, filename, names->exec, layer->parse_flags, layer->yes, NULL);
+	if (aj_plain_code_nodes())
+		return NULL;
+	return py->call(layer->compile, source, filename, names->exec, layer->parse_flags, layer->yes, NULL);
 }
 
 /* compile_plain(source, filename, allowed, bindings): the code object, or None for code that is declined. */

@@ -9,8 +9,9 @@
 /* So short that no limit of depth or size can be met. */
 enum { LINE_MAX_BYTES = 200 };
 
-/* Words that bind a name, wait, or begin a statement: the first ones may stand in an expression, the others save a vain compile. */
-static const char refused_words[] = " lambda for async await yield import from def class while with try raise del pass assert global nonlocal return ";
+/* Words that bind a name, wait, or begin a statement: the first ones may stand in an expression, the others save a compile. */
+static const char refused_words[] = " lambda for async await yield import from def class while with try raise"
+				    " del pass assert global nonlocal return ";
 
 static bool is_letter(char c)
 {
@@ -77,7 +78,9 @@ bool aj_plain_is_expression(const char *text, ssize_t bytes)
 		size_t word = 0;
 		while (at + word < end && (is_letter(at[word]) || is_digit(at[word])))
 			word++;
-		if (word ? !(is_digit(*at) ? accept_number(at, word) : accept_word(at, word)) : !accept_sign(at, text, end, depth))
+		if (word == 0 && !accept_sign(at, text, end, depth))
+			return false;
+		if (word && !(is_digit(*at) ? accept_number(at, word) : accept_word(at, word)))
 			return false;
 		depth += strchr("([{", *at) ? 1 : strchr(")]}", *at) ? -1 : 0;
 		at += word ? word : 1;

@@ -11,8 +11,8 @@ enum { TABLE = 256 };
 
 static const struct aj_plain_py *const py = &aj_plain_py;
 
-/* The fields that hold nodes, or lists of nodes. A type that is not here is declined, with all that newer Pythons add: match statements
- * and their patterns, type parameters, try-star. */
+/* The fields that hold nodes, or lists of nodes. A type that is not here is declined, with all that newer Pythons add: match
+ * statements and their patterns, type parameters, try-star. */
 static const struct {
 	const char *type;
 	enum aj_plain_rule rule;
@@ -80,7 +80,8 @@ static const struct {
 };
 
 /* Fields that hold no node: names, numbers, operators, contexts. Any other field, of a newer Python, must be empty. */
-static const char leaves[] = " id ctx attr op ops arg kind conversion simple is_async name names module level type_comment type_ignores value ";
+static const char leaves[] = " id ctx attr op ops arg kind conversion simple is_async name names module level"
+			     " type_comment type_ignores value ";
 
 static struct aj_plain_kind kinds[TABLE];
 

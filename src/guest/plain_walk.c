@@ -1,5 +1,5 @@
-/* One walk over a syntax tree that accepts plain code or declines: by the kinds of nodes, and for names, attributes, calls and imports by rules
- * of their own. It changes neither tree nor names, reports nothing, and gives up far below the checker's own limits. */
+/* One walk over a syntax tree that accepts plain code or declines: by the kinds of nodes, and for names, attributes, calls and
+ * imports by rules of their own. It changes nothing, and gives up far below the checker's own limits. */
 #include "guest/plain_walk.h"
 
 #include <stddef.h>
@@ -83,7 +83,8 @@ static bool accept_attribute(struct aj_plain_walk *w, object *node)
 	const char *text = attr ? py->utf8(attr, &bytes) : NULL;
 	bool good = text && py->contains(layer->refused_attributes, attr) == 0;
 	if (good && *text == '_') {
-		bool plain = text[1] == '_' || (text[1] >= 'a' && text[1] <= 'z') || (text[1] >= '0' && text[1] <= '9'); /* not _Class__name */
+		/* not _Class__name */
+		bool plain = text[1] == '_' || (text[1] >= 'a' && text[1] <= 'z') || (text[1] >= '0' && text[1] <= '9');
 		good = is_special(text, bytes) ? is_load(node) && py->contains(layer->read_specials, attr) == 1 : plain;
 		good = good && keep_read(w, node);
 	}
@@ -213,8 +214,8 @@ static bool walk(struct aj_plain_walk *w, object *node, int depth)
 		return false;
 	for (size_t i = 0; good && i < k->count; i++) {
 		object *child = py->get(node, k->fields[i]);
-		good = child && (k->empty[i] ? child == py->none || (aj_plain_type_of(child) == py->list && py->list_size(child) == 0)
-		                             : walk(w, child, depth + 1));
+		bool empty = child == py->none || (child && aj_plain_type_of(child) == py->list && py->list_size(child) == 0);
+		good = child && (k->empty[i] ? empty : walk(w, child, depth + 1));
 		aj_python_release(child);
 	}
 	return good;

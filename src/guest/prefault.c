@@ -21,7 +21,7 @@
 #endif
 
 enum { PAGE = 4096, RANGES_MAX = 1500, MAPS_BYTES = 256 << 10, BATCH = 512 };
-/* The kernel maps file pages around a fault in pieces of this size and alignment (fault-around), so one page of each piece is enough. */
+/* The kernel maps file pages around a fault in pieces of this size and alignment (fault-around): one page of each is enough. */
 enum { AROUND = 64 << 10 };
 /* Bits of a /proc/PID/pagemap entry: page present; page mapped exclusively. */
 #define PRESENT (1ULL << 63)

@@ -93,8 +93,8 @@ const char *aj_python_find(void)
 	return NULL;
 }
 
-/* The rootfs' library path, set in advance so that Python does not search for it; Python 3.13 removed the call, and there the search
- * from /usr/bin/python3 finds the same path. */
+/* The rootfs' library path, set in advance so that Python does not search for it; Python 3.13 removed the call, and there the
+ * search from /usr/bin/python3 finds the same path. */
 static void set_path(void)
 {
 	void (*py_set_path)(const wchar_t *);
@@ -103,9 +103,9 @@ static void set_path(void)
 	if (!found || sscanf(py_version(), "%d.%d", &major, &minor) != 2)
 		return;
 	memcpy(&py_set_path, &found, sizeof found);
+	static const wchar_t folders[] = L"/usr/lib/python%d.%d:/usr/lib/python%d.%d/lib-dynload:/usr/lib/python3/dist-packages";
 	wchar_t path[256];
-	swprintf(path, sizeof path / sizeof *path,
-	         L"/usr/lib/python%d.%d:/usr/lib/python%d.%d/lib-dynload:/usr/lib/python3/dist-packages", major, minor, major, minor);
+	swprintf(path, sizeof path / sizeof *path, folders, major, minor, major, minor);
 	py_set_path(path);
 }
 

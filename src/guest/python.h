@@ -23,7 +23,8 @@ object *aj_python_import(const char *module);
 object *aj_python_function(const char *module, const char *name);
 /* Call it with up to two byte strings (NULL: fewer). The result, or NULL after printing the reason. */
 object *aj_python_call(object *function, const char *first, size_t first_bytes, const char *second, size_t second_bytes);
-/* Call it with two objects, which stay the caller's; one that is NULL could not be made. The result, or NULL after printing the reason. */
+/* Call it with two objects, which stay the caller's; one that is NULL could not be made. Returns NULL after printing the
+ * reason. */
 object *aj_python_call_both(object *function, object *first, object *second);
 /* A bytes object, or NULL with Python's error set. */
 object *aj_python_from_bytes(const char *bytes, size_t count);

@@ -1,5 +1,5 @@
-/* Checks a JSON text as it arrives, in pieces of any length: syntax, UTF-8, depth, number of values. No tree is built, so a text that is
- * only forwarded is never copied into one. The positions of an outermost object's members are kept. */
+/* Checks a JSON text as it arrives, in pieces of any length: syntax, UTF-8, depth, number of values. No tree is built, so a text
+ * that is only forwarded is never copied into one. The positions of an outermost object's members are kept. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +38,5 @@ const char *aj_scan_end(struct aj_scan *scan);
 bool aj_scan_too_many(const struct aj_scan *scan);
 /* Length of the plain prefix: ASCII that needs no escape between quotes. */
 size_t aj_scan_plain(const char *text, size_t bytes);
-/* The member of that name in the unchanged `text`; the last one of several, NULL without one. A name written with escapes is not found. */
+/* The member of that name in the unchanged `text`; the last one of several, or NULL. Names with escapes are not found. */
 const struct aj_span *aj_scan_member(const struct aj_scan *scan, const char *text, const char *name);

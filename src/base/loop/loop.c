@@ -1,8 +1,8 @@
 /* The event loop: epoll and a heap of timers.
- * It calls back ready descriptors in the order of their quotas' use, least first, then timers; it never calls back a descriptor that was
- * removed meanwhile.
- * Busy parties together get a small part of each turn, which bounds the wait of all others; a party that uses too much is throttled, see
- * base/loop/quota.h. */
+ * It calls back ready descriptors in the order of their quotas' use, least first, then timers; it never calls back a descriptor
+ * that was removed meanwhile.
+ * Busy parties together get a small part of each turn, which bounds the wait of all others; a party that uses too much is
+ * throttled, see base/loop/quota.h. */
 #include "base/loop/loop.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 
 enum { BATCH = 64, NS_OF_US = 1000 };
 
-/* An event's data is a slot here and the slot's generation. epoll keeps reporting a closed descriptor that was not removed first while
- * another process holds a duplicate; the generation no longer matches then. */
+/* An event's data is a slot here and the slot's generation. epoll keeps reporting a closed descriptor that was not removed first
+ * while another process holds a duplicate; the generation no longer matches then. */
 struct slot {
 	struct aj_io *io; /* NULL: free */
 	uint32_t generation;
@@ -176,7 +176,8 @@ static void charge_callback(struct aj_loop *loop)
 {
 	const struct aj_loop_clocks before = loop->read;
 	loop->read = clocks_now();
-	int64_t used_ns = loop->read.processor_ns - before.processor_ns, waited_us = loop->read.us - before.us - used_ns / NS_OF_US;
+	int64_t used_ns = loop->read.processor_ns - before.processor_ns;
+	int64_t waited_us = loop->read.us - before.us - used_ns / NS_OF_US;
 	if (waited_us > 0)
 		aj_quota_waited(&loop->quotas, waited_us);
 	if (loop->charged && aj_quota_busy(loop->charged))
@@ -298,7 +299,8 @@ static void sort_batch(struct aj_loop *loop)
 /* Busy parties have used their part of this turn: epoll is asked for new events first, and reports these again. */
 static bool must_wait(const struct aj_loop *loop, const struct aj_io *io)
 {
-	return loop->busy_ns > (int64_t)AJ_QUOTA_TURN_US * NS_OF_US && io->quota && !io->quota->throttled && aj_quota_busy(io->quota);
+	bool turn_used = loop->busy_ns > (int64_t)AJ_QUOTA_TURN_US * NS_OF_US;
+	return turn_used && io->quota && !io->quota->throttled && aj_quota_busy(io->quota);
 }
 
 void aj_loop_charge_from_now(struct aj_loop *loop)

@@ -1,6 +1,6 @@
 /* The arithmetic of quotas: use, refill, and which parties are throttled.
- * The refill is divided evenly among the throttled parties, so a crowd of busy parties gets no more than one; a party that uses little
- * is not affected by their number. */
+ * The refill is divided evenly among the throttled parties, so a crowd of busy parties gets no more than one; a party that uses
+ * little is not affected by their number. */
 #include "base/loop/quota.h"
 
 #include <stddef.h>
@@ -47,8 +47,8 @@ void aj_quota_waited(struct aj_quotas *all, int64_t us)
 	all->waited_us += us;
 }
 
-/* Halve the percentage if the thread had to wait, else raise it by one: busy parties get what the processors have to spare, and little
- * more. */
+/* Halve the percentage if the thread had to wait, else raise it by one: busy parties get what the processors have to spare, and
+ * little more. */
 static void adapt(struct aj_quotas *all, int64_t elapsed_us)
 {
 	unsigned percent = all->percent ? all->percent : AJ_QUOTA_PERCENT;
@@ -72,7 +72,8 @@ void aj_quota_refill(struct aj_quotas *all, int64_t now_us)
 	all->new_ns = all->new_ns > percent_ns * all->percent ? all->new_ns - percent_ns * all->percent : 0;
 	if (!all->count)
 		return;
-	int64_t light_ns = percent_ns * all->percent / all->count, heavy_ns = all->heavy ? percent_ns * all->percent / all->heavy : 0;
+	int64_t light_ns = percent_ns * all->percent / all->count;
+	int64_t heavy_ns = all->heavy ? percent_ns * all->percent / all->heavy : 0;
 	if (light_ns < percent_ns * AJ_QUOTA_LIGHT_PERCENT)
 		light_ns = percent_ns * AJ_QUOTA_LIGHT_PERCENT;
 	for (struct aj_quota *q = all->first, *next; q; q = next) {

@@ -1,25 +1,25 @@
-/* Limits the part of an event loop's thread that one party may use: a jail, a connection. Processor time spent on a party's descriptors
- * is charged to its quota. A party that has used up its advance is throttled, like a cgroup by cpu.max, and all throttled parties get
- * time back at a rate that leaves most of the thread to the others. That rate falls while the thread waits for a processor: the kernel's
- * scheduler does not distinguish a ping from the work of busy parties, and delays a thread that uses more than its share.
- * A party that uses up its advance and returns as a new party is throttled in the same way.
+/* Limits the part of an event loop's thread that one party may use: a jail, a connection. Processor time spent on a party's
+ * descriptors is charged to its quota. A party that has used up its advance is throttled, like a cgroup by cpu.max, and all
+ * throttled parties get time back at a rate that leaves most of the thread to the others. That rate falls while the thread waits
+ * for a processor: the kernel's scheduler does not distinguish a ping from the work of busy parties, and delays a thread that
+ * uses more than its share. A party that uses up its advance and returns as a new party is throttled in the same way.
  * This file reads no clock and never waits. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 enum {
-	AJ_QUOTA_AHEAD_US = 4000, /* advance: use before a party is throttled */
-	AJ_QUOTA_FIRST_US = 500, /* the guaranteed part of the advance; the rest only while new parties have not used up AJ_QUOTA_NEW_US */
-	AJ_QUOTA_NEW_US = 20000, /* what all new parties together may use beyond the guaranteed part; refilled like throttled ones */
-	AJ_QUOTA_BUSY_US = 250,     /* a party with more unrefilled use is busy: others come first */
-	AJ_QUOTA_TURN_US = 200,     /* what all busy parties may use of one turn before epoll is asked for new events */
-	AJ_QUOTA_PERCENT = 40,      /* part of the thread that throttled parties get back together, while processors are idle */
-	AJ_QUOTA_LEAST_PERCENT = 5, /* the same while the thread waits for a processor */
-	AJ_QUOTA_LIGHT_PERCENT = 2, /* what each party that was not throttled gets back, at least */
-	AJ_QUOTA_WAITED_PART = 10,  /* the thread used too much if it waited for more than one tenth of the time */
-	AJ_QUOTA_PERIOD_US = 2000,  /* interval of refills while a party is throttled */
-	AJ_QUOTA_ALONE_US = 1000000, /* a party alone on the thread for this long is not throttled: no other party needs the time */
+	AJ_QUOTA_AHEAD_US = 4000,    /* advance: use before a party is throttled */
+	AJ_QUOTA_FIRST_US = 500,     /* the guaranteed part of the advance; the rest only while AJ_QUOTA_NEW_US is not used up */
+	AJ_QUOTA_NEW_US = 20000,     /* what all new parties together may use beyond that part; refilled like throttled ones */
+	AJ_QUOTA_BUSY_US = 250,      /* a party with more unrefilled use is busy: others come first */
+	AJ_QUOTA_TURN_US = 200,      /* what all busy parties may use of one turn before epoll is asked for new events */
+	AJ_QUOTA_PERCENT = 40,       /* part of the thread that throttled parties get back together, while processors are idle */
+	AJ_QUOTA_LEAST_PERCENT = 5,  /* the same while the thread waits for a processor */
+	AJ_QUOTA_LIGHT_PERCENT = 2,  /* what each party that was not throttled gets back, at least */
+	AJ_QUOTA_WAITED_PART = 10,   /* the thread used too much if it waited for more than one tenth of the time */
+	AJ_QUOTA_PERIOD_US = 2000,   /* interval of refills while a party is throttled */
+	AJ_QUOTA_ALONE_US = 1000000, /* a party alone on the thread for this long is not throttled */
 };
 
 struct aj_io;

@@ -15,7 +15,7 @@ const struct aj_code_row aj_codes[AJ_FINDING_COUNT] = {
 #undef ROW
 };
 
-/* Format a finding's text. A quotation may be cut inside a character; its bytes are then shown as \xNN, so that every finding is UTF-8. */
+/* Format a finding's text. A quotation may be cut inside a character; its bytes are then shown as \xNN. */
 static const char *text_of(struct aj_arena *arena, const char *fmt, va_list ap)
 {
 	char text[600];
@@ -28,7 +28,8 @@ static const char *text_of(struct aj_arena *arena, const char *fmt, va_list ap)
 	return safe;
 }
 
-static void add_finding(struct aj_diags *diags, const struct aj_origin *at, enum aj_code code, bool warning, const char *fmt, va_list ap)
+static void add_finding(struct aj_diags *diags, const struct aj_origin *at, enum aj_code code, bool warning, const char *fmt,
+                        va_list ap)
 {
 	*(warning ? &diags->warnings : &diags->errors) += 1;
 	if (diags->list.count == AJ_DIAGS_MAX)

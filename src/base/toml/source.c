@@ -28,11 +28,13 @@ static int refuse(struct aj_diags *diags, const struct aj_origin *at, const char
 static int check_owner(const struct stat *st, const char *path, const struct aj_origin *at, struct aj_diags *diags)
 {
 	bool folder = S_ISDIR(st->st_mode);
-	if (st->st_uid != 0 && st->st_uid != geteuid())
-		return refuse(diags, at, path, aj_printf(diags->arena, "belongs to user id %u, which could change the file", st->st_uid),
+	if (st->st_uid != 0 && st->st_uid != geteuid()) {
+		const char *what = aj_printf(diags->arena, "belongs to user id %u, which could change the file", st->st_uid);
+		return refuse(diags, at, path, what,
 		              "a policy and its folder must belong to root or to the user that runs agentjail");
-	/* In a sticky folder no other user can replace a file, and the file's own owner was checked. A group with its owner's number is
-	 * the private group that distributions give each user, together with a umask of 002. */
+	}
+	/* In a sticky folder no other user can replace a file, and the file's own owner was checked. A group with its owner's
+	 * number is the private group that distributions give each user, together with a umask of 002. */
 	mode_t others = st->st_gid == st->st_uid ? S_IWOTH : S_IWOTH | S_IWGRP;
 	if ((st->st_mode & others) && !(folder && (st->st_mode & S_ISVTX)))
 		return refuse(diags, at, path, "is writable by others", aj_printf(diags->arena, "chmod go-w '%s'", path));
@@ -49,7 +51,8 @@ static int check_folders(int fd, int dir, const char *folder, const struct aj_or
 	if (check_owner(&st, folder, at, diags) < 0)
 		return -1;
 	if (!aj_fd_path(fd, real, sizeof real))
-		return refuse(diags, at, folder, "contains the file, but the file's real path cannot be read (is /proc mounted?)", NULL);
+		return refuse(diags, at, folder, "contains the file, but the file's real path cannot be read (is /proc mounted?)",
+		              NULL);
 	const char *below = aj_path_folder(real, diags->arena);
 	return stat(below, &st) < 0 ? refuse(diags, at, below, "cannot be examined", NULL) : check_owner(&st, below, at, diags);
 }
@@ -57,11 +60,13 @@ static int check_folders(int fd, int dir, const char *folder, const struct aj_or
 static int open_beneath(const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags)
 {
 	const char *folder = aj_path_folder(path, diags->arena), *slash = strrchr(path, '/');
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
+	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		                .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
 	cleanup_fd int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const char *name = slash ? slash + 1 : path;
 	cleanup_fd int fd = dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
-	if (dir >= 0 && fd < 0 && errno == ENOSYS) /* ENOSYS: the filter of a container or a jail denies openat2; then no symlink at all is followed */
+	/* ENOSYS: the filter of a container or a jail denies openat2; then no symlink is followed. */
+	if (dir >= 0 && fd < 0 && errno == ENOSYS)
 		fd = openat(dir, name, (int)how.flags | O_NOFOLLOW);
 	if (fd < 0 && errno == ENOENT && optional) {
 		/* A dangling symlink is not absent: its author meant the file to be read. */
@@ -119,7 +124,8 @@ bool aj_source_within(const char *path, const char *folder, struct aj_arena *are
 	}
 }
 
-int aj_source_parse(struct aj_source *source, const char *file, const char *folder, const char *text, size_t bytes, struct aj_diags *diags)
+int aj_source_parse(struct aj_source *source, const char *file, const char *folder, const char *text, size_t bytes,
+                    struct aj_diags *diags)
 {
 	struct aj_toml_error err;
 	*source = (struct aj_source){ .file = file, .folder = folder, .text = text, .bytes = bytes };

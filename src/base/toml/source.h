@@ -14,7 +14,7 @@ struct aj_source {
 	bool built_in;
 };
 
-/* A node of a parsed text, by numbers: pointers in it would be relocated at each start of the program, for policies that the run does not use. */
+/* A node of a parsed text, by numbers: pointers in it would be relocated at each start of the program */
 struct aj_toml_row {
 	int line, column;
 	unsigned key, text; /* where they begin in `strings`; 0: none */
@@ -36,13 +36,14 @@ struct aj_builtin {
 extern const struct aj_builtin aj_builtins[];
 #define AJ_BUILTIN_SITE "agentjail.toml"
 
-/* Read and parse the file at `path`. `at`: the origin of the reference, for findings; `optional`: a missing file is no finding, and
- * returns 1. The file and its folder must belong to the caller or root and be writable by no other user, and a symlink must not lead out
- * of the folder. 0, or -1 with findings. */
+/* Read and parse the file at `path`. `at`: the origin of the reference, for findings; `optional`: a missing file is no finding,
+ * and returns 1. The file and its folder must belong to the caller or root and be writable by no other user, and a symlink must
+ * not lead out of the folder. 0, or -1 with findings. */
 int aj_source_read(struct aj_source *source, const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags);
 /* The absolute path of `path`, with no symlink in its folders; NULL where the file is missing. */
 const char *aj_source_place(const char *path, struct aj_arena *arena);
-/* The absolute path, without symlinks, of the folder that relative paths in the file start at. NULL: it has none, or it cannot be read. */
+/* The absolute path, without symlinks, of the folder that relative paths in the file start at. NULL: none, or it cannot be
+ * read. */
 const char *aj_source_folder(const struct aj_source *source, struct aj_arena *arena);
 /* Is the file at this absolute path `folder` or below it, by any name? */
 bool aj_source_within(const char *path, const char *folder, struct aj_arena *arena);

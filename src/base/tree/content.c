@@ -39,7 +39,7 @@ static ssize_t copy_some(int from, int to, off_t at, off_t end)
 	ssize_t n = copy_file_range(from, &in, to, &out, (size_t)(end - at), 0);
 	if (n > 0 || (n < 0 && errno != EXDEV && errno != EINVAL && errno != EOPNOTSUPP && errno != ENOSYS))
 		return n;
-	n = read_chunk(from, chunk, at, end); /* also after 0: for some file systems the call copies nothing of a file with data */
+	n = read_chunk(from, chunk, at, end); /* also after 0: on some file systems the call copies nothing of a file with data */
 	return n > 0 ? pwrite(to, chunk, (size_t)n, at) : n;
 }
 

@@ -1,5 +1,5 @@
-/* Files of a hostile tree, such as a jail's view of a workspace, and the workspace itself. A file's type is known before the file is
- * opened, no link is followed, and only regular files and folders are opened. */
+/* Files of a hostile tree, such as a jail's view of a workspace, and the workspace itself. A file's type is known before the file
+ * is opened, no link is followed, and only regular files and folders are opened. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 
-/* An open regular file; -1 with errno (EINVAL: of another type). `force`: where its mode denies access, change that for the moment. */
+/* An open regular file; -1 with errno (EINVAL: of another type). `force`: changes a mode that denies access for the moment. */
 int aj_node_open_file(int dir, const char *name, bool force, struct stat *ret);
 /* An open folder of the same file system; -1 with errno. `force`: where its mode denies access, give it another, until
  * aj_node_restore(). */
