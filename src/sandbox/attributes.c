@@ -46,8 +46,8 @@ static const char *reset_io_priority(void)
 	return NULL;
 }
 
-/* Without address randomisation, or with readable memory executable, the guest's program would be easier to exploit. A service manager's
- * filter may lock the personality (LockPersonality= of systemd): it lets one value pass, and refuses the question for the present one. */
+/* Without address randomisation, or with readable memory executable, a guest is easier to exploit. A service manager's
+ * filter may lock the personality (LockPersonality= of systemd): it allows one value, and no query. */
 static const char *reset_personality(void)
 {
 	if (personality(PER_LINUX) < 0 && personality(0xffffffff) != PER_LINUX)
@@ -73,8 +73,8 @@ int aj_step_attributes(struct aj_steps *w, struct aj_error *err)
 		wrong = reset_personality();
 	if (wrong)
 		return aj_fail(err, AJ_EXIT_SETUP, "attributes", errno, "%s", wrong);
-	/* No policy asks for these two, and some containers deny them: a possessed key of the caller opens nothing as long as the filter
-	 * refuses every call that takes keys. */
+	/* No policy asks for these two, and some containers deny them: a possessed key of the caller opens nothing as long as the
+	 * filter refuses every call that takes keys. */
 	struct aj_msg note = { .kind = AJ_MSG_NOTE, .step = "attributes" };
 	if (reset_oom_score(w->proc_fd) < 0)
 		snprintf(note.cause, sizeof note.cause, "reset oom_score_adj");
@@ -96,7 +96,8 @@ int aj_process_set_affinity(pid_t pid, unsigned processors)
 	CPU_ZERO(&its);
 	/* Different processors for different jails. */
 	unsigned skip = (unsigned)pid % (unsigned)CPU_COUNT(&ours);
-	for (int cpu = 0, round = 0; round < 2 && (unsigned)CPU_COUNT(&its) < processors; cpu = (cpu + 1) % CPU_SETSIZE, round += !cpu) {
+	for (unsigned n = 0; n < 2 * CPU_SETSIZE && (unsigned)CPU_COUNT(&its) < processors; n++) {
+		unsigned cpu = n % CPU_SETSIZE;
 		if (!CPU_ISSET(cpu, &ours))
 			continue;
 		if (skip)

@@ -67,8 +67,8 @@ static bool same_ns(struct pid_ns a, struct pid_ns b)
 	return a.device == b.device && a.inode == b.inode;
 }
 
-/* 0: `pid` is in the holder's namespace itself; else the number of levels below, and *ret is its ancestor namespace directly below the
- * holder's; -1: elsewhere. The kernel shows no namespace above the caller's own. */
+/* 0: `pid` is in the holder's namespace itself; else the number of levels below, and *ret is its ancestor namespace directly
+ * below the holder's; -1: elsewhere. The kernel shows no namespace above the caller's own. */
 static int levels_below(const struct aj_holder *h, pid_t pid, struct pid_ns *ret)
 {
 	enum { DEEPEST = 33 };
@@ -114,7 +114,7 @@ static bool for_each_process(bool (*fn)(const void *, pid_t), const void *arg)
 	return found || processes.error;
 }
 
-/* Read the step messages until the builder has parted. If the builder is killed, the processes that it made still hold the socket open. */
+/* Read the step messages until the builder has parted. After its death the processes that it made still hold the socket. */
 static int await_parted(const struct aj_process *process, struct aj_msg *ret, struct aj_error *err)
 {
 	struct pollfd on[] = { { .fd = process->report_fd, .events = POLLIN }, { .fd = process->init_pidfd, .events = POLLIN } };
@@ -141,23 +141,26 @@ static int await_parted(const struct aj_process *process, struct aj_msg *ret, st
 
 struct unreported {
 	pid_t builder;
-	bool first; /* reap PID 1 of the namespace in a second pass: a PID 1 exits only after all processes of its namespace were reaped */
+	bool first; /* reap PID 1 of the namespace in a second pass: it exits only after all its processes were reaped */
 };
 
 /* By number, since the supervisor may be out of descriptors: an unreaped child's number is its own. */
 static bool end_unreported(const void *arg, pid_t pid)
 {
 	const struct unreported *u = arg;
-	if (pid == u->builder || getsid(pid) != u->builder || waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
+	if (pid == u->builder || getsid(pid) != u->builder)
+		return false;
+	if (waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
 		return false;
 	kill(pid, SIGKILL);
-	while ((aj_procfs_process(pid).inner == 1) == u->first && waitid(P_PID, (id_t)pid, NULL, WEXITED | __WALL) < 0 && errno == EINTR)
+	bool reap = (aj_procfs_process(pid).inner == 1) == u->first;
+	while (reap && waitid(P_PID, (id_t)pid, NULL, WEXITED | __WALL) < 0 && errno == EINTR)
 		;
 	return true;
 }
 
-/* End what a builder that has ended made and did not report. Both processes are still in the builder's session, and the session's number is
- * not reused before the builder is reaped. */
+/* End what a builder that has ended made and did not report. Both processes are still in the builder's session, and the session's
+ * number is not reused before the builder is reaped. */
 static void end_all_unreported(pid_t builder)
 {
 	for_each_process(end_unreported, &(struct unreported){ builder, false });
@@ -178,7 +181,8 @@ struct aj_holder *aj_holder_take(struct aj_process *process, const struct aj_zyg
 	struct aj_holder *h = calloc(1, sizeof *h);
 	if (!h)
 		abort();
-	*h = (struct aj_holder){ .pid = msg.holder, .pidfd = child_pidfd(msg.holder), .session = msg.pid, .zygote = true, .cgroups = *cgroups };
+	*h = (struct aj_holder){ .pid = msg.holder, .session = msg.pid, .zygote = true, .cgroups = *cgroups };
+	h->pidfd = child_pidfd(msg.holder);
 	h->ns = (struct pid_ns){ (dev_t)msg.pid_ns[0], (ino_t)msg.pid_ns[1] };
 	if (!err->exit_code && (h->pidfd < 0 || process->init_pidfd < 0 || msg.errnum))
 		aj_fail(err, AJ_EXIT_SETUP, "pid_view", msg.errnum ? msg.errnum : errno,
@@ -218,8 +222,8 @@ const char *aj_holder_admit(struct aj_holder *h, pid_t pid)
 	return NULL;
 }
 
-/* An ordinary user may not inspect the namespaces of a process that is exiting: the kernel checks dumpability, which ends with the process's
- * memory. Its session is the zygote's, unless a hostile package's process began one of its own. */
+/* An ordinary user may not inspect the namespaces of a process that is exiting: the kernel checks dumpability, which ends with
+ * the process's memory. Its session is the zygote's, unless a hostile package's process began one of its own. */
 bool aj_holder_bore(const struct aj_holder *h, pid_t pid, int pidfd)
 {
 	struct pid_ns ns;
@@ -265,7 +269,7 @@ void aj_holder_leave(struct aj_holder *h, pid_t pid)
 	int tries = TRIES;
 	while (poll(&(struct pollfd){ .fd = h->pidfd, .events = POLLIN }, 1, END_MS) == 0 && --tries)
 		end_strangers(h);
-	if (tries) /* else a hostile zygote has left a process that cannot be found: the holder stays, without memory or descriptors */
+	if (tries) /* else a hostile zygote left a process that cannot be found, and the holder stays */
 		aj_pidfd_wait(h->pidfd, __WALL, NULL);
 	aj_close(&h->pidfd);
 	aj_zygote_cgroups_remove(&h->cgroups);

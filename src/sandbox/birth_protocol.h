@@ -5,11 +5,11 @@
 
 enum { AJ_BIRTH_ENTROPY = 64, AJ_BIRTH_LEAF = 64, AJ_BIRTHS_MAX = 8 };
 
-/* Descriptors that a zygote holds from its first instruction on: /proc, and the folder of the leaves if its jails are born into leaves. */
+/* Descriptors that a zygote holds from its first instruction on: /proc, and the folder of its jails' leaves. */
 enum { AJ_BIRTH_PROC = 4, AJ_BIRTH_CGROUP = 5 };
 
-/* Neither order nor answer carries a descriptor: the kernel counts descriptors in flight for all processes of a user together, so one
- * jail could block the births of all others. */
+/* Neither order nor answer carries a descriptor: the kernel counts descriptors in flight for all processes of a user together, so
+ * one jail could block the births of all others. */
 struct aj_birth {
 	uint32_t number;                         /* sequence number of this zygote's orders */
 	char leaf[AJ_BIRTH_LEAF];                /* the guest is born into this leaf; "": into the zygote's */

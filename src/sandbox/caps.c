@@ -32,5 +32,7 @@ int aj_caps_empty(struct aj_error *err)
 	int saved = errno;
 	cap_free(none);
 	errno = saved;
-	return r < 0 ? aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "drop_caps", errno, "empty the capability sets") : 0;
+	if (r < 0)
+		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "drop_caps", errno, "empty the capability sets");
+	return 0;
 }

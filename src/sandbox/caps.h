@@ -14,5 +14,5 @@ enum { AJ_CAPS_MAX = 64 };
 
 /* Empty the bounding, ambient, inheritable, permitted and effective sets and lock securebits. */
 int aj_caps_drop_all(struct aj_error *err);
-/* Empty the ambient, inheritable, permitted and effective sets, for a process that can run no other program. It needs no capability. */
+/* Empty the ambient, inheritable, permitted and effective sets. Needs no capability. For a process that runs no other program. */
 int aj_caps_empty(struct aj_error *err);

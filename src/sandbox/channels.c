@@ -23,7 +23,8 @@ static int make_pipe(int fds[2], struct aj_error *err)
 	return 0;
 }
 
-int aj_process_channels(const struct aj_plan *plan, struct aj_process *process, struct aj_process_ends *ret_ends, struct aj_error *err)
+int aj_process_channels(const struct aj_plan *plan, struct aj_process *process, struct aj_process_ends *ret_ends,
+                        struct aj_error *err)
 {
 	int report[2] = { -1, -1 }, control[2] = { -1, -1 }, out[2] = { -1, -1 }, errs[2] = { -1, -1 };
 	bool capture = plan->capture && !plan->zygote; /* a zygote has no output */

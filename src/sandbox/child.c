@@ -30,7 +30,7 @@
 #include "sandbox/steps.h"
 #include "sandbox/terminal.h"
 
-/* Whether the supervisor has ended before this, the next steps ask: `await_maps` waits for its word, and `network` for the namespace. */
+/* If the supervisor ended earlier, `await_maps` or `network`, which wait for it, fail. */
 static int step_tie_early(struct aj_steps *w, struct aj_error *err)
 {
 	(void)w;
@@ -168,13 +168,14 @@ static int step_seccomp(struct aj_steps *w, struct aj_error *err)
 	struct aj_filter filter = plan->snippet ? aj_filter_baseline(plan->profile, plan->network, deny, insns)
 	                                        : aj_filter_build(plan->profile, plan->network, deny, insns);
 	struct aj_filter alone = filter;
+	uint64_t deny_alone = (deny & ~(uint64_t)AJ_DENY_CONNECT) | AJ_DENY_UNIX;
 	int listener;
-	/* A zygote's filter has no listener: its jails inherit the filter, only one filter of a process may have a listener, and that is
-	 * theirs. */
+	/* A zygote's filter has no listener: its jails inherit the filter, only one filter of a process may have a listener, and
+	 * that is theirs. */
 	if (plan->zygote)
 		return aj_filter_install(aj_filter_zygote(plan->profile), err);
 	if (aj_built_mediated(w->built))
-		alone = aj_filter_build(plan->profile, plan->network, (deny & ~(uint64_t)AJ_DENY_CONNECT) | AJ_DENY_UNIX, insns_alone);
+		alone = aj_filter_build(plan->profile, plan->network, deny_alone, insns_alone);
 	if (!w->listens)
 		return aj_filter_install(&alone, err);
 	/* Init made itself undumpable, and so its copy, the guest. Exec undoes that in any case. */

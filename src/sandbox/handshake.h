@@ -13,15 +13,15 @@ enum aj_msg_kind {
 	AJ_MSG_FAILED,                    /* init or guest to supervisor: a step failed, nothing ran */
 	AJ_MSG_NOTE,                      /* init to supervisor: an optional row of the step could not be applied */
 	AJ_MSG_LISTENER,                  /* guest to supervisor: the descriptor number of its filter's listener, in the guest */
-	AJ_MSG_TAKEN, /* supervisor to guest, or to a newborn's init: continue; the descriptors were taken, or cannot be. To a zygote: its pid is known */
-	AJ_MSG_BOUND, /* init to supervisor: the folder `cause` of the jail is bound directly, as the kernel makes no overlay of it */
+	AJ_MSG_TAKEN, /* supervisor to guest or newborn's init: descriptors were taken, or not. To a zygote: its pid is known */
+	AJ_MSG_BOUND, /* init to supervisor: the folder `cause` is bound directly, as the kernel makes no overlay of it */
 	AJ_MSG_BOUND_FILE, /* the same for a file */
 	AJ_MSG_EXITED,     /* init to supervisor: the guest, or a branch, has ended */
 	AJ_MSG_PARTED,     /* a zygote's builder to supervisor: zygote and holder exist, and the builder exits */
 	AJ_MSG_TERMINAL,   /* init to supervisor: with the other side of the guest's terminal; init waits for TAKEN */
-	AJ_MSG_STOPPED, /* init to supervisor: the guest was stopped (SIGTTIN, SIGTTOU: and continues, with its terminal's foreground) */
-	AJ_MSG_NETWORK, /* supervisor to init: with the jail's network namespace */
-	AJ_MSG_SOCKETS, /* init to supervisor: with the sockets of the network by allow-list, for the relay; init waits for TAKEN */
+	AJ_MSG_STOPPED,    /* init to supervisor: the guest was stopped (SIGTTIN, SIGTTOU: and continues in the foreground) */
+	AJ_MSG_NETWORK,    /* supervisor to init: with the jail's network namespace */
+	AJ_MSG_SOCKETS,    /* init to supervisor: with the sockets of the network by allow-list; init waits for TAKEN */
 };
 
 struct aj_msg {
@@ -41,21 +41,22 @@ struct aj_msg {
 };
 
 int aj_msg_send(int fd, const struct aj_msg *msg);
-/* The error that a FAILED message describes. Of its reasons only those count that select advice, or a copy in the place of an overlay: the sender is inside the jail. */
+/* The error of a FAILED message. The sender is inside the jail, so only reasons that select advice or a copy count. */
 void aj_msg_error(const struct aj_msg *msg, struct aj_error *err);
-/* 1: a message; 0: the peer has closed; -1: error (EAGAIN when nonblocking and no message is queued, EPROTO for a malformed one). */
+/* 1: a message; 0: the peer has closed; -1: error (EAGAIN: no message is queued; EPROTO: malformed). */
 int aj_msg_recv(int fd, struct aj_msg *msg, int flags);
-/* The same; *ret_sender is the sender's process id as the kernel attests it (SO_PASSCRED), else 0. `ret_passed` gets the descriptors of
- * the message, also of a malformed one; NULL: they are closed. */
+/* The same; *ret_sender is the sender's process id as the kernel attests it (SO_PASSCRED), else 0. `ret_passed` gets the
+ * descriptors of the message, also of a malformed one; NULL: they are closed. */
 int aj_msg_recv_from(int fd, struct aj_msg *msg, int flags, pid_t *ret_sender, struct aj_passed *ret_passed);
-/* Called by init, for SOCKETS and TERMINAL: the supervisor gets these descriptors, which are closed here, and serves them on this call's
- * return. -1: it does not, with errno, 0 for no answer. */
+/* Called by init, for SOCKETS and TERMINAL: the supervisor gets these descriptors, which are closed here, and serves them on this
+ * call's return. -1: it does not, with errno, 0 for no answer. */
 int aj_msg_hand_over_fds(int fd, enum aj_msg_kind kind, int *fds, size_t count);
 
-/* Has the supervisor ended? For a process that has just set its parent-death signal, as the supervisor may have died before: its socket
- * closes before its children get the signal, so one question suffices. A message in the socket, perhaps for another process, is no end. */
+/* Has the supervisor ended? For a process that has just set its parent-death signal: the supervisor's socket closes before its
+ * children get the signal, so one query is enough. A queued message is no end.
+ * */
 bool aj_msg_peer_gone(int fd);
 
-/* Called by the guest: waits until the supervisor has taken a copy of its listener, or cannot, then closes its own. -1: no answer from
- * the supervisor. */
+/* Called by the guest: waits until the supervisor has taken a copy of its listener, or cannot, then closes its own. -1: no answer
+ * from the supervisor. */
 int aj_msg_hand_over(int fd, int listener);

@@ -54,7 +54,7 @@ static void keep_only(const struct aj_steps *w)
 	aj_fd_close_others(3, keep, sizeof keep / sizeof *keep);
 }
 
-/* The supervisor can reap only children that it knows, so a new zygote does nothing, and stays in the builder's session, until it is known. */
+/* Until the supervisor, which can reap only known children, knows it, a new zygote stays in the builder's session. */
 static int await_taken(const struct aj_steps *w, struct aj_error *err)
 {
 	struct aj_msg msg;
@@ -81,8 +81,8 @@ int aj_holder_part(struct aj_steps *w, struct aj_error *err)
 		return await_taken(w, err);
 	int error = errno;
 	struct aj_msg msg = { .kind = AJ_MSG_PARTED, .pid = zygote, .holder = holder };
-	/* The builder looks, as an ordinary user may read neither process's namespaces; by this descriptor, as the zygote may have left
-	 * the old root. */
+	/* The builder looks, as an ordinary user may read neither process's namespaces; by this descriptor, as the zygote may
+	 * have left the old root. */
 	struct stat st = { 0 };
 	if (zygote > 0 && fstatat(w->proc_fd, "self/ns/pid_for_children", &st, 0) < 0)
 		error = errno;

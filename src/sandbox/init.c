@@ -1,8 +1,8 @@
 /* PID 1 of the jail: reaps, forwards signals that come from outside, reports how the guest ended.
  * It accepts no order from inside: it drops signals of the guest's own processes, and reads no data at all.
  *
- * A jail born from a zygote has an init that shares the zygote's memory, libc's errno included: everything from aj_init_run() on uses
- * system calls without libc. */
+ * A jail born from a zygote has an init that shares the zygote's memory, libc's errno included: everything from aj_init_run() on
+ * uses system calls without libc. */
 #include "sandbox/init.h"
 
 #include <errno.h>
@@ -110,8 +110,8 @@ static pid_t group_of(pid_t pid)
 	return group > 1 ? (pid_t)group : pid;
 }
 
-/* The guest has stopped, and we act as its shell. A guest that wants its terminal gets that terminal's foreground, and continues. Else the
- * supervisor stops with it: then every process of the jail does, as no limit of time is watched meanwhile. */
+/* The guest has stopped, and we act as its shell. A guest that wants its terminal gets that terminal's foreground, and continues.
+ * Else the supervisor stops with it: then every process of the jail does, as no limit of time is watched meanwhile. */
 static void on_stop(int report_fd, int terminal, pid_t guest, int status, bool *asked)
 {
 	struct aj_msg msg = { .kind = AJ_MSG_STOPPED, .wait_status = status };
@@ -145,8 +145,9 @@ static void forward(int terminal, pid_t guest, int sig)
 	}
 }
 
-/* Senders outside the jail's PID namespace have pid 0 in it. A terminal that hangs up sends its SIGHUP to the leader of the session alone, which
- * passes that on as a shell does: a SIGHUP of the supervisor's that comes while this one is pending is lost in it. */
+/* Senders outside the jail's PID namespace have pid 0 in it. A terminal that hangs up sends SIGHUP only to the session's leader,
+ * which passes it on as a shell does.
+ * */
 static bool is_for_guest(int sig, const siginfo_t *info)
 {
 	return (info->si_code == SI_USER && info->si_pid == 0) || (info->si_code == SI_KERNEL && sig == SIGHUP);
@@ -163,8 +164,8 @@ _Noreturn void aj_init_run(int report_fd, int terminal, pid_t guest, const struc
 			bool stopped = WIFSTOPPED(status);
 			if (stopped && pid == guest && terminal >= 0)
 				on_stop(report_fd, terminal, guest, status, &asked);
-			/* Without a terminal no process could continue a command that SIGTSTP stopped. A command that stopped itself stays
-			 * stopped. */
+			/* Without a terminal no process could continue a command that SIGTSTP stopped. A command that stopped
+			 * itself stays stopped. */
 			else if (stopped && WSTOPSIG(status) == SIGTSTP && terminal < 0)
 				signal_all((pid_t)pid, SIGCONT);
 			/* A branch of the guest is also a child of init, and may outlive the guest. */

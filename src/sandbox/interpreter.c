@@ -1,5 +1,5 @@
-/* Finds out why the kernel returned ENOENT for a program that exists: a script's interpreter, or an ELF file's loader, is missing.
- * It reads the beginning of the program in the jail, with the jail's rights; it starts nothing, and the text that it quotes is untrusted. */
+/* Finds out why the kernel returned ENOENT for a program that exists: a script's interpreter, or an ELF file's loader, is
+ * missing. It reads the program with the jail's rights; the text that it quotes is untrusted. */
 #include "sandbox/interpreter.h"
 
 #include <elf.h>
@@ -49,18 +49,21 @@ void aj_interpreter_missing(const char *program, struct aj_error *err)
 	char file[PATH_MAX], head[4096] = "", quoted[400];
 	struct stat st;
 	int errnum = errno;
-	cleanup_fd int fd = aj_program_find(program, file, sizeof file) ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	cleanup_fd int fd = aj_program_find(program, file, sizeof file) ? open(file, flags) : -1;
 	ssize_t bytes = fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ? -1 : read(fd, head, sizeof head - 1);
-	const char *script = bytes > 0 ? of_script(head) : NULL, *name = script    ? script
-	                                                               : bytes > 0 ? of_elf(head, (size_t)bytes)
-	                                                                           : NULL;
+	const char *script = bytes > 0 ? of_script(head) : NULL;
+	const char *name = script || bytes <= 0 ? script : of_elf(head, (size_t)bytes);
 	if (name && access(name, F_OK) < 0) {
 		size_t length = strnlen(name, 90);
 		quoted[aj_printable(quoted, name, length)] = '\0';
 		aj_fail(err, AJ_EXIT_NOT_FOUND, "exec", 0, "`%s` is there, but its %s `%s` is not in the jail", program,
 		        script ? "interpreter" : "loader", quoted);
-		aj_advise(err, script ? "name an interpreter that is: agentjail run -- INTERPRETER SCRIPT; or show its folder with --bind"
-		                      : "show the loader's folder with --bind, or use a program that was built for this system");
+		if (script)
+			aj_advise(err, "name an interpreter that is: agentjail run -- INTERPRETER SCRIPT; "
+			               "or show its folder with --bind");
+		else
+			aj_advise(err, "show the loader's folder with --bind, or use a program that was built for this system");
 	}
 	errno = errnum;
 }

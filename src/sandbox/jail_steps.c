@@ -19,8 +19,9 @@
 
 enum { CONTROL_FD = 3 };
 
-/* A process that may mount in its own cgroup namespace could mount cgroup2 and write its own cgroup's files, which belong to the user. A zygote must
- * mount for each birth, and a filter cannot see the type of file system; so neither a zygote nor its descendants get such a namespace. */
+/* A process that may mount in its own cgroup namespace could mount cgroup2 and write its cgroup's files, which are the user's. A
+ * zygote must mount for each birth, so neither it nor its descendants get such a namespace.
+ * */
 static int lock_cgroup_namespaces(const struct aj_steps *w, struct aj_error *err)
 {
 	/* With leaves the cgroups belong to this user. Without them each jail reports the limits that it cannot set. */
@@ -98,8 +99,8 @@ static int dup_to(int fd, int target)
 	return fd < 0 ? 0 : dup2(fd, target);
 }
 
-/* A device that the caller gave lies on a mount of the host, where a jail could set its times: the jail gets the same device of its own
- * mounts, which are read-only. */
+/* A device that the caller gave lies on a mount of the host, where a jail could set its times: the jail gets the same device of
+ * its own mounts, which are read-only. */
 static int use_own_device(int fd)
 {
 	static const char *const paths[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom" };
@@ -152,8 +153,8 @@ int aj_step_session(struct aj_steps *w, struct aj_error *err)
 	/* kill(0) and the like act on the process group, which no namespace bounds. */
 	if (!w->plan->terminal)
 		return setsid() < 0 ? aj_step_fail(err, "session", "begin a new session (setsid)") : 0;
-	/* A group beside its leader's, init: the kernel lets no orphaned group stop at a key. A group of the background becomes the foreground
-	 * only while SIGTTOU is blocked. */
+	/* A group beside its leader's, init: the kernel lets no orphaned group stop at a key. A group of the background becomes
+	 * the foreground only while SIGTTOU is blocked. */
 	sigset_t ttou, before;
 	sigemptyset(&ttou);
 	sigaddset(&ttou, SIGTTOU);

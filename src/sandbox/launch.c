@@ -44,8 +44,8 @@ static int write_maps(const struct aj_plan *plan, pid_t pid, struct aj_error *er
 	cleanup_fd int dir = open(dir_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "open %s", dir_path);
-	/* The kernel accepts an unprivileged gid_map only after setgroups is denied; with privilege that still removes one way to change
-	 * groups. */
+	/* The kernel accepts an unprivileged gid_map only after setgroups is denied; with privilege that still removes one way to
+	 * change groups. */
 	if (aj_write_text(dir, "setgroups", "deny") < 0)
 		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "deny setgroups");
 	const char *file = aj_map_ids(plan, dir, "", plan->host_uid, plan->host_gid);
@@ -78,7 +78,8 @@ static int tell_to_begin(struct aj_process *process, bool network, struct aj_err
 	aj_close(&process->net_ns);
 	if (aj_msg_send(process->report_fd, &msg) == 0)
 		return 0;
-	return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno, "tell init that the id maps are written");
+	return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "id_maps", errno,
+	                       "tell init that the id maps are written");
 }
 
 int aj_process_go(struct aj_process *process, struct aj_error *err)
@@ -108,8 +109,8 @@ static long clone_with(uint64_t flags, int cgroup_fd, int *ret_pidfd)
 	return syscall(SYS_clone3, &args, sizeof args);
 }
 
-/* In a multi-threaded program another thread may hold libc's locks at this moment, and init, a copy of this thread alone, would wait for
- * them for ever. libc's fork() resets those locks. Its child makes init, as a sibling, and exits. */
+/* In a multi-threaded program another thread may hold libc's locks at this moment, and init, a copy of this thread alone, would
+ * wait for them for ever. libc's fork() resets those locks. Its child makes init, as a sibling, and exits. */
 static long clone_by_child(uint64_t namespaces, int cgroup_fd, int *ret_pidfd)
 {
 	int ends[2];
@@ -148,8 +149,8 @@ static long clone_by_child(uint64_t namespaces, int cgroup_fd, int *ret_pidfd)
 
 static pid_t clone_init(uint64_t namespaces, int cgroup_fd, int *ret_pidfd, struct aj_error *err)
 {
-	/* Init is born with every signal blocked: a forwarded signal that arrived before init blocked them itself would be lost, as on
-	 * any PID 1. */
+	/* Init is born with every signal blocked: a forwarded signal that arrived before init blocked them itself would be lost,
+	 * as on any PID 1. */
 	sigset_t all, before;
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, &before) < 0)
@@ -174,7 +175,7 @@ static int start_init(struct aj_built *built, bool beside, int cgroup, struct aj
 	cleanup_fd int user_ns = -1;
 	char path[48];
 	uint64_t namespaces = plan->namespaces & ~(uint64_t)(beside ? CLONE_NEWNET : 0);
-	/* Root's supplementary groups open files too, so they are dropped until the jail is made; an ordinary user cannot drop groups. */
+	/* Root's supplementary groups open files too: dropped until the jail is made. An ordinary user cannot drop groups. */
 	if (plan->host_uid != geteuid() && aj_groups_drop(&groups) < 0)
 		process->init_pid = aj_fail(err, AJ_EXIT_SETUP, "groups", errno, "drop the supplementary groups");
 	else
@@ -191,7 +192,8 @@ static int start_init(struct aj_built *built, bool beside, int cgroup, struct aj
 	process->listens = aj_notify_may_take(process->init_pidfd);
 	process->baseline = plan->snippet;
 	if (aj_process_set_affinity(process->init_pid, plan->zygote ? 0 : plan->processors) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "affinity", errno, "set the affinity of the jail to %u processors", plan->processors);
+		return aj_fail(err, AJ_EXIT_SETUP, "affinity", errno, "set the affinity of the jail to %u processors",
+		               plan->processors);
 	if (err->exit_code || write_maps(plan, process->init_pid, err) < 0)
 		return -1;
 	if (plan->publish.count)
@@ -225,7 +227,8 @@ static int check_built(const struct aj_built *built, struct aj_error *err)
 {
 	const struct aj_plan *plan = built->plan;
 	if (plan->inspect)
-		return aj_fail(err, AJ_EXIT_SETUP, "plan", 0, "this plan was built for inspection: walls that it names may not exist");
+		return aj_fail(err, AJ_EXIT_SETUP, "plan", 0,
+		               "this plan was built for inspection: walls that it names may not exist");
 	if (plan->writable_workspace && plan->protect.count && !built->searched)
 		return aj_fail(err, AJ_EXIT_SETUP, "protect", 0, "the protected places of the workspace were not searched for");
 	if (plan->staged_workspace && !built->changes)

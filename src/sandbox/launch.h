@@ -1,5 +1,5 @@
-/* Starts a jail without a zygote (jail/pool/zygote.h has the other way). aj_launch() returns when the jail's init exists, before its
- * walls stand; the walls and the outcome are reported by messages on `report_fd`. */
+/* Starts a jail without a zygote (jail/pool/zygote.h has the other way). aj_launch() returns when the jail's init exists, before
+ * its walls stand; the walls and the outcome are reported by messages on `report_fd`. */
 #pragma once
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -25,9 +25,10 @@ struct aj_process {
 	bool outside;        /* its guest could not be born in the leaf, and must be moved there before it gets any input */
 };
 
-#define AJ_NO_PROCESS                                                                                                              \
-	{                                                                                                                          \
-		.init_pidfd = -1, .report_fd = -1, .control_fd = -1, .stdout_fd = -1, .stderr_fd = -1, .user_ns = -1, .net_ns = -1 \
+#define AJ_NO_PROCESS                                                                                                 \
+	{                                                                                                             \
+		.init_pidfd = -1, .report_fd = -1, .control_fd = -1, .stdout_fd = -1, .stderr_fd = -1, .user_ns = -1, \
+		.net_ns = -1                                                                                          \
 	}
 
 /* The jail's ends of its channels; -1 where the plan has none. */
@@ -40,11 +41,12 @@ struct aj_process_ends {
 	}
 
 /* Make both ends of every channel. -1 with err: then some are open, for aj_process_end() and aj_process_ends_close(). */
-int aj_process_channels(const struct aj_plan *plan, struct aj_process *process, struct aj_process_ends *ret_ends, struct aj_error *err);
+int aj_process_channels(const struct aj_plan *plan, struct aj_process *process, struct aj_process_ends *ret_ends,
+                        struct aj_error *err);
 void aj_process_ends_close(struct aj_process_ends *ends);
 
-/* All fds are close-on-exec and owned by the caller; aj_process_end() closes them. -1 with err set, and nothing left behind. Of `built`, init
- * gets a copy. */
+/* All fds are close-on-exec and owned by the caller; aj_process_end() closes them. -1 with err set, and nothing left behind. Of
+ * `built`, init gets a copy. */
 int aj_launch(struct aj_built *built, struct aj_process *ret_process, struct aj_error *err);
 
 /* A jail with published ports waits for this call: until then it has its namespaces, and does nothing in them. */
@@ -58,6 +60,6 @@ int aj_process_set_affinity(pid_t pid, unsigned processors);
 /* End every process of the jail, now. Safe to call twice. */
 void aj_process_kill(struct aj_process *process);
 
-/* Wait for init, remove the cgroup, close the fds. All processes of the jail are gone when this returns; `ret_usage` (may be NULL) gets
- * their usage. */
+/* Wait for init, remove the cgroup, close the fds. All processes of the jail are gone when this returns; `ret_usage` (may be
+ * NULL) gets their usage. */
 void aj_process_end(struct aj_process *process, struct rusage *ret_usage);

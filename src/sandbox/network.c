@@ -1,5 +1,5 @@
-/* Makes a jail's network namespace in a process of its own, which joins the jail's user namespace for that and ends; and enters it, in init.
- * It configures nothing in the namespace, and the supervisor itself joins none.
+/* Makes a jail's network namespace in a process of its own, which joins the jail's user namespace for that and ends; and enters
+ * it, in init. It configures nothing in the namespace, and the supervisor itself joins none.
  *
  * The process that makes it shares the supervisor's memory, libc's errno included: it uses system calls without libc. */
 #include "sandbox/network.h"
@@ -49,7 +49,7 @@ static int network_maker(void *arg)
 
 bool aj_network_beside(const struct aj_plan *plan)
 {
-	/* A zygote's jails have namespaces of their own. The process that serves published ports takes the namespace before init does anything. */
+	/* A zygote's jails have their own; the process that serves published ports takes the namespace before init runs. */
 	return plan->namespaces & CLONE_NEWNET && !plan->zygote && !plan->publish.count && !refused;
 }
 
@@ -61,8 +61,8 @@ int aj_network_make(int user_ns)
 	sigfillset(&all);
 	if ((errno = pthread_sigmask(SIG_SETMASK, &all, &before)) != 0)
 		return -1;
-	/* CLONE_VFORK: this thread continues when the process has ended, as its stack is in this frame. No signal at its end: a program that
-	 * waits for any child of its own must not find this one. */
+	/* CLONE_VFORK: this thread continues when the process has ended, as its stack is in this frame. No signal at its end: a
+	 * program that waits for any child of its own must not find this one. */
 	pid_t pid = clone(network_maker, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FILES, &order);
 	int error = errno;
 	if (pid > 0)

@@ -45,8 +45,8 @@ static bool is_wanted(const struct aj_plan *plan, const char *controller, const 
 	size_t bytes = strlen(controller);
 	const struct control_rows lists[] = { { plan->cgroup_rows.items, plan->cgroup_rows.count },
 		                              { plan->zygote_rows.items, plan->zygote ? plan->zygote_rows.count : 0 } };
-	/* Memory is always enabled with the others: beside foreign processes the kernel refuses it, and with it the whole write; pids or
-	 * cpu alone it accepts, and the cgroup becomes a threaded domain, where no jail can be born. */
+	/* Memory is always enabled with the others: beside foreign processes the kernel refuses it, and with it the whole write;
+	 * pids or cpu alone it accepts, and the cgroup becomes a threaded domain, where no jail can be born. */
 	if ((lists[0].count || lists[1].count) && strcmp(controller, "memory") == 0 && aj_has_word(available, controller))
 		return true;
 	for (const struct control_rows *list = lists; list < lists + sizeof lists / sizeof *lists; list++)
@@ -56,8 +56,8 @@ static bool is_wanted(const struct aj_plan *plan, const char *controller, const 
 	return false;
 }
 
-/* A cgroup with processes may have no controllers for its children, so the supervisor moves from it to a leaf. Trying the controllers
- * first would be too late: see is_wanted(). The leaf's name lets the next start sweep it. */
+/* A cgroup with processes may have no controllers for its children, so the supervisor moves from it to a leaf. Trying the
+ * controllers first would be too late: see is_wanted(). The leaf's name lets the next start sweep it. */
 static int move_supervisor_to_leaf(int dir, const char *path, struct aj_error *err)
 {
 	char procs[4096], self[16], leaf[64], file[80];
@@ -101,8 +101,9 @@ static int enable_controllers(int dir, const char *path, const struct aj_plan *p
 	for (int tries = 0; missing && aj_write_text(dir, "cgroup.subtree_control", want) < 0; tries++) {
 		if ((errno == EBUSY || errno == ENOENT) && tries < PATIENCE_MS && usleep(1000) == 0)
 			continue;
-		return fail(err, errno,
-		            errno == EBUSY ? "other processes are in the cgroup; enable controllers in" : "enable controllers in", path);
+		bool busy = errno == EBUSY;
+		const char *what = busy ? "other processes are in the cgroup; enable controllers in" : "enable controllers in";
+		return fail(err, errno, what, path);
 	}
 	/* Only for the counts of reads and writes: this may fail. */
 	if (at && aj_has_word(available, "io") && !aj_has_word(enabled, "io"))
@@ -132,8 +133,10 @@ static int write_rows(int leaf, struct control_rows rows)
 {
 	for (size_t i = 0; i < rows.count; i++) {
 		const struct aj_cgroup_row *row = &rows.items[i];
+		if (aj_write_text(leaf, row->file, row->value) == 0)
+			continue;
 		/* Without swap accounting there is no swap limit to write. */
-		if (aj_write_text(leaf, row->file, row->value) < 0 && !(errno == ENOENT && strcmp(row->file, "memory.swap.max") == 0))
+		if (errno != ENOENT || strcmp(row->file, "memory.swap.max") != 0)
 			return -1;
 	}
 	return 0;

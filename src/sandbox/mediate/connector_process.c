@@ -1,6 +1,6 @@
 /* The process that makes a jail's connects: joins the jail's namespaces, takes its ids, and answers
  * one reported call after the other.
- * It runs no code of the jail's, continues no call, and waits for no connect: one that does not finish at once goes to a worker. */
+ * It continues no call; a connect that does not finish at once goes to a worker. */
 #include "sandbox/mediate/connector_process.h"
 
 #include <errno.h>
@@ -67,11 +67,12 @@ static int try_connect(const struct connector_work *w, const struct aj_endpoint 
 	return connect(e->socket, to, bytes) == 0 ? 0 : errno;
 }
 
-/* A call without an answer would wait for ever, so an error here ends the connector: the supervisor then closes the listener, which ends
- * all held calls. */
+/* A call without an answer would wait for ever, so an error here ends the connector: the supervisor then closes the listener,
+ * which ends all held calls. */
 static void answer_call(const struct connector_work *w, const struct aj_notification *call, int errnum)
 {
-	int r = errnum ? aj_notify_refuse(w->jail->listener_fd, call->id, errnum) : aj_notify_done(w->jail->listener_fd, call->id);
+	int listener = w->jail->listener_fd;
+	int r = errnum ? aj_notify_refuse(listener, call->id, errnum) : aj_notify_done(listener, call->id);
 	if (r == 0 || errno == ENOENT) /* ENOENT: the caller is gone */
 		return;
 	if (getpid() != w->connector)
@@ -88,7 +89,7 @@ static int64_t send_timeout_us(int socket)
 	return set && t.tv_sec < 1 << 30 ? t.tv_sec * 1000000 + t.tv_usec : INT64_MAX;
 }
 
-/* Each attempt blocks in the kernel as the caller's would; an interrupted TCP connect continues, and the next attempt joins it. */
+/* Each attempt blocks in the kernel as the caller's would; after an interruption the next attempt joins a TCP connect. */
 static int wait_for_connect(const struct connector_work *w, const struct aj_notification *call, const struct aj_endpoint *e,
                             int64_t started_us)
 {
@@ -144,7 +145,7 @@ static void finish_call(const struct connector_work *w, const struct aj_notifica
 		answer_call(w, call, EACCES);
 	else if (error != AJ_ENDPOINT_REFUSED)
 		answer_call(w, call, error);
-	else if (send(w->socket, call, sizeof *call, MSG_NOSIGNAL) != sizeof *call) /* the supervisor counts and refuses the call */
+	else if (send(w->socket, call, sizeof *call, MSG_NOSIGNAL) != sizeof *call) /* for the supervisor to count and refuse */
 		_exit(1);
 }
 
@@ -242,8 +243,9 @@ _Noreturn void aj_connector_run(const struct aj_plan *plan, const struct aj_call
 	struct aj_notification call;
 	signal(SIGALRM, SIG_IGN);
 	w->connector = getpid();
+	struct aj_holders holders = { .proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), .init_pid = w->jail->init_pid };
 	w->reach = (struct aj_reach){ .named = w->jail->named,
-		                      .holders = { .proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), .init_pid = w->jail->init_pid },
+		                      .holders = holders,
 		                      .listener_fd = w->jail->listener_fd,
 		                      .own_network = w->plan->namespaces & CLONE_NEWNET };
 	if (w->reach.holders.proc_fd < 0 || close_other_fds(w) < 0 || join_jail(w) < 0)

@@ -13,6 +13,7 @@ struct aj_caller {
 	const struct aj_named_sockets *named;
 };
 
-/* Join the namespaces of the caller of `first`, send one byte over `socket`, and make the calls that come over it. Ends with `parent`. */
+/* Join the namespaces of the caller of `first`, send one byte over `socket`, and make the calls that it gets. Ends with
+ * `parent`. */
 _Noreturn void aj_connector_run(const struct aj_plan *plan, const struct aj_caller *jail, const struct aj_notification *first,
                                 int socket, pid_t parent);

@@ -1,5 +1,5 @@
-/* Decides each of a jail's file locks, makes those that it can make, and checks again those that passed in a process with several threads.
- * It waits for no lock, has every call checked again that passed on a descriptor which may have been replaced, and caches no decision. */
+/* Decides each of a jail's file locks, makes those that it can make, and checks again those that passed in a process with several
+ * threads. It waits for no lock, and caches no decision. */
 #include "sandbox/mediate/locks.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static uint64_t ticks_of(const struct aj_lock_recheck *recheck, char *ret_state)
 	return at ? user + strtoul(end, NULL, 10) : 0;
 }
 
-/* Does the thread's process hold a lock through this descriptor, which must not be locked? -1: no such descriptor, or no such thread. */
+/* Does the thread's process hold a lock through this descriptor, against the rules? -1: no such descriptor or thread. */
 static int holds_lock(const struct aj_locks *l, int thread, pid_t tid, int number)
 {
 	struct flock any = { .l_type = F_WRLCK };
@@ -97,8 +97,8 @@ static void free_recheck(struct aj_lock_recheck *recheck)
 	*recheck = (struct aj_lock_recheck){ .number = -1 };
 }
 
-/* Does the thread sleep in that very call? fcntl(2) looks up the descriptor, and then may wait for a page of its argument or for the lock
- * of another process: it locks last. A thread that cannot be read counts as one that sleeps there. */
+/* Does the thread sleep in that very call? fcntl(2) looks up the descriptor, and then may wait for a page of its argument or for
+ * the lock of another process: it locks last. A thread that cannot be read counts as one that sleeps there. */
 static bool sleeps_in_call(const struct aj_lock_recheck *recheck)
 {
 	char text[256], *end;
@@ -199,7 +199,7 @@ static int try_lock(int copy, const struct aj_notification *call, const struct f
 static enum aj_lock lock_duplicate(struct aj_locks *l, int listener_fd, const struct aj_notification *call)
 {
 	struct flock range = { 0 };
-	/* First without a duplicate: what must not be locked is not worth one, and the last close() of a file can take its time. */
+	/* First without a duplicate: the last close() of a file can take its time. */
 	int lockable = check_descriptor(l, call);
 	int error = lockable < 0 ? errno : 0;
 	cleanup_fd int pidfd = lockable > 0 ? aj_holders_pidfd(l->proc_fd, call->tid) : -1;

@@ -20,7 +20,8 @@ bool aj_mediator_call(struct aj_mediator *m, const struct aj_built *built, const
                       const struct aj_notification *call)
 {
 	struct aj_error err = { 0 };
-	struct aj_caller caller = { .init_pid = process->init_pid, .listener_fd = listener_fd, .leaf = process->cgroup, .named = &m->named };
+	struct aj_caller caller = { .init_pid = process->init_pid, .leaf = process->cgroup, .named = &m->named };
+	caller.listener_fd = listener_fd;
 	if (call->nr != SYS_connect || !(aj_built_deny(built) & AJ_DENY_CONNECT) || m->stopped)
 		return false;
 	if (m->connector.socket < 0 && aj_connector_start(&m->connector, built->plan, &caller, call, &err) < 0)

@@ -1,5 +1,5 @@
-/* Finds out whether a process of the jail has the socket open that is bound to an inode, by asking the kernel about their sockets one by
- * one.
+/* Finds out whether a process of the jail has the socket open that is bound to an inode, by asking the kernel about their sockets
+ * one by one.
  * Trusts no name and no number that a jail could arrange, and no earlier answer: the cache only says where to look first. */
 #include "sandbox/mediate/socket_holders.h"
 
@@ -58,8 +58,8 @@ int aj_holders_option(int socket, int name)
 	return getsockopt(socket, SOL_SOCKET, name, &value, &bytes) < 0 ? -1 : value;
 }
 
-/* Is the socket bound to that inode? SO_DOMAIN first: only a socket answers it. SIOCUNIXFILE needs CAP_NET_ADMIN in the socket's network
- * namespace, which we never have in the host's. Accepted sockets share their listener's inode, and are left out. */
+/* Is the socket bound to that inode? SO_DOMAIN first: only a socket answers it. SIOCUNIXFILE needs CAP_NET_ADMIN in the socket's
+ * network namespace, which we never have in the host's. Accepted sockets share their listener's inode, and are left out. */
 static bool bound_to(int socket, const struct stat *want, bool *ret_listens)
 {
 	struct sockaddr_un peer;
@@ -103,8 +103,8 @@ static bool search_process(struct aj_holders *h, pid_t pid, const struct stat *w
 		return false;
 	snprintf(path, sizeof path, "%d/fd", pid);
 	cleanup_fd int dir = openat(h->proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* A process that is not dumpable, such as an agent with keys, hides its list from us; its descriptors can be fetched by number
-	 * all the same. */
+	/* A process that is not dumpable, such as an agent with keys, hides its list from us; its descriptors can be fetched by
+	 * number all the same. */
 	unsigned long room = dir < 0 ? aj_procfs_number(h->proc_fd, pid, "FDSize") : 0;
 	for (unsigned long number = 0; number < room && number < DESCRIPTORS_MAX; number++)
 		if (found_at(h, pidfd, (int)number, want, ret_listens))
@@ -144,9 +144,12 @@ static size_t add_children(const struct aj_holders *h, pid_t pid, pid_t *list, s
 				used += (size_t)got;
 				text[used] = '\0';
 				char *start = text, *end;
-				for (pid_t child;
-				     count < PROCESSES_MAX && (child = (pid_t)strtoul(start, &end, 10)) > 0 && *end == ' '; start = end)
+				for (; count < PROCESSES_MAX; start = end) {
+					pid_t child = (pid_t)strtoul(start, &end, 10);
+					if (child <= 0 || *end != ' ')
+						break;
 					list[count++] = child;
+				}
 				used -= (size_t)(start - text);
 				memmove(text, start, used);
 			}

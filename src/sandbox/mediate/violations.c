@@ -14,8 +14,8 @@
 
 /* Calls answered in a row before other events get their turn. */
 enum { TURN = 16 };
-/* A hostile runner that kept the listener could receive a notification between our poll() and our ioctl(), which would then block: for
- * this long at most. */
+/* A hostile runner that kept the listener could receive a notification between our poll() and our ioctl(), which would then
+ * block: for this long at most. */
 enum { STUCK_US = 20000 };
 
 static bool leave_signals;
@@ -65,7 +65,8 @@ static void add_pid(struct aj_violation *one, int listener_fd, const struct aj_n
 	one->pids[one->pids_count++] = pid;
 }
 
-static void count_violation(struct aj_violations *v, const struct aj_syscall *row, int listener_fd, const struct aj_notification *call)
+static void count_violation(struct aj_violations *v, const struct aj_syscall *row, int listener_fd,
+                            const struct aj_notification *call)
 {
 	struct aj_violation *one = v->items;
 	while (one < v->items + v->count && strcmp(one->row->name, row->name) != 0)
@@ -99,12 +100,14 @@ void aj_violations_listen(struct aj_violations *v, int *listener_fd, pid_t proce
 	v->seen = true;
 }
 
-int aj_violations_refuse(struct aj_violations *v, const struct aj_built *built, int listener_fd, const struct aj_notification *call)
+int aj_violations_refuse(struct aj_violations *v, const struct aj_built *built, int listener_fd,
+                         const struct aj_notification *call)
 {
 	const char *name = call->nr >= 0 && call->nr < AJ_SYSCALL_NUMBERS ? aj_syscall_names[call->nr] : "";
 	const struct aj_plan *plan = built->plan;
-	const struct aj_syscall *row = *name ? aj_syscalls_refusal(plan->profile, plan->network, aj_built_deny(built), name, call->args)
-	                                     : NULL;
+	const struct aj_syscall *row = NULL;
+	if (*name)
+		row = aj_syscalls_refusal(plan->profile, plan->network, aj_built_deny(built), name, call->args);
 	if (v) {
 		v->total++;
 		if (row)

@@ -49,8 +49,10 @@ void aj_violations_listen(struct aj_violations *v, int *listener_fd, pid_t proce
 /* For a listener shared by several runs: the next call, as aj_notify_take(), but with a short timeout; and the refusal of a call,
  * counted in `v` (NULL: not counted). */
 int aj_violations_take(int listener_fd, struct aj_notification *ret);
-int aj_violations_refuse(struct aj_violations *v, const struct aj_built *built, int listener_fd, const struct aj_notification *call);
+int aj_violations_refuse(struct aj_violations *v, const struct aj_built *built, int listener_fd,
+                         const struct aj_notification *call);
 
 /* Refuse some of the pending calls, counted in `v` (NULL: not counted), unless `handler` (may be NULL) handles them; bounded, so that a
  * flood delays nothing else. false: close the listener, as no process is left, or too many calls came. */
-bool aj_violations_answer(struct aj_violations *v, const struct aj_built *built, int listener_fd, const struct aj_handler *handler);
+bool aj_violations_answer(struct aj_violations *v, const struct aj_built *built, int listener_fd,
+                          const struct aj_handler *handler);

@@ -17,8 +17,8 @@ struct aj_built_mount {
 	mode_t type;               /* S_IF* of `fd`, or of the part that replaces it */
 	dev_t device;              /* its number, of a device */
 	int layers_mount;          /* a detached mount of `layers` */
-	int refused, file_refused; /* the errno for which the overlay of the folder or file failed and a bind replaced it; else 0 */
-	char *name; /* of a file, or of a folder beside one: its name in `folder`, the mount that it is cloned from; NULL: not available */
+	int refused, file_refused; /* the errno for which a bind replaced the overlay of the folder or file; else 0 */
+	char *name; /* of a file, or of a folder beside one: its name in `folder`, from which it is cloned; NULL: not available */
 	int folder;
 };
 

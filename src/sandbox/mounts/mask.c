@@ -1,8 +1,9 @@
 /* Hides paths of the jail behind an empty folder or file, or holds them unchanged, once every other row of the tree stands.
- * It hides or holds a path, not a file: other names of the file (a hard link, a second bind) are not looked for. It follows no symlink.
+ * It hides a path, not a file: other names of the file (a hard link, a second bind) stay. It follows no symlink.
  *
- * A mount point can be neither renamed nor removed, but the folders above it can: a jail could rename such a folder away with all its
- * contents, and create it anew without the mount. So each of those folders that the jail could rename is bind-mounted on itself. */
+ * A mount point can be neither renamed nor removed, but the folders above it can. So each of those folders that the jail could
+ * rename is bind-mounted on itself.
+ * */
 #include "sandbox/mounts/mask.h"
 
 #include <errno.h>
@@ -102,7 +103,8 @@ static int absent(int root, int dir, const struct mask_task *task, const char *t
 {
 	bool changeable, mount_root;
 	if (may_change(root, dir, &changeable, &mount_root) < 0)
-		return aj_fail_because(err, task->reason, AJ_EXIT_SETUP, task->step, errno, "examine the folder above `%s`", target);
+		return aj_fail_because(err, task->reason, AJ_EXIT_SETUP, task->step, errno, "examine the folder above `%s`",
+		                       target);
 	if (!changeable)
 		return 0;
 	if (task->holds)
@@ -110,14 +112,17 @@ static int absent(int root, int dir, const struct mask_task *task, const char *t
 		                       "`%s` has disappeared during set-up: another process changes the workspace", target);
 	aj_fail(err, AJ_EXIT_SETUP, "mask", 0,
 	        "`%s` does not exist, and the jail could create it: `%.*s` is writable in the jail", target, above_bytes, target);
-	aj_advise(err, "create an empty file or folder there first, show `%.*s` read-only, add `:if-present` to that mask, or remove the mask",
+	aj_advise(err,
+	          "create an empty file or folder there first, show `%.*s` read-only, add `:if-present` to that mask, or remove the mask",
 	          above_bytes, target);
 	return -1;
 }
 
-/* Walk to `target` and pin_folder every folder above it. Returns the target itself and its kind; with `if_present` also a folder above it that
- * is closed to the jail; -1 with err; or -1 without err where the target does not exist and the jail cannot create it, or with `if_present`. */
-static int walk_to(int root, const struct mask_task *task, const char *target, bool if_present, bool *ret_folder, struct aj_error *err)
+/* Walk to `target` and pin_folder every folder above it. Returns the target, or with `if_present` a folder above it that is
+ * closed to the jail; -1 with err; or -1 without err for a missing target that the jail cannot create, or with `if_present`.
+ * */
+static int walk_to(int root, const struct mask_task *task, const char *target, bool if_present, bool *ret_folder,
+                   struct aj_error *err)
 {
 	cleanup_fd int dir = fcntl(root, F_DUPFD_CLOEXEC, 3);
 	for (const char *at = target + 1;;) {
@@ -134,7 +139,8 @@ static int walk_to(int root, const struct mask_task *task, const char *target, b
 			return if_present ? -1 : absent(root, dir, task, target, above_bytes, err) - 1;
 		/* The jail's id may not search this folder and does not own it: that holds the target well enough. A mask must be
 		 * mounted all the same, over the folder if need be. */
-		if (next < 0 && errno == EACCES && (task->holds || if_present) && fstat(dir, &st) == 0 && st.st_uid != geteuid()) {
+		bool closed = next < 0 && errno == EACCES && (task->holds || if_present);
+		if (closed && fstat(dir, &st) == 0 && st.st_uid != geteuid()) {
 			*ret_folder = true;
 			return task->holds ? -1 : aj_steal(&dir);
 		}

@@ -107,8 +107,8 @@ static uint64_t attributes(const struct aj_mount *m)
 	       (m->flags & (AJ_DEV | AJ_MASK) ? 0 : MOUNT_ATTR_NODEV);
 }
 
-/* The entry from an overlay of its folder, which its neighbours share: of the type of the source, if that was opened. -1 with errno. It has
- * the row's attributes, which are the neighbours' too. */
+/* The entry from an overlay of its folder, which its neighbours share: of the type of the source, if that was opened. -1 with
+ * errno. It has the row's attributes, which are the neighbours' too. */
 static int overlay_entry(struct aj_built_mount *b, struct place *place)
 {
 	if (!place->overlay || place->folder != b->folder) {
@@ -143,7 +143,7 @@ static void replace_source(struct aj_built_mount *b, int source)
 	b->fd = source;
 }
 
-/* Replace the source, a file that is not cloned yet, by itself from an overlay of its folder; if the kernel makes none, by its clone. */
+/* Replace the source, a file, by itself from an overlay of its folder; if the kernel makes none, by its clone. */
 static int overlay_file_row(struct aj_built_mount *b, struct place *place, struct aj_error *err)
 {
 	int file = overlay_entry(b, place);
@@ -154,8 +154,8 @@ static int overlay_file_row(struct aj_built_mount *b, struct place *place, struc
 	return 0;
 }
 
-/* Replace the source, a folder that is not cloned yet, by the same folder from an overlay of a parent, else by a clone. Returns whether it is
- * from an overlay, or -1 with err. */
+/* Replace the source, a folder that is not cloned yet, by the same folder from an overlay of a parent, else by a clone. Returns
+ * whether it is from an overlay, or -1 with err. */
 static int shared_row(struct aj_built_mount *b, struct place *place, struct aj_error *err)
 {
 	int shared = overlay_entry(b, place);
@@ -196,8 +196,9 @@ static int layered_row(struct aj_built_mount *b, const struct place *place, stru
 	if (overlay < 0) {
 		fail(err, b->row, errno, "make an overlay over");
 		err->reason = AJ_REASON_OVERLAY;
-		aj_advise(err, "the file systems of the workspace and of the state directory ($XDG_STATE_HOME) cannot be layers of an overlay "
-		               "together: use --workspace-mode copy, or another state directory");
+		aj_advise(err,
+		          "the file systems of the workspace and of the state directory ($XDG_STATE_HOME) cannot be layers of an overlay "
+		          "together: use --workspace-mode copy, or another state directory");
 		return -1;
 	}
 	replace_source(b, overlay);
@@ -214,7 +215,7 @@ static int bind_row(const struct aj_built_mount *b, int parent, const char *name
 	if ((m->flags & AJ_MASK) && !(device && b->device == makedev(1, 3)))
 		return fail(err, m, ENODEV, "/dev/null is not the null device; mask");
 	bool folder = S_ISDIR(b->type), create = !(m->flags & AJ_MASK);
-	/* A name that was made just now is not looked at again: move_mount() follows no symlink, and mounts no folder over a file. */
+	/* No second look at the new name: move_mount() follows no symlink, and mounts no folder over a file. */
 	bool made = create && (folder ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0444, 0)) == 0;
 	bool refused = create && !made && folder && errno != EEXIST && errno != EROFS;
 	cleanup_fd int target = made || refused ? -1 : open_target(parent, name, folder);
@@ -284,7 +285,7 @@ static int apply_row(struct aj_built_mount *b, struct place *place, struct aj_er
 	return fail(err, m, EINVAL, "unknown kind of mount row:");
 }
 
-/* A bind below a writable one: the folders between them must not be renamed, or another run would find something else at its path. */
+/* A bind below a writable one: the folders between them must not be renamed, or another run would find another file there. */
 static bool inside_writable(const struct aj_plan *plan, size_t row)
 {
 	const struct aj_mount *m = &plan->mounts.items[row];
@@ -329,7 +330,8 @@ int aj_mount_rows(struct aj_built *built, struct aj_error *err)
 		if (aj_hold_apply(root, blanks, built->protected.items[i].target, built->protected.items[i].placeholder, err) < 0)
 			return -1;
 	for (size_t i = 0; i < plan->mounts.count; i++)
-		if (built->mounts[i].fd >= 0 && inside_writable(plan, i) && aj_hold_above(root, plan->mounts.items[i].target, err) < 0)
+		if (built->mounts[i].fd >= 0 && inside_writable(plan, i) &&
+		    aj_hold_above(root, plan->mounts.items[i].target, err) < 0)
 			return -1;
 	aj_close(&place.dir);
 	if (place.overlay)

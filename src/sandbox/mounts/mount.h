@@ -3,13 +3,13 @@
 #pragma once
 #include "sandbox/mounts/built.h"
 
-/* Open the sources of all binds as detached mounts: `fd` of each, -1 where an optional one is absent. A file or folder that gets a `name` is
- * only opened (O_PATH): an overlay of its parent will show it. */
+/* Open the sources of all binds as detached mounts: `fd` of each, -1 where an optional one is absent. A file or folder that gets
+ * a `name` is only opened (O_PATH): an overlay of its parent will show it. */
 int aj_mount_sources(struct aj_built *built, struct aj_error *err);
 /* A detached mount of a file that was only opened; -1 with errno. */
 int aj_mount_clone_file(int path);
-/* A detached mount of a source. All mounts of this namespace were copied from one with more privileges, so the kernel clones no mount
- * without the mounts below it (they are locked). An overlay would show what those cover: then `b` gets `refused`. -1 with errno. */
+/* A detached mount of a source. All mounts of this namespace are locked: the kernel clones none without the mounts below it.
+ *  An overlay would show what those cover: then `b` gets `refused`. -1 with errno. */
 int aj_mount_clone_tree(int path, struct aj_built_mount *b);
 /* The source of a bind could not be opened, and errno says why: -1 with err set. */
 int aj_mount_fail_source(const char *path, struct aj_error *err);

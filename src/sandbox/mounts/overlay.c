@@ -27,8 +27,8 @@ static int attach(int blanks, const char *name, int source)
 	return place < 0 ? -1 : move_mount(source, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
-/* Mount `source` beside an empty folder. Before Linux 6.15 a layer has to be a mount of the caller's namespace, and before 6.13 it can
- * be named by a path only: the working directory is the only path that no other process can replace. */
+/* Mount `source` beside an empty folder. Before Linux 6.15 a layer has to be a mount of the caller's namespace, and before 6.13
+ * it can be named by a path only: the working directory is the only path that no other process can replace. */
 static int enter_layers(int blanks, int source)
 {
 	char name[32];
@@ -38,8 +38,8 @@ static int enter_layers(int blanks, int source)
 	return attach(blanks, name, source) < 0 ? -1 : fchdir(source);
 }
 
-/* The options with which a change is a plain file of the upper layer, which needs nothing of the lower one: no `index`, no `metacopy`, and
- * with userxattr no redirect_dir. */
+/* The options with which a change is a plain file of the upper layer, which needs nothing of the lower one: no `index`, no
+ * `metacopy`, and with userxattr no redirect_dir. */
 static int set_upper(int fs, int layers)
 {
 	static const char *const off[] = { "index", "metacopy" };
@@ -64,9 +64,9 @@ static int make_overlay(int source, int layers, unsigned attributes)
 	if (fstatvfs(source, &of_source) < 0)
 		return -1;
 	cleanup_fd int fs = fsopen("overlay", FSOPEN_CLOEXEC);
-	/* Without an upper layer the kernel requires two lower ones, and trusts no overlay attributes of the host's folders: no userxattr. */
+	/* Without an upper layer the kernel requires two lower ones, and trusts no overlay attributes of the host:  no userxattr. */
 	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", AJ_OVERLAY_LAYERS, 0) < 0 ||
-	    fsconfig(fs, FSCONFIG_SET_STRING, "xino", "off", 0) < 0 || /* with xino each mount writes a line to the kernel's log */
+	    fsconfig(fs, FSCONFIG_SET_STRING, "xino", "off", 0) < 0 || /* with xino each mount writes to the kernel log */
 	    (layers >= 0 && set_upper(fs, layers) < 0) || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -1;
 	/* An overlay does not inherit noexec from the mount of its layer. */

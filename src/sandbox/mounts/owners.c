@@ -1,5 +1,5 @@
-/* Shows writable workspaces of other owners as the jail's own, by idmapped mounts, in which files of further owners belong to nobody.
- * Binds are not mapped: the jail may be meant to write only a part of one. */
+/* Shows writable workspaces of other owners as the jail's own, by idmapped mounts, in which files of further owners belong to
+ * nobody. Binds are not mapped: the jail may be meant to write only a part of one. */
 #include "sandbox/mounts/owners.h"
 
 #include <errno.h>
@@ -45,7 +45,8 @@ static int map_row(const struct aj_plan *plan, struct aj_built_mount *b, struct 
 	if (b->mapped >= 0 && aj_fd_move_high(&b->mapped) == 0)
 		return 0;
 	aj_fail(err, AJ_EXIT_SETUP, "workspace", errno,
-	        "`%s` belongs to user id %u and the jail has user id %u: make an idmapped mount, in which its files are the jail's",
+	        "`%s` belongs to user id %u and the jail has user id %u: "
+	        "make an idmapped mount, in which its files are the jail's",
 	        m->source, st.st_uid, plan->host_uid);
 	aj_advise(err, "`chown -R %u:%u` the folder, run agentjail as its owner, or use --workspace-mode copy", plan->host_uid,
 	          plan->host_gid);

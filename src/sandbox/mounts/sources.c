@@ -55,11 +55,13 @@ struct common {
 	int mask_fd;
 };
 
-/* Whether the overlay of the last file's folder also shows this entry: it must be below that folder, in the same mount. The folder could be cloned
- * without the mounts below it, so none of those is locked; an entry of another mount gets an overlay of its own. */
+/* Whether the overlay of the last file's folder also shows this entry: it must be below that folder, in the same mount. An entry
+ * of another mount gets an overlay of its own.
+ * */
 static bool share_folder(const char *real, const struct statx *of, struct aj_built_mount *b, const struct common *common)
 {
-	const char *rest = common->folder < 0 || common->noexec != (b->row->flags & AJ_NOEXEC) ? NULL : aj_path_rest(real, common->path);
+	bool same_kind = common->folder >= 0 && common->noexec == (b->row->flags & AJ_NOEXEC);
+	const char *rest = same_kind ? aj_path_rest(real, common->path) : NULL;
 	/* Where a filter forbids statx, libc emulates it without mount ids. */
 	if (!rest || !*rest || !(of->stx_mask & STATX_MNT_ID) || of->stx_mnt_id != common->mount)
 		return false;
@@ -68,14 +70,15 @@ static bool share_folder(const char *real, const struct statx *of, struct aj_bui
 	return b->name;
 }
 
-/* An overlay consists of folders: for a file, of its parent. A process that renames entries there meanwhile can only have another file
- * of that folder shown. */
+/* An overlay consists of folders: for a file, of its parent. A process that renames entries there meanwhile can only have another
+ * file of that folder shown. */
 static void clone_parent(int path, struct aj_built_mount *b, struct common *common)
 {
 	unsigned flags = b->row->flags;
 	char real[PATH_MAX];
 	struct statx file, there;
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 	if (!(flags & AJ_OVERLAY) || (flags & AJ_LAYERED))
 		return;
 	if (statx(path, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_MNT_ID, &file) < 0) {
@@ -94,7 +97,8 @@ static void clone_parent(int path, struct aj_built_mount *b, struct common *comm
 	*name++ = '\0';
 	cleanup_fd int folder = (int)syscall(SYS_openat2, AT_FDCWD, *real ? real : "/", &how, sizeof how);
 	if (folder < 0 || statx(folder, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &there) < 0 ||
-	    there.stx_ino != file.stx_ino || there.stx_dev_major != file.stx_dev_major || there.stx_dev_minor != file.stx_dev_minor)
+	    there.stx_ino != file.stx_ino || there.stx_dev_major != file.stx_dev_major ||
+	    there.stx_dev_minor != file.stx_dev_minor)
 		return;
 	b->file_refused = EBUSY;
 	b->folder = open_tree(folder, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
@@ -111,8 +115,8 @@ static void clone_parent(int path, struct aj_built_mount *b, struct common *comm
 	memcpy(common->path, *real ? real : "/", strlen(real) + 1 + !*real);
 }
 
-/* The same for an entry of /etc, without opening it: a command has dozens of them. As the folder could be cloned alone, and all its mounts
- * would be locked in this user namespace, there are none below it. */
+/* The same for an entry of /etc, without opening it: a command has dozens of them. As the folder could be cloned alone, and all
+ * its mounts would be locked in this user namespace, there are none below it. */
 static bool is_part(struct aj_built_mount *b, const struct common *common)
 {
 	const struct aj_mount *m = b->row;
@@ -133,7 +137,8 @@ static bool is_part(struct aj_built_mount *b, const struct common *common)
 /* The state folder of an overlay, by a path that the supervisor has found for its descriptor: the same folder, or none. */
 static int open_layers(struct aj_built_mount *b, struct aj_error *err)
 {
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 	struct stat st;
 	cleanup_fd int path = (int)syscall(SYS_openat2, AT_FDCWD, b->layers, &how, sizeof how);
 	if (path < 0 || fstat(path, &st) < 0)
@@ -187,8 +192,8 @@ static bool is_named(const struct aj_plan *plan, const char *source)
 	return false;
 }
 
-/* A bound socket is reachable without any further check, so it must be one that the policy names; and who names a socket does not mean to
- * show a file or a folder. */
+/* A bound socket is reachable without any further check, so it must be one that the policy names; and who names a socket does not
+ * mean to show a file or a folder. */
 static int examine_source(const struct aj_plan *plan, struct aj_built_mount *b, struct aj_error *err)
 {
 	const char *source = aj_built_source(b);

@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "sandbox/mounts/mount.h"
 
-/* A copy in a kept home (a row with a mode) replaces that of an earlier run; a run that shares the home may do the same at this moment. */
+/* A copy in a kept home (a row with a mode) replaces that of an earlier run. Runs that share the home may do so at once. */
 int aj_mount_text(const struct aj_mount *m, int parent, const char *name)
 {
 	enum { TRIES = 20 };

@@ -1,5 +1,5 @@
-/* Builds the jail's side of a network by allow-list: every address is local to its network namespace and ends at sockets of the relay's.
- * It decides on no name and no address: the relay does. The namespace has no other way out. */
+/* Builds the jail's side of a network by allow-list: every address is local to its network namespace and ends at sockets of the
+ * relay's. It decides on no name and no address: the relay does. The namespace has no other way out. */
 #include "sandbox/netns/egress_net.h"
 
 #include <arpa/inet.h>
@@ -47,7 +47,7 @@ static struct nl_msg *begin(int type, const void *header, size_t bytes)
 	return msg;
 }
 
-/* A second address of lo, of global scope: C libraries look for one before they ask for addresses of its family (AI_ADDRCONFIG). */
+/* A global address of lo: C libraries require one before they resolve addresses of its family (AI_ADDRCONFIG). */
 static int add_address(struct nl_sock *sock, const struct family *f)
 {
 	char address[16];
@@ -64,8 +64,8 @@ static int add_address(struct nl_sock *sock, const struct family *f)
 	return ask(sock, msg);
 }
 
-/* `local default dev lo src ADDRESS`: a packet to any address is delivered in this namespace. Without `src` its source would be the very
- * address that it is for, and a connection from the port that it is to would find itself instead of the listener. */
+/* `local default dev lo src ADDRESS`: a packet to any address is delivered in this namespace. Without `src` its source would be
+ * the very address that it is for, and a connection from the port that it is to would find itself instead of the listener. */
 static int add_route(struct nl_sock *sock, const struct family *f)
 {
 	const struct rtmsg header = { .rtm_family = (uint8_t)f->family,
@@ -104,8 +104,8 @@ static int make_addresses(bool *ret_v6, struct aj_error *err)
 	             : 0;
 }
 
-/* SO_REUSEADDR: a connection that a transparent listener accepts has the port that was meant, and the guest's own servers, which set that
- * option as servers do, must get the same port meanwhile. While it listens no other socket gets its address and port; a
+/* SO_REUSEADDR: a connection that a transparent listener accepts has the port that was meant, and the guest's own servers, which
+ * set that option as servers do, must get the same port meanwhile. While it listens no other socket gets its address and port; a
  * socket for datagrams does not listen, and would have to share both. */
 static int make_socket(const struct family *f, enum aj_egress_socket which)
 {
@@ -163,10 +163,10 @@ int aj_egress_net(int proc_fd, struct aj_egress_made *ret, struct aj_error *err)
 	ret->transparent = led;
 	for (size_t i = 0; !led && i < (v6 ? FAMILIES : 1); i++)
 		set_transparent(ret->sockets[i * AJ_EGRESS_SOCKETS + AJ_EGRESS_LISTENER], i, 0);
-	/* The port of a closed connection is free again at once: else 28,000 connections to one host are the most in a minute. Where the
-	 * host's /proc/sys is read-only, that bound stays. */
+	/* The port of a closed connection is free again at once: else 28,000 connections to one host are the most in a minute.
+	 * Where the host's /proc/sys is read-only, that bound stays. */
 	aj_write_text(proc_fd, "sys/net/ipv4/tcp_tw_reuse", "1");
-	/* The way to the relay is the host's memory: it loses nothing, and the timers by which a host's BBR paces cost a third of the speed. */
+	/* The way to the relay is memory and loses nothing; the timers of BBR would cost a third of the speed. */
 	aj_write_text(proc_fd, "sys/net/ipv4/tcp_congestion_control", "reno");
 	return 0;
 }

@@ -14,7 +14,8 @@ static struct nl_msg *begin_message(int type, int flags, uint8_t family)
 {
 	struct nl_msg *msg = nlmsg_alloc_simple(type, NLM_F_REQUEST | flags);
 	bool marker = type == NFNL_MSG_BATCH_BEGIN || type == NFNL_MSG_BATCH_END;
-	struct nfgenmsg header = { .nfgen_family = family, .version = NFNETLINK_V0, .res_id = marker ? htons(NFNL_SUBSYS_NFTABLES) : 0 };
+	uint16_t subsystem = marker ? htons(NFNL_SUBSYS_NFTABLES) : 0;
+	struct nfgenmsg header = { .nfgen_family = family, .version = NFNETLINK_V0, .res_id = subsystem };
 	if (msg)
 		nlmsg_append(msg, &header, sizeof header, NLMSG_ALIGNTO);
 	return msg;

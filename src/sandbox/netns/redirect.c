@@ -1,5 +1,5 @@
-/* Redirects every TCP connection of this network namespace to one listener, except for connections to its own loopback and DNS server: by
- * tproxy, or where the kernel has none, by NAT.
+/* Redirects every TCP connection of this network namespace to one listener, except for connections to its own loopback and DNS
+ * server: by tproxy, or where the kernel has none, by NAT.
  * It filters nothing: the namespace has no interface but lo, so a packet that no rule matches leads nowhere either. */
 #include "sandbox/netns/redirect.h"
 
@@ -24,8 +24,8 @@
  *                       ip6 daddr V6 tcp dport 53 accept,  tproxy to [V6]:PORT accept
  *                       reject with tcp reset } }
  *
- * Only the first packet of a connection needs a rule: the others find its socket, which has the address and port that were meant. A first
- * packet that the listener does not get, as when the relay is gone, is for no server of the guest's.
+ * Only the first packet of a connection needs a rule: the others find its socket, which has the address and port that were meant.
+ * A first packet that the listener does not get, as when the relay is gone, is for no server of the guest's.
  *
  * By NAT:
  *
@@ -143,8 +143,10 @@ static void add_rule(struct aj_nft_batch *b, const struct rule *rule, const stru
 
 static void add_families(struct aj_nft_batch *b, enum act act, int flags)
 {
-	struct family families[] = { { .nfproto = NFPROTO_IPV4, .bytes = 4, .offset = 16, .loopback = "\x7f", .loopback_bytes = 1 },
-		                     { .nfproto = NFPROTO_IPV6, .bytes = 16, .offset = 24, .loopback = { [15] = 1 }, .loopback_bytes = 16 } };
+	struct family families[] = {
+		{ .nfproto = NFPROTO_IPV4, .bytes = 4, .offset = 16, .loopback = "\x7f", .loopback_bytes = 1 },
+		{ .nfproto = NFPROTO_IPV6, .bytes = 16, .offset = 24, .loopback = { [15] = 1 }, .loopback_bytes = 16 },
+	};
 	inet_pton(AF_INET, AJ_EGRESS_V4, families[0].listener);
 	inet_pton(AF_INET6, AJ_EGRESS_V6, families[1].listener);
 	for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
@@ -189,9 +191,12 @@ int aj_redirect_tcp(bool transparent, struct aj_error *err)
 		return 0;
 	aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "egress", 0,
 	                "lead the jail's connections to the relay by nftables: %s", nl_geterror(r));
-	bool refused = r == -NLE_PERM || r == -NLE_NOACCESS || r == -NLE_NOMEM;
-	aj_advise(err, refused ? "use a policy with another network (--network none), or find out what denies nftables to user namespaces here"
-	                       : "the kernel lacks nftables with tproxy or NAT: `sudo modprobe -a nf_tables nft_tproxy nft_reject_inet`, or "
-	                         "`sudo modprobe -a nf_tables nft_chain_nat nft_nat nft_ct`, or use --network none");
+	if (r == -NLE_PERM || r == -NLE_NOACCESS || r == -NLE_NOMEM)
+		aj_advise(err,
+		          "use a policy with another network (--network none), or find out what denies nftables to user namespaces here");
+	else
+		aj_advise(err,
+		          "the kernel lacks nftables with tproxy or NAT: `sudo modprobe -a nf_tables nft_tproxy nft_reject_inet`, or "
+		          "`sudo modprobe -a nf_tables nft_chain_nat nft_nat nft_ct`, or use --network none");
 	return -1;
 }
