@@ -26,8 +26,8 @@ static const char *const fixes[] = {
 	[AJ_ROOM_CLIENTS] = "close idle connections, or raise --clients-max",
 	[AJ_ROOM_SESSIONS] = "close unused sessions, end idle ones sooner (--idle), or raise --sessions-max",
 	[AJ_ROOM_TENANT] = "close sessions of this tenant, or raise --tenant-sessions",
-	[AJ_ROOM_JAILS] = "close unused sessions, send fewer requests at a time, or raise --jails-max; a tool that runs code needs a "
-			  "second jail beside its caller's",
+	[AJ_ROOM_JAILS] = ("close unused sessions, send fewer requests at a time, or raise --jails-max; a tool that runs code needs a "
+	                   "second jail beside its caller's"),
 	[AJ_ROOM_TENANT_JAILS] = "close unused sessions of this tenant, send fewer requests at a time, or raise --jails-max",
 	[AJ_ROOM_QUEUE] = "send fewer requests at a time, or raise --queue-max",
 	[AJ_ROOM_BYTES] = "send smaller requests, or fewer at a time",
