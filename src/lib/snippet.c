@@ -73,7 +73,8 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 		return -1;
 	json_t *files;
 	if (t.output_files < 0 || t.output_files > AGENTJAIL_OUTPUT_DATA)
-		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "output_files is not one of 0, AGENTJAIL_OUTPUT_LIST, AGENTJAIL_OUTPUT_DATA");
+		return aj_fail(err, AJ_EXIT_USAGE, "files", 0,
+		               "output_files is not one of 0, AGENTJAIL_OUTPUT_LIST, AGENTJAIL_OUTPUT_DATA");
 	if (aj_lib_files(t.files, t.files_count, &files, err) < 0)
 		return -1;
 	json_decref(s->files);
@@ -133,7 +134,8 @@ static bool is_busy(const agentjail_session *s)
 }
 
 /* The session is not freed here, even if a tool has closed it. */
-static agentjail_result *run_snippet(agentjail_session *s, const struct agentjail_snippet *snippet, enum member_kind kind, struct aj_error *err)
+static agentjail_result *run_snippet(agentjail_session *s, const struct agentjail_snippet *snippet, enum member_kind kind,
+                                     struct aj_error *err)
 {
 	if (start_run(s, snippet, kind, err) < 0)
 		return NULL;

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-
 static size_t index_of(const struct aj_tools *tools, const char *name)
 {
 	size_t i = 0;

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "../bpf.h"
+#include "base/fd.h"
 #include "jail/result/result.h"
 #include "policy/load/load.h"
 #include "policy/seccomp/notify.h"
