@@ -13,7 +13,7 @@
 
 struct aj_asker;
 
-/* The answer to a question; called once for each, perhaps before aj_asker_ask() returns. `why` of a permission: it could not be saved. */
+/* Called once for each question, perhaps before aj_asker_ask() returns. `why` of a permission: it could not be saved. */
 struct aj_ask_answer {
 	const char *name;
 	uint16_t port;
@@ -23,13 +23,13 @@ struct aj_ask_answer {
 };
 typedef void aj_answered_fn(void *arg, const struct aj_ask_answer *answer);
 
-/* Before the jail is made: -1 with err where the caller cannot be asked, or the file cannot be added to. NULL in *ret: no questions are asked.
- * `shown`: the command's output goes out while it runs. */
+/* Before the jail starts: -1 with err where the caller cannot be asked, or the file cannot be added to. *ret is NULL if no
+ * questions are asked. `shown`: the command's output is shown while it runs. */
 int aj_asker_open(struct aj_asker **ret, struct aj_loop *loop, const struct aj_plan *plan, const struct aj_policy *policy,
                   const struct aj_request *request, bool shown, struct aj_error *err);
 /* Without an asker the answer is no. */
 void aj_asker_ask(struct aj_asker *asker, uint32_t id, const char *name, uint16_t port, aj_answered_fn *fn, void *arg);
-/* Called before a question is shown at the terminal, and when none is shown any more: meanwhile nothing of the jail may reach the terminal. */
+/* Called before a question is shown at the terminal, and after the last one: in between the output of the jail must wait. */
 typedef void aj_pause_fn(void *arg, bool paused);
 void aj_asker_on_pause(struct aj_asker *asker, aj_pause_fn *pause, void *arg);
 /* The terminal has taken all output from before the pause: the question may follow. */
@@ -115,7 +115,7 @@ int aj_ask_check_output(const struct aj_plan *plan, struct aj_error *err);
 
 /* The question as a line of JSON with its newline; its length. */
 size_t aj_ask_write_line(const struct aj_asked *q, char out[AJ_ASK_LINE_BYTES]);
-/* An answer, without its newline. False: it is not an answer. *ret_id: 0 where the line has no id, UINT32_MAX where it has none of ours. */
+/* Parse an answer, without its newline. False: invalid. *ret_id is 0 where the line has no id, UINT32_MAX for an unknown id. */
 bool aj_ask_read_line(const char *line, size_t bytes, uint32_t *ret_id, enum aj_egress_verdict *ret_verdict);
 /* Is it a name that may be shown: letters, digits, `-`, `_` and dots alone? */
 bool aj_ask_name_valid(const char *name);

@@ -1,6 +1,6 @@
-/* Asks through a shell command of the host, one process for each question: the question on its standard input, the answer as its first
- * line of output.
- * No part of a question is in the command's text. A command that is late, or whose supervisor is gone, is killed with its process group. */
+/* Asks through a shell command of the host, one process for each question: the question on its standard input, the answer as its
+ * first line of output. The command's text has no part of a question. A command that is late, or whose supervisor has died, is
+ * killed with its process group. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -49,8 +49,8 @@ _Noreturn static void run_command(const char *command, int in, int out)
 	_exit(127);
 }
 
-/* The leader of the command's process group, which outlives the command: the supervisor kills the group, or the kernel tells the leader
- * that the supervisor is gone, however it ended. */
+/* The leader of the command's process group, which outlives the command: the supervisor kills the group, or the leader does when
+ * the kernel reports that the supervisor has died. */
 _Noreturn static void lead_group(const char *command, int in, int out, pid_t parent)
 {
 	sigset_t all;

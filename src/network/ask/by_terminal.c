@@ -1,7 +1,6 @@
-/* Asks at the terminal of the person who started the run: one question at a time, answered by a line. While a question is shown, no
- * output of the jail reaches the terminal, and no key reaches the jail.
- * An answer that allows something has the question's number, which cannot be typed before the question is read. After an invalid line the
- * question is repeated twice, then denied. */
+/* Asks at the terminal of the person who started the run: one question at a time, answered by a line. While a question is shown,
+ * the jail's output and the keys for the jail wait. An answer that allows something has the question's number, which nobody can
+ * type before reading the question. After an invalid line the question is repeated twice, then denied. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +16,8 @@
 
 enum { TRIES = 3, FIRST_NUMBER = 10, NUMBERS = 90 };
 
-static const char nobody[] = "this name and port are not on the jail's list, and agentjail is not in the foreground of its terminal";
+static const char nobody[] =
+    "this name and port are not on the jail's list, and agentjail is not in the foreground of its terminal";
 static const char not_listed[] = "this name and port are not on the jail's list, and the answer was no";
 
 static bool is_front(const struct aj_asker *a)
@@ -66,8 +66,10 @@ static void print_question(struct aj_asker *a)
 {
 	const struct aj_asked *q = a->shown;
 	char text[600];
-	snprintf(text, sizeof text, "\nagentjail: the jail wants to connect to %s:%u, which is not on its list%s (%lu s to answer).\n",
-	         q->name, q->port, strstr(q->name, "xn--") ? "; xn-- stands for a name in other letters" : "", a->timeout_ms / 1000);
+	const char *foreign = strstr(q->name, "xn--") ? "; xn-- stands for a name in other letters" : "";
+	snprintf(text, sizeof text,
+	         "\nagentjail: the jail wants to connect to %s:%u, which is not on its list%s (%lu s to answer).\n", q->name,
+	         q->port, foreign, a->timeout_ms / 1000);
 	aj_buffer_text(&a->text, text);
 	write_text(a);
 }
@@ -100,7 +102,12 @@ static bool is_answer(const struct aj_asker *a, const char *line, enum aj_egress
 	static const struct {
 		const char *word;
 		enum aj_egress_verdict verdict;
-	} words[] = { { "once", AJ_EGRESS_ONCE }, { "run", AJ_EGRESS_RUN }, { "deny", AJ_EGRESS_DENY }, { "no", AJ_EGRESS_DENY } };
+	} words[] = {
+		{ "once", AJ_EGRESS_ONCE },
+		{ "run", AJ_EGRESS_RUN },
+		{ "deny", AJ_EGRESS_DENY },
+		{ "no", AJ_EGRESS_DENY },
+	};
 	char full[32];
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		snprintf(full, sizeof full, "%s %u", words[i].word, a->number);
@@ -221,7 +228,7 @@ const struct aj_ask_way aj_ask_by_terminal = { nobody, put_question, drop_questi
 
 /* --- where the jail's output goes --- */
 
-/* A program that reads it, from a pipe or a socket, may show it on this terminal at any time: no relay of ours can hold it back. */
+/* Whether a program reads this output from a pipe or a socket: it may show the output on this terminal at any time. */
 static bool is_read_by_a_program(int fd, const struct stat *st)
 {
 	struct stat null;
@@ -250,9 +257,10 @@ int aj_ask_check_output(const struct aj_plan *plan, struct aj_error *err)
 			                               : "device");
 		else
 			continue;
-		aj_advise(err, plan->escapes == AJ_ESCAPES_ALL && isatty(fd)
-		                   ? "set terminal.escapes to \"filtered\", or use --network-ask-command or --network-ask-fd"
-		                   : "send the output to a file or to the terminal, or use --network-ask-command or --network-ask-fd");
+		aj_advise(err,
+		          plan->escapes == AJ_ESCAPES_ALL && isatty(fd)
+		              ? "set terminal.escapes to \"filtered\", or use --network-ask-command or --network-ask-fd"
+		              : "send the output to a file or to the terminal, or use --network-ask-command or --network-ask-fd");
 		return -1;
 	}
 	return 0;

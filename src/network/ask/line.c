@@ -1,5 +1,5 @@
-/* Questions and answers as lines of JSON: {"id":"1","name":"files.example.org","port":443,"why":"..."} and {"id":"1","answer":"run"}.
- * A line with any other answer is refused. */
+/* Questions and answers as lines of JSON: {"id":"1","name":"a.example","port":443,"why":"..."} and
+ * {"id":"1","answer":"run"}. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

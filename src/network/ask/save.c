@@ -1,5 +1,5 @@
-/* Adds hosts that were allowed for a run to the list of a policy file: read, one item more, written beside it and renamed over it.
- * It changes nothing else of the file, follows no symlink to it, and takes no file that lies where the jail may write. */
+/* Adds hosts that were allowed for a run to the list of a policy file, and changes nothing else of it: the new file is written
+ * beside the old one and renamed over it. Symlinks, and files in places where the jail may write, are refused. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -100,7 +100,8 @@ static char *read_file(const struct aj_ask_save *save, mode_t *ret_mode, struct 
 	*ret_mode = st.st_mode & 0777;
 	if (fd < 0) {
 		snprintf(text, FILE_BYTES,
-		         "# Hosts that were allowed when agentjail asked (--network-ask-save).\nextends = %s\n\n[network]\nmode = \"allow\"\nextend_allow = [\n]\n",
+		         "# Hosts that were allowed when agentjail asked (--network-ask-save).\n"
+		         "extends = %s\n\n[network]\nmode = \"allow\"\nextend_allow = [\n]\n",
 		         save->extends);
 		return text;
 	}
@@ -132,7 +133,7 @@ static int write_file(const struct aj_ask_save *save, const char *text, mode_t m
 int aj_ask_save_add(struct aj_ask_save *save, const char *name, uint16_t port, struct aj_error *err)
 {
 	mode_t mode;
-	/* Another run may be adding to the file. The supervisor's loop waits for no such lock, which a jail that may read the folder can hold, too. */
+	/* Does not wait: another run may be adding to the file, or a jail that may read the folder holds the lock. */
 	if (flock(save->folder, LOCK_EX | LOCK_NB) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "ask", errno, "lock the folder of `%s`", save->path);
 	char *text = read_file(save, &mode, err), *more = text ? aj_ask_save_insert(text, name, port) : NULL;
@@ -187,8 +188,10 @@ struct aj_ask_save *aj_ask_save_open(const struct aj_ask_whom *whom, const struc
 	} else {
 		char *text = read_file(save, &mode, err), *more = text ? aj_ask_save_insert(text, "a.test", 1) : NULL;
 		if (text && !more) {
-			aj_fail(err, AJ_EXIT_USAGE, "ask", 0, "`%s` (--network-ask-save) has no list of hosts to add to", whom->save);
-			aj_advise(err, "give it a section [network] with a line `allow = [`, or name a file that does not exist yet");
+			aj_fail(err, AJ_EXIT_USAGE, "ask", 0, "`%s` (--network-ask-save) has no list of hosts to add to",
+			        whom->save);
+			aj_advise(err,
+			          "give it a section [network] with a line `allow = [`, or name a file that does not exist yet");
 		}
 		free(text);
 		free(more);

@@ -1,6 +1,5 @@
-/* The life of one connection: checks its first bytes, connects to the host, forwards bytes both ways, passes on half-closes and resets,
- * and reports the end.
- * It uses no address itself: the listener finds the name, and network/egress/upstream.c the address. */
+/* The life of one connection: checks its first bytes, connects to the host, forwards bytes both ways with half-closes and resets,
+ * and reports the end. The listener finds the name, network/egress/upstream.c the address. */
 #include "network/egress/connection.h"
 
 #include <errno.h>
@@ -52,7 +51,8 @@ static struct aj_egress_event end_event(const struct aj_connection *c, enum aj_e
 void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool abruptly, const char *why)
 {
 	struct aj_relay *relay = c->relay;
-	struct aj_egress_event event = end_event(c, kind, why ? why : ""), *refusal = kind == AJ_EGRESS_REFUSED ? &event : c->refusal;
+	struct aj_egress_event event = end_event(c, kind, why ? why : "");
+	struct aj_egress_event *refusal = kind == AJ_EGRESS_REFUSED ? &event : c->refusal;
 	if (why && kind != AJ_EGRESS_CLOSED)
 		aj_report(relay, &event);
 	aj_loop_unset(relay->loop, &c->timer);
@@ -151,9 +151,11 @@ static void on_idle(struct aj_timer *timer)
 static bool over_cap(const struct aj_relay *relay, const char **ret_why)
 {
 	const struct aj_policy *caps = relay->policy;
-	*ret_why = caps->bytes_out && relay->bytes_out > caps->bytes_out ? "the jail has sent all the bytes that its policy allows"
-	         : caps->bytes_in && relay->bytes_in > caps->bytes_in ? "the jail has received all the bytes that its policy allows"
-	                                                              : NULL;
+	*ret_why = caps->bytes_out && relay->bytes_out > caps->bytes_out
+	             ? "the jail has sent all the bytes that its policy allows"
+	         : caps->bytes_in && relay->bytes_in > caps->bytes_in
+	             ? "the jail has received all the bytes that its policy allows"
+	             : NULL;
 	return *ret_why;
 }
 
@@ -256,8 +258,11 @@ void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, c
 	c->inside = (struct aj_io){ .fn = on_inside, .arg = c, .fd = -1 };
 	c->outside = (struct aj_io){ .arg = c, .fd = -1 }; /* its callback: on_answer of a proxy, then on_outside */
 	c->timer = (struct aj_timer){ .fn = on_idle, .arg = c };
-	c->out = (struct aj_flow){ .from = fd, .to = -1, .bulk = &relay->bulk, .arg = c, .turned = on_turned, .total = &relay->bytes_out };
-	c->in = (struct aj_flow){ .from = -1, .to = fd, .bulk = &relay->bulk, .arg = c, .turned = on_turned, .total = &relay->bytes_in };
+	c->out = (struct aj_flow){ .from = fd, .to = -1, .total = &relay->bytes_out };
+	c->in = (struct aj_flow){ .from = -1, .to = fd, .total = &relay->bytes_in };
+	c->out.bulk = c->in.bulk = &relay->bulk;
+	c->out.arg = c->in.arg = c;
+	c->out.turned = c->in.turned = on_turned;
 	row->event = begin_event(c, AJ_EGRESS_FAILED);
 	c->out.shown = &row->row.out;
 	c->in.shown = &row->row.in;

@@ -63,7 +63,7 @@ void aj_upstream_failed(struct aj_connection *c, const char *why);
 
 /* --- network/egress/proxy_connect.c --- */
 
-/* The connection `fd` to the proxy stands: ask for the one that is meant. aj_upstream_made() or aj_upstream_failed() follows, now or later. */
+/* Send CONNECT on `fd`, a connection to the proxy. aj_upstream_made() or aj_upstream_failed() is called, now or later. */
 void aj_proxy_ask(struct aj_connection *c, int fd);
 
 /* --- network/egress/connection.c --- */

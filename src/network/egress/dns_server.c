@@ -1,6 +1,5 @@
-/* Answers the jail's DNS queries, over UDP and TCP: a synthetic address for each name, whether it is on the list or refused, no record of
- * other types. Nothing of a query leaves the host here, and how many queries and names a jail may use is bounded.
- * It forwards no message and resolves no name. */
+/* Answers the jail's DNS queries, over UDP and TCP: a synthetic address for each name, listed or refused, and no record of other
+ * types. It forwards nothing, resolves no name, and limits the queries and names of a jail. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

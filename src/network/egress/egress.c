@@ -9,7 +9,8 @@
 #include "network/egress/process.h"
 #include "network/egress/relay.h"
 
-int aj_egress_start(struct aj_helper *e, const struct aj_policy *policy, const struct aj_egress_sockets *sockets, struct aj_error *err)
+int aj_egress_start(struct aj_helper *e, const struct aj_policy *policy, const struct aj_egress_sockets *sockets,
+                    struct aj_error *err)
 {
 	struct aj_relay_of of = { .policy = policy, .sockets = sockets };
 	size_t most = AJ_EGRESS_CONNECTIONS_MAX;
@@ -22,7 +23,9 @@ int aj_egress_start(struct aj_helper *e, const struct aj_policy *policy, const s
 /* The relay handles the jail's bytes and may be compromised: do not trust its texts to end with NUL. */
 static void end_texts(struct aj_egress_event *event)
 {
-	event->name[sizeof event->name - 1] = event->address[sizeof event->address - 1] = event->why[sizeof event->why - 1] = '\0';
+	event->name[sizeof event->name - 1] = '\0';
+	event->address[sizeof event->address - 1] = '\0';
+	event->why[sizeof event->why - 1] = '\0';
 }
 
 int aj_egress_read(struct aj_helper *e, struct aj_egress_event *ret)

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* IPv4, IPv6; -1: none. The DNS sockets are bound to the addresses that the jail's resolv.conf names; those of TCP and the listeners
- * listen. A listener takes the connections of all ports by a redirection in the jail's namespace, or those of the port that it is bound to. */
+/* Sockets for IPv4 and IPv6; -1: none. The DNS sockets are bound to the addresses in the jail's resolv.conf; those of TCP and the
+ * listeners listen. A redirection in the jail's namespace leads all ports to a listener, or it is bound to one port. */
 struct aj_egress_sockets {
 	int dns_udp[2], dns_tcp[2], listener[2];
 };
@@ -26,10 +26,10 @@ enum aj_egress_kind {
 /* The same refusal within a second is one event with a count. `why` is a clause without a subject, as in "NAME: WHY". */
 struct aj_egress_event {
 	uint32_t kind, count;
-	uint32_t id;   /* of a question */
-	uint16_t port; /* 0: a DNS query */
-	bool unlisted; /* of a refusal: the policy's list lacks it; else it is on the list, and `why` is of something else */
-	uint32_t lookups; /* of a refused connection: refusals of this name's look-ups, reported before, of which it is the continuation */
+	uint32_t id;      /* of a question */
+	uint16_t port;    /* 0: a DNS query */
+	bool unlisted;    /* of a refusal: the policy's list lacks it; else it is on the list, and `why` is of something else */
+	uint32_t lookups; /* of a refused connection: refused look-ups of this name that it follows, reported before */
 	char name[256];   /* as the jail asked, in lower case; "": by address */
 	char address[46]; /* that the relay connected to, or the jail meant; "": none */
 	char why[200];
@@ -37,8 +37,8 @@ struct aj_egress_event {
 	int64_t opened_us, lasted_us; /* aj_now_us() */
 };
 
-/* Advice on a refusal, for the program: a sentence. With the host and the reason before it: the whole text that the program gets where
- * its protocol has room for one. Printable ASCII, cut where it does not fit. */
+/* Advice on a refusal, for the program: a sentence. With the host and the reason before it, it is all that the program gets where
+ * its protocol has room for a text. Printable ASCII, truncated where it does not fit. */
 void aj_egress_advice(const struct aj_egress_event *event, char *out, size_t out_bytes);
 void aj_egress_refusal_text(const struct aj_egress_event *event, char *out, size_t out_bytes);
 

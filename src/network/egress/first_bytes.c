@@ -1,6 +1,6 @@
-/* Checks what the jail sends on a connection to a name: the server name of TLS (SNI) and the host of each plain HTTP request must be the
- * name that the connection is for. Port 443 is for TLS alone and port 80 for HTTP alone; on other ports anything else passes as it is.
- * It decrypts nothing, and changes no byte. */
+/* Checks what the jail sends on a connection to a name: the server name of TLS (SNI) and the host of each plain HTTP request must
+ * be the name that the connection is for. Port 443 accepts TLS alone and port 80 HTTP alone; on other ports anything else passes
+ * unchanged. Nothing is decrypted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

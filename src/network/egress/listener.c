@@ -1,6 +1,5 @@
-/* Accepts the jail's connections, finds the host that each is for, and checks it against the list and the caps. It reads no byte of a
- * connection.
- * A connection that the list does not allow is reported and refused with an answer; one beyond the caps is reported and reset. */
+/* Accepts the jail's connections, finds the host that each is for, and checks it against the list and the caps. A connection that
+ * is not on the list is reported and answered with a refusal; one beyond the caps is reported and reset. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -15,8 +14,8 @@ enum {
 	ORIGINAL_DESTINATION = 80, /* SO_ORIGINAL_DST and IP6T_SO_ORIGINAL_DST */
 };
 
-/* The address that the jail connected to. A transparent listener's connection has it; one that NAT has led here has the listener's own, and
- * the kernel knows the other. Without a translation the listener's own address was meant. */
+/* The address that the jail connected to. On a transparent listener it is the socket's name. After NAT that is the listener's own
+ * address and the kernel knows the original one; without a translation the listener's address was meant. */
 static bool meant(const struct aj_relay *relay, int fd, int family, union aj_sockaddr *ret)
 {
 	union aj_sockaddr own = { 0 };

@@ -1,5 +1,5 @@
-/* The relay's process sets up its own walls: no descriptors but its own, no ids of root's, no capabilities, few files, few system calls.
- * It reads no byte of the jail's or the network's, and does not start if a wall that this kernel has cannot be set up. */
+/* The relay's process sets up its own walls before it reads a byte: its own descriptors, ids other than root's, no capabilities,
+ * few files, few system calls. It does not start if a wall that this kernel has cannot be set up. */
 #include "network/egress/process.h"
 
 #include <errno.h>
@@ -34,8 +34,8 @@ static int give_up_root(void)
 	return setresuid(NOBODY, NOBODY, NOBODY) < 0 && errno != EINVAL ? -1 : 0;
 }
 
-/* The folder of a file that programs replace by renaming a new one to its name: the right must outlast that. Links are followed; a link
- * that leads elsewhere than to /run gets a right for the file alone. */
+/* The folder of a file that programs replace by rename: the rule must cover the new file. Links are followed; a link that leads
+ * out of /run gets a rule for the file alone. */
 static char *readable(const char *path, char room[PATH_MAX])
 {
 	if (!realpath(path, room))
@@ -67,7 +67,8 @@ static int restrict_files_and_ports(const struct aj_rules *rules, uint16_t proxy
 		if (!proxy_port || rules->items[i].kind == AJ_HOST_LOOPBACK)
 			ports[port_count++] = rules->items[i].port;
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
-	int r = aj_landlock_relay(abi > 0 ? (int)abi : 0, folders, folder_count, any_port && !proxy_port ? NULL : ports, port_count, err);
+	const uint16_t *allowed_ports = any_port && !proxy_port ? NULL : ports;
+	int r = aj_landlock_relay(abi > 0 ? (int)abi : 0, folders, folder_count, allowed_ports, port_count, err);
 	free(ports);
 	return r;
 }
@@ -78,7 +79,8 @@ static int put_up_walls(const struct aj_rules *rules, uint16_t proxy_port, bool 
 		return aj_fail(err, AJ_EXIT_SETUP, "relay", errno, "set the relay's limits");
 	if (give_up_root() < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "relay", errno, "give up root's ids");
-	if (aj_helper_tie(parent, err) < 0 || aj_caps_empty(err) < 0 || restrict_files_and_ports(rules, proxy_port, any_port, err) < 0)
+	if (aj_helper_tie(parent, err) < 0 || aj_caps_empty(err) < 0 ||
+	    restrict_files_and_ports(rules, proxy_port, any_port, err) < 0)
 		return -1;
 	return aj_filter_install(aj_filter_relay(), err);
 }
@@ -93,9 +95,12 @@ void aj_relay_process(void *arg, int socket, pid_t parent)
 	struct aj_relay *relay = NULL;
 	struct aj_loop *loop = NULL;
 	struct aj_egress_sockets s = *of->sockets;
-	int *const own[] = { &socket, &s.dns_udp[0], &s.dns_udp[1], &s.dns_tcp[0], &s.dns_tcp[1], &s.listener[0], &s.listener[1] };
+	int *const own[] = {
+		&socket, &s.dns_udp[0], &s.dns_udp[1], &s.dns_tcp[0], &s.dns_tcp[1], &s.listener[0], &s.listener[1],
+	};
 	if (aj_proxy_parse(&proxy, policy) < 0)
-		aj_fail(&err, AJ_EXIT_SETUP, "relay", 0, "the site's upstream proxy is not http://HOST:PORT: %s", policy->upstream_proxy);
+		aj_fail(&err, AJ_EXIT_SETUP, "relay", 0, "the site's upstream proxy is not http://HOST:PORT: %s",
+		        policy->upstream_proxy);
 	else if (proxy.port && aj_credentials_read(policy->upstream_credentials, proxy.authorization, &err) < 0)
 		; /* before the environment is cleared: the site's command may need it */
 	else if (aj_helper_detach() < 0 || aj_helper_keep(own, sizeof own / sizeof *own) < 0 || !(loop = aj_loop_new()))

@@ -16,7 +16,9 @@ int aj_proxy_parse(struct aj_proxy *proxy, const struct aj_policy *policy)
 	*proxy = (struct aj_proxy){ 0 };
 	if (!text || !*text)
 		return 0;
-	if (strncmp(text, scheme, sizeof scheme - 1) != 0 || aj_host_server_parse(text + sizeof scheme - 1, &rule) || rule.kind == AJ_HOST_BELOW)
+	if (strncmp(text, scheme, sizeof scheme - 1) != 0)
+		return -1;
+	if (aj_host_server_parse(text + sizeof scheme - 1, &rule) || rule.kind == AJ_HOST_BELOW)
 		return -1;
 	if (rule.kind == AJ_HOST_NETWORK)
 		aj_sockaddr_text(rule.family, rule.address, proxy->name.text);

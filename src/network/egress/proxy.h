@@ -1,5 +1,5 @@
-/* The host's upstream proxy, which the site names: every connection goes through it by CONNECT (RFC 9110). The proxy resolves the names,
- * so the addresses behind them are not checked here. */
+/* The site's upstream proxy: every connection goes through it by CONNECT (RFC 9110). The proxy resolves the names, so their
+ * addresses are not checked here. */
 #pragma once
 #include "network/egress/credentials.h"
 #include "network/resolve/names.h"

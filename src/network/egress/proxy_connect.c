@@ -1,5 +1,5 @@
-/* Asks the site's upstream proxy for a connection, and reads its answer: a head of bounded length, of which only the status is used.
- * The proxy gets only names that are on the list. */
+/* Asks the site's upstream proxy for a connection to a listed name, and reads its answer: a head of limited length, of which only
+ * the status is used. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,8 @@ static void on_answer(struct aj_io *io, uint32_t events)
 	if (strncmp(answer, "HTTP/1.", 7) != 0 || answer[STATUS_AT] != '2') {
 		char why[120], line[48];
 		if (strncmp(answer + STATUS_AT, "407", 3) == 0) {
-			aj_upstream_failed(c, "the site's proxy requires a user and a password, or rejected those of network.upstream_proxy_credentials");
+			aj_upstream_failed(c,
+			                   "the site's proxy requires a user and a password, or rejected those of network.upstream_proxy_credentials");
 			return;
 		}
 		snprintf(line, sizeof line, "%.*s", (int)strcspn(answer, "\r\n"), answer);
@@ -77,6 +78,6 @@ void aj_proxy_ask(struct aj_connection *c, int fd)
 		aj_loop_unwatch(c->relay->loop, &c->outside);
 		close(fd);
 		aj_upstream_failed(c, "the relay has no memory left");
-	} else if (send(fd, request, (size_t)bytes, MSG_DONTWAIT | MSG_NOSIGNAL) != bytes) /* an empty socket takes so much, or is gone */
+	} else if (send(fd, request, (size_t)bytes, MSG_DONTWAIT | MSG_NOSIGNAL) != bytes) /* fits into an empty socket buffer */
 		aj_upstream_failed(c, "the site's proxy reset the connection");
 }

@@ -23,7 +23,8 @@ struct aj_question {
 
 static void send_question(struct aj_relay *relay, const struct aj_question *q)
 {
-	struct aj_egress_event event = { .kind = AJ_EGRESS_ASKED, .count = 1, .id = q->id, .port = q->port, .opened_us = aj_now_us() };
+	struct aj_egress_event event = { .kind = AJ_EGRESS_ASKED, .count = 1, .id = q->id, .port = q->port };
+	event.opened_us = aj_now_us();
 	snprintf(event.name, sizeof event.name, "%s", q->name->text);
 	aj_report(relay, &event);
 }

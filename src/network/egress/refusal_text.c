@@ -1,5 +1,5 @@
-/* The text of a refusal: one sentence, the same in the result, on standard error and in the answer that the program gets.
- * It decides nothing, suggests no option that would reject the value, and writes text of the program's as printable ASCII only. */
+/* The text of a refusal: one sentence, the same in the result, on standard error and in the answer that the program gets. It
+ * suggests no option that would reject the value, and writes the program's text as printable ASCII only. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +32,8 @@ void aj_egress_advice(const struct aj_egress_event *event, char *out, size_t out
 	else if (aj_host_rule_parse(place, &ignored)) /* without a port, or what no list can have */
 		snprintf(out, out_bytes, "Ask for %s to be allowed, or work without it.", place);
 	else
-		snprintf(out, out_bytes, "Ask for %s to be allowed (agentjail --allow-host %s), or work without it.", place, place);
+		snprintf(out, out_bytes, "Ask for %s to be allowed (agentjail --allow-host %s), or work without it.", place,
+		         place);
 }
 
 void aj_egress_refusal_text(const struct aj_egress_event *event, char *out, size_t out_bytes)

@@ -1,6 +1,5 @@
-/* Keeps a refused connection open until its first bytes show its protocol, answers it, and closes it once the program has read the
- * answer.
- * It connects to no host, and does not wait longer for a program that sends nothing or does not close. */
+/* Keeps a refused connection open until its first bytes show its protocol, answers it, and closes it once the program has read
+ * the answer, or after a time limit. */
 #include "network/egress/refused_connection.h"
 
 #include <errno.h>
@@ -18,7 +17,7 @@
 enum {
 	MOST = 64,
 	SENTENCE_BYTES = 1024,
-	SILENT_US = 1000000, /* for a first byte: in many protocols the server speaks first; and from there to the last one that is needed */
+	SILENT_US = 1000000, /* for a first byte: in many protocols the server speaks first; then for the last needed byte */
 	AWAITED_US = 10 * 1000000, /* for a first byte, on ports on which the program speaks first */
 	LINGER_US = 2 * 1000000,   /* for the program to read the answer and to end: unread bytes would make the end a reset, */
 	LINGER_BYTES = 16 << 20,   /* which destroys the answer. So what the program sends meanwhile is thrown away */

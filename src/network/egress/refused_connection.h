@@ -1,5 +1,4 @@
-/* Refused connections, which are answered before they are closed (see network/inspect/refusal.h). Their number and their duration are
- * limited. */
+/* Refused connections, answered before they are closed (network/inspect/refusal.h). Their number and duration are limited. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

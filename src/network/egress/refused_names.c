@@ -53,7 +53,8 @@ static bool was_asked(struct aj_name *name, uint16_t type, int64_t now_us)
 	return false;
 }
 
-struct aj_name *aj_refused_name(struct aj_relay *relay, const struct aj_dns_query *q, int64_t now_us, char *ret_sentence, size_t bytes)
+struct aj_name *aj_refused_name(struct aj_relay *relay, const struct aj_dns_query *q, int64_t now_us, char *ret_sentence,
+                                size_t bytes)
 {
 	struct aj_egress_event event = aj_unlisted(q->name, "", 0, "this name is not on the jail's list");
 	struct aj_name *name = aj_names_find(relay->refused, q->name);
@@ -63,7 +64,8 @@ struct aj_name *aj_refused_name(struct aj_relay *relay, const struct aj_dns_quer
 		name->absent = is_guess(&relay->rules, q->name);
 	if (name)
 		name->used_us = now_us;
-	if (name && !name->absent && relay->policy->ask && aj_host_can_be_named(name->text)) /* asked at connect, where the port is known */
+	/* Asked at connect, where the port is known. */
+	if (name && !name->absent && relay->policy->ask && aj_host_can_be_named(name->text))
 		*ret_sentence = '\0';
 	else if (!name || !was_asked(name, q->type, now_us))
 		aj_report(relay, &event);

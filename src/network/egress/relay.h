@@ -1,4 +1,4 @@
-/* The relay from the inside: one loop, the table of names, the resolver, the connections, the reports. Private to network/egress/. */
+/* The state of the relay: its loop, names, resolver, connections and reports. Private to network/egress/. */
 #pragma once
 #include "base/loop/loop.h"
 #include "base/loop/rate.h"
@@ -102,13 +102,14 @@ void aj_listeners_park(struct aj_relay *relay); /* and try again soon */
 
 /* --- network/egress/refused_names.c --- */
 
-/* Reports a question for a name that is not on the list, and puts the sentence about it into `ret_sentence`. The name, with the number of
- * its address; NULL: it has none, and does not exist for the jail. */
-struct aj_name *aj_refused_name(struct aj_relay *relay, const struct aj_dns_query *q, int64_t now_us, char *ret_sentence, size_t bytes);
+/* Report a query for a name that is not on the list, and write the sentence about it to `ret_sentence`. Returns the name with the
+ * number of its address, or NULL: it has none, and does not exist for the jail. */
+struct aj_name *aj_refused_name(struct aj_relay *relay, const struct aj_dns_query *q, int64_t now_us, char *ret_sentence,
+                                size_t bytes);
 
 /* --- network/egress/questions.c --- */
 
-/* Takes `fd`, a connection to a name and port that are not on the list, until the supervisor has answered. False: it cannot wait, with why. */
+/* Keep `fd`, a connection to an unlisted name and port, until the supervisor answers. False, with why: it cannot wait. */
 bool aj_question_wait(struct aj_relay *relay, int fd, struct aj_name *name, uint16_t port, const char **ret_why);
 void aj_question_answered(struct aj_relay *relay, const struct aj_egress_answer *answer);
 

@@ -1,6 +1,5 @@
-/* The relay's loop: events first, then one chunk of one bulk transfer, then reports. So no transfer delays a connection by more than
- * its chunk, and the transfers share what is left.
- * It makes no decision of its own: the listener, the DNS server and the connections do. */
+/* The relay's loop: events first, then one chunk of one bulk transfer, then reports. So no transfer delays a connection by more
+ * than its chunk, and bulk transfers share the time that remains. */
 #include "network/egress/relay_loop.h"
 
 #include <errno.h>
@@ -68,9 +67,9 @@ struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_relay_of *of
 	const struct aj_policy *policy = of->policy;
 	struct aj_relay *relay = calloc(1, sizeof *relay);
 	if (relay) {
-		*relay = (struct aj_relay){
-			.loop = loop, .policy = policy, .rules = *rules, .proxy = *proxy, .sockets = *sockets, .unsent = of->unsent
-		};
+		*relay = (struct aj_relay){ .loop = loop, .policy = policy, .rules = *rules, .proxy = *proxy };
+		relay->sockets = *sockets;
+		relay->unsent = of->unsent;
 		relay->supervisor = (struct aj_io){ .fn = on_supervisor, .arg = relay, .fd = -1, .urgent = true };
 		relay->last_report = &relay->first_report;
 		relay->connections_max = connections_max(relay);
@@ -85,8 +84,9 @@ struct aj_relay *aj_relay_new(struct aj_loop *loop, const struct aj_relay_of *of
 		relay->resolver = aj_resolver_new(loop);
 		relay->dns = aj_dns_server_new(relay);
 	}
-	if (!relay || !aj_bulk_begin(&relay->bulk) || !relay->names || !relay->refused || !relay->refused_connections || !relay->resolver ||
-	    !relay->dns || aj_loop_watch(loop, &relay->supervisor, supervisor, EPOLLIN) < 0 || aj_listeners_begin(relay) < 0) {
+	if (!relay || !aj_bulk_begin(&relay->bulk) || !relay->names || !relay->refused || !relay->refused_connections ||
+	    !relay->resolver || !relay->dns || aj_loop_watch(loop, &relay->supervisor, supervisor, EPOLLIN) < 0 ||
+	    aj_listeners_begin(relay) < 0) {
 		aj_fail(err, AJ_EXIT_SETUP, "relay", errno, "prepare the relay");
 		return NULL;
 	}

@@ -48,7 +48,8 @@ static void queue(struct aj_relay *relay, const struct aj_egress_event *event, s
 
 static bool is_equal(const struct aj_egress_event *a, const struct aj_egress_event *b)
 {
-	return a->port == b->port && strcmp(a->name, b->name) == 0 && strcmp(a->address, b->address) == 0 && strcmp(a->why, b->why) == 0;
+	return a->port == b->port && strcmp(a->name, b->name) == 0 && strcmp(a->address, b->address) == 0 &&
+	       strcmp(a->why, b->why) == 0;
 }
 
 /* A refusal that came again is reported when its second is over. */
@@ -104,7 +105,7 @@ void aj_report(struct aj_relay *relay, const struct aj_egress_event *event)
 	if (event->kind == AJ_EGRESS_REFUSED && was_said(relay, event))
 		return;
 	queue(relay, event, NULL);
-	/* Before the program notices: a snippet that ends at once has the reason in its result. An error is met again by the loop. */
+	/* Before the program notices: the result of a snippet that ends at once has the reason. The loop handles errors. */
 	aj_reports_send(relay);
 }
 
@@ -177,7 +178,8 @@ int aj_reports_send(struct aj_relay *relay)
 			return -1;
 		break;
 	}
-	if (aj_loop_watch(relay->loop, &relay->supervisor, relay->supervisor.fd, EPOLLIN | (relay->first_report ? EPOLLOUT : 0)) < 0)
+	uint32_t events = EPOLLIN | (relay->first_report ? EPOLLOUT : 0);
+	if (aj_loop_watch(relay->loop, &relay->supervisor, relay->supervisor.fd, events) < 0)
 		return -1;
 	if (was_full && !aj_reports_full(relay))
 		aj_listeners_watch(relay);

@@ -1,5 +1,5 @@
-/* The connection to the host: resolves the name, and tries its permitted addresses one after the other until one answers (RFC 8305). No
- * other address is ever connected to, whatever a name server says later. */
+/* The connection to the host: resolves the name, and tries its permitted addresses one after the other until one answers (RFC
+ * 8305). Addresses that a name server sends later are not used. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -42,8 +42,8 @@ static const struct aj_resolved *next_address(const struct aj_connection *c, uns
 	return NULL;
 }
 
-/* A rule of the host may lead connections to this port alone to the host itself, which the resolver has not seen. *ret_unreachable: it may not
- * be tried either: where IPv6 has no route, connect(2) asks once more with a source, and that route may lead to the host. */
+/* A routing rule may lead connections to this port alone to the host itself, which the resolver has not seen. *ret_unreachable:
+ * do not try it. Without an IPv6 route connect(2) asks again with a source address, and that route may lead to the host. */
 static bool is_own(const struct aj_connection *c, const struct aj_resolved *a, bool *ret_unreachable)
 {
 	*ret_unreachable = false;
@@ -193,8 +193,10 @@ static int watch_attempt(struct aj_connection *c, int fd, const char *address)
 {
 	if (!c->attempts) {
 		c->attempts = calloc(ATTEMPTS, sizeof *c->attempts);
-		for (int i = 0; c->attempts && i < ATTEMPTS; i++)
-			c->attempts[i] = (struct aj_attempt){ .c = c, .io = { .fn = on_connect, .arg = &c->attempts[i], .fd = -1 } };
+		for (int i = 0; c->attempts && i < ATTEMPTS; i++) {
+			struct aj_attempt *attempt = &c->attempts[i];
+			*attempt = (struct aj_attempt){ .c = c, .io = { .fn = on_connect, .arg = attempt, .fd = -1 } };
+		}
 	}
 	for (int i = 0; c->attempts && i < ATTEMPTS; i++) {
 		struct aj_attempt *attempt = &c->attempts[i];
@@ -206,8 +208,8 @@ static int watch_attempt(struct aj_connection *c, int fd, const char *address)
 	return ENOMEM;
 }
 
-/* 0, EALREADY while it is in progress, or the error. A host that is near has answered by the second call, and no turn of the loop is needed. Where
- * there are bytes to send (`speaks`), they go with the last packet of the handshake, and the host wakes up once, not twice. */
+/* Returns 0, EALREADY while the connection is in progress, or the error. A near host has answered by the second call, without a
+ * turn of the loop. Bytes to send (`speaks`) go with the last packet of the handshake, so that the host wakes up once. */
 static int begin_connect(int fd, bool speaks, const union aj_sockaddr *to, socklen_t bytes)
 {
 	const int off = 0;

@@ -1,5 +1,5 @@
-/* Moves the bytes of one direction: a small amount by one read and one write, bulk data in chunks through a shared pipe, or by copies
- * where none of the few pipes is free. It never waits, and holds no more than its buffer or its pipe. */
+/* Moves the bytes of one direction, without waiting: a small amount by one read and one write, bulk data in chunks through a
+ * shared pipe, or by copies where no pipe is free. */
 #include "network/helper/flow.h"
 
 #include <errno.h>
@@ -214,7 +214,7 @@ static void unqueue(struct aj_flow *flow)
 	flow->queued = false;
 }
 
-/* A small amount was read: others like it may wait for the turns that follow. The small amounts of a bulk flow, whose sender is slower than
+/* A small amount was read: others like it may wait for the next turns. Small amounts of a bulk flow, whose sender is slower than
  * the relay for a while, do not count. */
 static void note_small(struct aj_flow *flow)
 {
@@ -244,7 +244,8 @@ static void write_pipe(struct aj_flow *flow)
 static void move_chunk(struct aj_flow *flow)
 {
 	const bool is_short = flow->bulk->short_turns > 0;
-	const size_t chunk = is_short ? AJ_FLOW_SHORT_BYTES : AJ_FLOW_CHUNK_BYTES, copy = is_short ? AJ_FLOW_SHORT_BYTES : COPY_BYTES;
+	const size_t chunk = is_short ? AJ_FLOW_SHORT_BYTES : AJ_FLOW_CHUNK_BYTES;
+	const size_t copy = is_short ? AJ_FLOW_SHORT_BYTES : COPY_BYTES;
 	size_t n = 0;
 	flow->bulk->short_turns -= is_short;
 	flow->small_left = SMALL_OF_BULK;

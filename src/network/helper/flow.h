@@ -1,5 +1,5 @@
-/* One direction of a connection: bytes from one socket to another, checked by a gate where there is one. Small amounts are copied at once;
- * a flow that fills a whole buffer is bulk, and waits in a queue for its turns of one chunk each. It closes no socket. */
+/* One direction of a connection: bytes from one socket to another, checked by a gate if there is one. Small amounts are copied at
+ * once; a flow that fills a whole buffer is bulk, and waits in a queue for turns of one chunk each. It closes no socket. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,17 +10,18 @@
 enum {
 	AJ_FLOW_READ_BYTES = 16 << 10,  /* read at once; a flow that fills this is bulk */
 	AJ_FLOW_GATED_BYTES = 32 << 10, /* buffered at most for a gate, which refuses longer messages itself */
-	AJ_FLOW_CHUNK_BYTES = 512 << 10, /* of a bulk flow, a turn: a third less processor time a byte than 256 KiB, and no more than 1 MiB */
-	AJ_FLOW_SHORT_BYTES = 128 << 10, /* the same in the next AJ_FLOW_SHORT_TURNS behind a small amount of another flow, which waits for a turn */
+	/* A turn of a bulk flow: takes a third less processor time per byte than 256 KiB, and no more than 1 MiB. */
+	AJ_FLOW_CHUNK_BYTES = 512 << 10,
+	AJ_FLOW_SHORT_BYTES = 128 << 10, /* the same for AJ_FLOW_SHORT_TURNS turns after a small amount of another flow */
 	AJ_FLOW_SHORT_TURNS = 256,
-	AJ_FLOW_PIPES = 16, /* of all flows: one that is bulk has one for its turn, and while its data waits; without one it is copied */
+	AJ_FLOW_PIPES = 16,              /* of all flows: a bulk flow has one for its turn and while its data waits, or copies */
 	AJ_FLOW_BUFFERED_MAX = 32 << 20, /* of all flows: then a chunk is as small as any other read */
 };
 
 struct aj_flow;
 
-/* Judges the bytes that have not passed yet; `ret_pass` of them may. False: refused, and the flow is broken. It may take itself away by
- * setting flow->gate to NULL: the buffer then passes, and all that follows. */
+/* Checks the bytes that have not passed yet; `ret_pass` of them may. False: refused, and the flow fails. It may remove itself by
+ * setting flow->gate to NULL: then the buffer passes, and all later bytes. */
 typedef bool aj_gate(struct aj_flow *flow, const uint8_t *data, size_t bytes, size_t *ret_pass);
 
 struct aj_pipe {
@@ -44,8 +45,9 @@ struct aj_flow {
 	aj_gate *gate;
 	void *arg;                            /* of the gate and of `turned` */
 	void (*turned)(struct aj_flow *flow); /* after a turn of bulk */
-	const struct aj_flow *back; /* the other direction, whose owner closes both sockets once both flows have finished; NULL: none */
-	uint64_t moved, *total; /* total: of all flows of that direction, when they are read; what is never written is taken off again */
+	const struct aj_flow *back; /* the other direction, whose owner closes both sockets once both have finished; NULL: none */
+	uint64_t moved;
+	uint64_t *total;        /* bytes read by all flows of this direction, less those that were never written */
 	struct aj_moved *shown; /* the same figures in shared memory; NULL: not shared */
 	uint64_t most; /* that `total` may be; 0: any. A flow that has more for it counts one byte more, and moves none */
 	/* Bytes that were read and not written: `passed` of `buffer_bytes`, from `buffer_at` on, may be written. */

@@ -24,7 +24,8 @@ enum {
 	KEPT_MAX = 64,
 };
 
-int aj_helper_begin(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what, struct aj_error *err)
+int aj_helper_begin(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what,
+                    struct aj_error *err)
 {
 	int ends[2];
 	*helper = AJ_NO_HELPER;
@@ -72,7 +73,8 @@ int aj_helper_answer(const struct aj_helper *helper, const char *step, const cha
 	return -1;
 }
 
-int aj_helper_start(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what, struct aj_error *err)
+int aj_helper_start(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what,
+                    struct aj_error *err)
 {
 	if (aj_helper_begin(helper, fn, arg, step, what, err) < 0)
 		return -1;
@@ -117,8 +119,8 @@ void aj_helper_end(struct aj_helper *helper)
 	aj_pidfd_end(&helper->pidfd, END_MS);
 }
 
-/* LOCALDOMAIN, RES_OPTIONS and HOSTALIASES would change how c-ares resolves; other variables may be secrets of the supervisor's, which are
- * wiped where the kernel put them: our memory is a copy of its memory. */
+/* LOCALDOMAIN, RES_OPTIONS and HOSTALIASES would change how c-ares resolves; other variables may be the supervisor's secrets,
+ * which are overwritten in place: our memory is a copy of its memory. */
 static void forget_environment(void)
 {
 	enum { ENV_START = 50, ENV_END = 51, AFTER_NAME = 2 }; /* fields of proc_pid_stat(5) */

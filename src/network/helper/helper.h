@@ -22,14 +22,16 @@ struct aj_helper {
 /* In the helper, with all signals blocked; it must call aj_helper_ready(). */
 typedef void aj_helper_fn(void *arg, int socket, pid_t parent);
 
-/* Start one, and wait until it is ready, or has failed. `what`: for the error: "start the process that ...". Thread-safe as fork(). */
-int aj_helper_start(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what, struct aj_error *err);
-/* The same for a helper that forwards bytes: `unsent` gets rows of `row_bytes` for `count` connections. `arg` must contain `*ret_unsent`. */
+/* Start one, and wait until it is ready or has failed. `what`, for the error: "start the process that". Thread-safe as fork(). */
+int aj_helper_start(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what,
+                    struct aj_error *err);
+/* The same for a helper that forwards bytes: *ret_unsent, part of `arg`, gets rows of `row_bytes` for `count` connections. */
 int aj_helper_start_mover(struct aj_helper *helper, aj_helper_fn *fn, void *arg, struct aj_unsent *ret_unsent, size_t count,
                           size_t row_bytes, const char *step, const char *what, struct aj_error *err);
-/* The same in two parts, for a caller with an event loop: start it; then read its answer, when its socket is readable. 0: it is ready. 1: the
- * socket does not block, and the answer is not there. -1: it has failed or ended, and remains to be ended. */
-int aj_helper_begin(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what, struct aj_error *err);
+/* The same in two parts, for a caller with an event loop: start it; then read its answer, when its socket is readable. 0: it is
+ * ready. 1: no answer yet on a non-blocking socket. -1: it has failed or ended, and the caller ends it. */
+int aj_helper_begin(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const char *step, const char *what,
+                    struct aj_error *err);
 int aj_helper_answer(const struct aj_helper *helper, const char *step, const char *what, struct aj_error *err);
 /* Ask it to stop, by end of file on its socket and by the shared memory. */
 void aj_helper_stop(const struct aj_helper *helper);

@@ -1,7 +1,6 @@
-/* Makes a helper sleep between bulk chunks where processors are scarce and small amounts arrive beside bulk data: a task that never
- * sleeps waits for others' slices each time that its own is over, and everything that arrives meanwhile waits too; a sleeping task is
- * woken for an event.
- * It never sleeps where a processor is always free for it, or while only bulk data arrives. */
+/* Makes a helper sleep between bulk chunks where processors are scarce and small amounts arrive beside bulk data: a task that
+ * never sleeps waits for other tasks' slices when its own is over, and all that arrives waits too; a sleeping task is woken for
+ * an event. It never sleeps where a processor is always free for it, or while only bulk data arrives. */
 #include "network/helper/pace.h"
 
 #include <time.h>
@@ -32,7 +31,8 @@ int64_t aj_pace_until_us(struct aj_pace *pace, const struct aj_bulk *bulk, int64
 {
 	if (aj_bulk_waits(bulk)) {
 		int64_t now_us = aj_now_us();
-		int64_t sleep_us = aj_pace_sleep_us(pace, bulk->short_turns > 0, now_us, aj_clock_ns(CLOCK_THREAD_CPUTIME_ID) / NS_OF_US);
+		int64_t processor_us = aj_clock_ns(CLOCK_THREAD_CPUTIME_ID) / NS_OF_US;
+		int64_t sleep_us = aj_pace_sleep_us(pace, bulk->short_turns > 0, now_us, processor_us);
 		if (sleep_us == 0)
 			return 0;
 		due_us = now_us + sleep_us < due_us ? now_us + sleep_us : due_us;

@@ -11,8 +11,8 @@ struct aj_pace {
 	int64_t crowded_until_us;
 };
 
-/* Until when the loop's next turn may wait for events: `due_us`, or less where bulk data waits for its own turn. Call it before each turn. */
+/* Until when the loop's next turn may wait: `due_us`, or less where bulk data waits for its turn. Call it before each turn. */
 int64_t aj_pace_until_us(struct aj_pace *pace, const struct aj_bulk *bulk, int64_t due_us);
-/* The part of it that judges, where bulk data waits. How long to sleep; 0: not at all. `mixed`: small amounts of others come, too.
- * `processor_us`: what this thread has had. */
+/* How long to sleep while bulk data waits; 0: not at all. `mixed`: small amounts of others arrive too. `processor_us`: processor
+ * time of this thread. */
 int64_t aj_pace_sleep_us(struct aj_pace *pace, bool mixed, int64_t now_us, int64_t processor_us);

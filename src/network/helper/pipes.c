@@ -1,5 +1,4 @@
-/* The few large pipes through which bulk data goes without a copy: made when one is needed, shared by all flows, closed when none is in use.
- * It makes no small pipe, and reads no byte. */
+/* The few large pipes for bulk data without copies: made when needed, shared by all flows, closed when none is in use. */
 #include <fcntl.h>
 #include <unistd.h>
 

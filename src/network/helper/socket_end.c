@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A side that has hung up would be reported in every turn: once nothing more is written to it, it is watched only while its bytes are
- * wanted. */
+/* A socket that has hung up would be reported in every turn: once nothing more is written to it, it is watched only while its
+ * bytes are read. */
 int aj_socket_end_watch(struct aj_loop *loop, struct aj_io *io, const struct aj_flow *from, const struct aj_flow *to)
 {
 	uint32_t events = (aj_flow_wants_bytes(from) ? EPOLLIN : 0) | (aj_flow_wants_room(to) ? EPOLLOUT : 0);

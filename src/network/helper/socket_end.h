@@ -7,7 +7,7 @@
 int aj_socket_end_watch(struct aj_loop *loop, struct aj_io *io, const struct aj_flow *from, const struct aj_flow *to);
 /* Move what an event allows: afterwards both flows have to be looked at. */
 void aj_socket_end_pump(uint32_t events, struct aj_flow *from, struct aj_flow *to);
-/* Close the socket `fd` (-1: none), which `io` watches or not. Abruptly: the peer gets a reset. The socket must have no duplicate. */
+/* Close the socket `fd` (-1: none), watched by `io` or not. Abruptly: the peer gets a reset; needs a socket without duplicate. */
 void aj_socket_end_close(struct aj_loop *loop, struct aj_io *io, int fd, bool abruptly);
 /* Close a socket that is not watched, so that its peer gets a reset. */
 void aj_socket_end_reset(int fd);

@@ -1,5 +1,5 @@
-/* Unsent reports about connections, in memory that a helper shares with the supervisor. The supervisor reads them when the helper ends, even if it
- * was killed, so every forwarded byte is recorded. */
+/* Unsent reports about connections, in memory that a helper shares with the supervisor. The supervisor reads them when the helper
+ * ends, even if it was killed, so every forwarded byte is recorded. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ struct aj_unsent {
 	size_t count, row_bytes;
 };
 
-/* aj_unsent_open() before the helper is forked; then aj_unsent_keep() in the supervisor, so that later children do not inherit the memory. */
+/* aj_unsent_open() before fork(); then aj_unsent_keep() in the supervisor, so that later children do not inherit the memory. */
 int aj_unsent_open(struct aj_unsent *unsent, size_t count, size_t row_bytes, const char *step, struct aj_error *err);
 void aj_unsent_keep(const struct aj_unsent *unsent);
 void aj_unsent_close(struct aj_unsent *unsent);
@@ -37,8 +37,8 @@ void aj_unsent_close(struct aj_unsent *unsent);
 struct aj_unsent_row *aj_unsent_take(const struct aj_unsent *unsent);
 /* Free the row: its report was sent, or is not needed. */
 void aj_unsent_give(const struct aj_unsent *unsent, struct aj_unsent_row *row);
-/* Whether the supervisor has asked the helper to stop. Checked in each turn of the loop, as the event of the socket waits behind those of
- * thousands of connections. */
+/* Whether the supervisor has asked the helper to stop. Checked in each turn of the loop: the socket's event may wait behind those
+ * of thousands of connections. */
 bool aj_unsent_stop_asked(const struct aj_unsent *unsent);
 /* Declare that no row changes any more. */
 void aj_unsent_stopped(const struct aj_unsent *unsent);
@@ -46,8 +46,8 @@ void aj_unsent_stopped(const struct aj_unsent *unsent);
 /* --- in the supervisor --- */
 
 void aj_unsent_ask_stop(const struct aj_unsent *unsent);
-/* Copy the next used row from `*at` on into `ret`, which has `row_bytes`; false: no more. killed: `written` gets the count of bytes read, since
- * the count of bytes written may be out of date. */
+/* Copy the next used row from `*at` on into `ret`, which has `row_bytes`; false: no more. killed: `written` gets the count of
+ * bytes read, since the count of bytes written may be out of date. */
 bool aj_unsent_next(const struct aj_unsent *unsent, bool killed, size_t *at, void *ret);
 /* Whether the helper has called aj_unsent_stopped(). */
 bool aj_unsent_has_stopped(const struct aj_unsent *unsent);

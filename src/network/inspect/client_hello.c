@@ -41,8 +41,8 @@ static bool stop_reading(struct cursor *c, enum aj_hello fault)
 	return false;
 }
 
-/* A first record with a version that no client sends. Servers may ignore the version (RFC 8446, section 5.1), so it is the rest that
- * tells TLS from other protocols: an empty record, or a ClientHello. Versions of 16 and above no server takes. */
+/* A first record with a version that no client sends. Servers may ignore the version (RFC 8446, section 5.1), so the rest decides
+ * whether it is TLS: an empty record, or a ClientHello. No server accepts versions of 16 and above. */
 static enum aj_hello odd_version(const uint8_t *at, size_t there)
 {
 	if (there > 1 && at[1] >= 16)

@@ -17,8 +17,8 @@ enum aj_hello {
 	AJ_HELLO_NOT_TLS,
 };
 
-/* Judges the bytes of a connection so far. With AJ_HELLO_NAME, and with AJ_HELLO_ECH where there is one, `ret_name` is the name in the
- * clear; else it is empty. */
+/* Parses the bytes of a connection so far. `ret_name` is the name in the clear with AJ_HELLO_NAME, and with AJ_HELLO_ECH if there
+ * is one; else it is empty. */
 enum aj_hello aj_client_hello(const uint8_t *data, size_t bytes, char ret_name[256]);
 
 /* Whether a connection with this first byte can be TLS. */

@@ -1,5 +1,5 @@
-/* A query's header and its one question, byte by byte, and answers of at most one record. The question is echoed as it came, since
- * resolvers compare it, letter case included. It reads nothing behind the question but the mark of EDNS. */
+/* A query's header and its one question, byte by byte, and answers of at most one record. The question is echoed unchanged, since
+ * resolvers compare it, letter case included. After the question only the EDNS record is parsed. */
 #include "network/inspect/dns.h"
 
 #include <ctype.h>
@@ -36,7 +36,7 @@ static bool host_char(uint8_t c)
 	return isalnum(c) || c == '-' || c == '_';
 }
 
-/* The name at `at`: its bytes on the wire, or 0 where it does not end as a name does. `*ret_odd`: a byte that no host name has. */
+/* The name at `at`: its bytes on the wire, or 0 if it is not terminated. `*ret_odd`: it has a byte that no host name has. */
 static size_t read_name(const uint8_t *at, size_t bytes, char ret_name[256], bool *ret_odd)
 {
 	size_t used = 0, letters = 0;
@@ -98,7 +98,8 @@ size_t aj_dns_answer(const struct aj_dns_query *query, const uint8_t *message, u
                      const char *blocked, uint8_t *out, size_t room)
 {
 	size_t record = address && query->question_bytes ? address_bytes(query) : 0;
-	size_t bytes = HEADER_BYTES + query->question_bytes + (record ? HEADER_BYTES + record : 0) + (query->edns ? OPT_BYTES : 0);
+	size_t record_bytes = record ? HEADER_BYTES + record : 0;
+	size_t bytes = HEADER_BYTES + query->question_bytes + record_bytes + (query->edns ? OPT_BYTES : 0);
 	size_t text = query->edns ? strlen(blocked) : 0, option = 0;
 	if (text && bytes + EDE_BYTES + text > AJ_DNS_ANSWER_BYTES)
 		text = AJ_DNS_ANSWER_BYTES - bytes - EDE_BYTES;

@@ -16,11 +16,11 @@ struct aj_dns_query {
 	bool edns;
 };
 
-/* 0: answer it; -1: not answerable, drop it; above 0: answer with this code (AJ_DNS_*), whatever the name. `ret` is filled but for -1. */
+/* 0: answer it; -1: drop it, `ret` is not filled; above 0: answer with this code (AJ_DNS_*), whatever the name. */
 int aj_dns_parse(const uint8_t *message, size_t bytes, struct aj_dns_query *ret);
 
-/* The answer to the query that `message` holds, into `out`; its bytes, or 0 where `room` is too small. `address`: 4 bytes for A, 16 for AAAA;
- * NULL, or another type: no record. `blocked`: in an answer with EDNS, a text that says why the name is blocked (RFC 8914), cut so that the
- * answer has at most AJ_DNS_ANSWER_BYTES; "": it is not. */
+/* Write the answer to the query in `message` to `out`; returns its bytes, or 0 where `room` is too small. `address`: 4 bytes for
+ * A, 16 for AAAA; NULL, or another type: no record. `blocked`: in an answer with EDNS, a text that says why the name is blocked
+ * (RFC 8914), truncated so that the answer has at most AJ_DNS_ANSWER_BYTES; "": it is not. */
 size_t aj_dns_answer(const struct aj_dns_query *query, const uint8_t *message, uint8_t rcode, const void *address, uint32_t ttl_s,
                      const char *blocked, uint8_t *out, size_t room);

@@ -1,5 +1,5 @@
-/* A state for each part of a request (head, body, chunks, trailers), and the checks of a head that is complete. Strict where standards
- * let a server choose: one spelling of each framing passes, so that ours and the server's idea of where a request ends are the same. */
+/* A state for each part of a request (head, body, chunks, trailers), and the checks of a complete head. Where the standards leave
+ * servers a choice only one spelling passes, so that ours and the server's idea of where a request ends are the same. */
 #include "network/inspect/http_head.h"
 
 #include <arpa/inet.h>
@@ -23,8 +23,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r';
 }
 
-/* Does the first line, which may not be whole, end with a version of HTTP? A NUL before its end: no server reads on. Other control
- * characters some servers let pass. Beyond the longest head the strict reader is to judge. */
+/* Whether the first line, perhaps incomplete, ends with a version of HTTP. Servers stop reading at a NUL; some accept other
+ * control characters. A line beyond the longest head is left to the strict parser. */
 static enum aj_http_looks ends_with_version(const char *at, const char *end, bool ended)
 {
 	static const char version[] = "HTTP/";
@@ -41,8 +41,8 @@ static enum aj_http_looks ends_with_version(const char *at, const char *end, boo
 	return AJ_HTTP_NO;
 }
 
-/* A line without a version (HTTP/0.9) whose target names a host: a URL, or HOST:PORT of CONNECT. (NATS also begins with CONNECT, followed by
- * JSON.) */
+/* A line without a version (HTTP/0.9) whose target names a host: a URL, or HOST:PORT of CONNECT. (NATS begins with CONNECT too,
+ * followed by JSON.) */
 static bool names_host(struct aj_slice method, const char *target, const char *end)
 {
 	static const char *const schemes[] = { "http://", "https://" };
@@ -52,9 +52,9 @@ static bool names_host(struct aj_slice method, const char *target, const char *e
 	return aj_slice_is_word(method, "CONNECT") && target < end && *target != '{';
 }
 
-/* As lenient servers would take the first words for a request: in doubt they count as one, and the strict reader below refuses them.
- * Servers take any token for a method, and some of them blanks before it. The usual methods have letters and `-` alone: other protocols'
- * first words, such as those of git and ssh, have digits, so a path behind one of these proves nothing. */
+/* As lenient as servers that accept the first words as a request: in doubt they count as one, and the strict parser below refuses
+ * them. Servers accept any token as a method, and some of them blanks before it. Usual methods have letters and `-` alone; the
+ * first words of other protocols, such as git and ssh, have digits, so a path after such a word proves nothing. */
 enum aj_http_looks aj_http_looks(const uint8_t *data, size_t bytes, bool ended)
 {
 	const char *at = (const char *)data, *end = at + bytes;
@@ -220,7 +220,8 @@ static bool check_field(struct aj_http *h, struct aj_slice line, struct head *he
 		if (aj_is_control(value.at[i]) && value.at[i] != '\t')
 			return refuse(h, "a header with a control character");
 	if (aj_slice_is_word(name, "Host"))
-		return head->hosts++ ? refuse(h, "a request with two Host headers") : check_authority(h, value, "the request's Host");
+		return head->hosts++ ? refuse(h, "a request with two Host headers")
+		                     : check_authority(h, value, "the request's Host");
 	if (aj_slice_is_word(name, "Content-Length"))
 		return head->lengths++ || !read_length(value, &head->body_bytes)
 		         ? refuse(h, "a Content-Length that occurs twice, or is not a number")
@@ -275,8 +276,8 @@ static bool check_trailers(struct aj_http *h, struct aj_slice rest)
 
 /* --- the connection --- */
 
-/* The bytes of a head with the empty line that ends it; 0: the end has not come, or the head is refused. A line feed without a carriage
- * return, or the other way round, refuses the connection: servers differ in how they read these. */
+/* The bytes of a head including the final empty line; 0: incomplete or refused. A line feed without a carriage return, or the
+ * reverse, refuses the connection: servers differ in how they read these. */
 static size_t head_bytes(struct aj_http *h, struct aj_slice s)
 {
 	size_t end = s.bytes < AJ_HTTP_HEAD_MAX_BYTES ? s.bytes : AJ_HTTP_HEAD_MAX_BYTES;
@@ -299,7 +300,7 @@ static size_t head_bytes(struct aj_http *h, struct aj_slice s)
 	return 0;
 }
 
-/* The bytes of a complete line `HEX CR LF`; 0: not complete, or refused. Extensions of chunks mean nothing to servers, and are refused. */
+/* The bytes of a complete line `HEX CR LF`; 0: incomplete or refused. Servers ignore chunk extensions: they are refused. */
 static size_t chunk_line(struct aj_http *h, struct aj_slice s)
 {
 	uint64_t size = 0;

@@ -1,5 +1,5 @@
-/* HTTP is answered by 403 with the sentence as its text (RFC 9110), TLS by the alert access_denied, which has no room for a text (RFC 8446),
- * and SSH by a disconnection with the sentence (RFC 4253). It opens no socket, and answers nothing that it does not know. */
+/* HTTP is answered by 403 with the sentence as its text (RFC 9110), TLS by the alert access_denied, which has no room for a text
+ * (RFC 8446), SSH by a disconnection with the sentence (RFC 4253). Other protocols get no answer. */
 #include "network/inspect/refusal.h"
 
 #include <stdio.h>
@@ -23,8 +23,8 @@ static bool begins(const uint8_t *data, size_t bytes, const char *word)
 static size_t say_http(const char *sentence, bool head, uint8_t *out)
 {
 	return (size_t)snprintf((char *)out, AJ_REFUSAL_BYTES,
-	                        "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n"
-	                        "Connection: close\r\n\r\n%s%s",
+	                        "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n"
+	                        "Cache-Control: no-store\r\nConnection: close\r\n\r\n%s%s",
 	                        strlen(sentence) + 1, head ? "" : sentence, head ? "" : "\n");
 }
 

@@ -238,7 +238,9 @@ static void begin_connection(struct port *port, int fd, const union aj_sockaddr 
 		close(fd);
 		return;
 	}
-	*c = (struct connection){ .publisher = p, .guest_port = port->guest_port, .family = AF_INET, .row = row, .at = &p->connections };
+	*c = (struct connection){ .publisher = p, .guest_port = port->guest_port, .family = AF_INET };
+	c->row = row;
+	c->at = &p->connections;
 	row->event = (struct aj_publish_event){ .number = (uint32_t)(port - p->ports),
 		                                .family = client->any.sa_family,
 		                                .client_port = aj_sockaddr_port(client),
@@ -305,7 +307,8 @@ static void on_pipes_idle(struct aj_timer *timer)
 	aj_bulk_close_pipes(&((struct aj_publisher *)timer->arg)->bulk);
 }
 
-struct aj_publisher *aj_publisher_new(struct aj_loop *loop, const struct aj_publisher_of *of, const uint16_t *ports, int supervisor)
+struct aj_publisher *aj_publisher_new(struct aj_loop *loop, const struct aj_publisher_of *of, const uint16_t *ports,
+                                      int supervisor)
 {
 	struct aj_publisher *p = calloc(1, sizeof *p);
 	struct rlimit fds;

@@ -14,7 +14,8 @@ enum { BACKLOG = 128 };
 
 static int refuse(const struct aj_published *port, int error, struct aj_error *err)
 {
-	aj_fail(err, AJ_EXIT_SETUP, "publish", error, "open %s on this host for port %u of the jail", port->place, port->rule.guest_port);
+	aj_fail(err, AJ_EXIT_SETUP, "publish", error, "open %s on this host for port %u of the jail", port->place,
+	        port->rule.guest_port);
 	if (error == EADDRINUSE)
 		aj_advise(err, "another program has this port: name a free one, as in --publish %u:%u",
 		          port->rule.port < 55536 ? port->rule.port + 10000 : 8080, port->rule.guest_port);
@@ -60,8 +61,9 @@ int aj_publish_start(struct aj_publish *publish, const struct aj_plan *plan, int
 	struct aj_publisher_of of = {
 		.plan = plan, .listeners = publish->listeners, .user_ns = user_ns, .net_ns = net_ns, .connections = connections
 	};
+	const char *what = "start the process that serves published ports";
 	if (aj_helper_start_mover(&publish->publisher, aj_publisher_process, &of, &of.unsent, connections,
-	                          sizeof(struct aj_publish_row), "publish", "start the process that serves published ports", err) < 0)
+	                          sizeof(struct aj_publish_row), "publish", what, err) < 0)
 		return -1;
 	/* Its copies alone stay open: when it ends, the ports are closed. */
 	while (publish->count)

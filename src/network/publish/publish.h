@@ -3,8 +3,8 @@
  *   client of the host ──► listener      made by the supervisor, in the host's namespace, before the jail exists
  *   publisher ──► server of the jail     by a socket that the publisher makes itself: it is in the jail's namespace
  *
- * The publisher has no other way to the host's network than the connections that it accepts: each socket that it makes is the jail's. It
- * has the relay's filter, the jail's ids, no capability and no file. */
+ * The publisher reaches the host's network only through the connections that it accepts: each socket that it makes is the
+ * jail's. It has the relay's filter, the jail's ids, no capability and no file. */
 #pragma once
 #include "network/helper/helper.h"
 #include "policy/plan/plan.h"
@@ -38,8 +38,8 @@ struct aj_publish_row {
 	struct aj_unsent_row row;
 	struct aj_publish_event event; /* its byte counts are in `row` until it ends */
 };
-/* Does not wait. 1; 0: the publisher is gone, or has ended after aj_publish_stop(); -1: none now. A publisher whose reports are not read
- * takes no further client once as many wait as may be open. */
+/* Does not wait. 1: an event; 0: the publisher has died, or has ended after aj_publish_stop(); -1: no event now. A publisher
+ * whose reports are not read accepts no client once as many reports wait as connections may be open. */
 int aj_publish_read(struct aj_publish *publish, struct aj_publish_event *ret);
 /* Stop the publisher: it forwards nothing more, closes its end of the socket, resets open connections and exits. */
 void aj_publish_stop(const struct aj_publish *publish);
@@ -65,6 +65,7 @@ void aj_publisher_process(void *arg, int socket, pid_t parent);
 struct aj_loop;
 struct aj_publisher;
 /* NULL: no memory. Listener i leads to port ports[i]. */
-struct aj_publisher *aj_publisher_new(struct aj_loop *loop, const struct aj_publisher_of *of, const uint16_t *ports, int supervisor);
+struct aj_publisher *aj_publisher_new(struct aj_loop *loop, const struct aj_publisher_of *of, const uint16_t *ports,
+                                      int supervisor);
 /* Until the supervisor ends it. */
 void aj_publisher_run(struct aj_publisher *publisher);

@@ -1,5 +1,5 @@
-/* The table of names and synthetic addresses, searched by text and by number; the least recently used entry makes room.
- * A number is reused only after all others were used, so that an address that a program remembers does not lead to another name. */
+/* The table of names and synthetic addresses, searched by text and by number; the least recently used entry is replaced.
+ * A number is reused only after all others were used, so that an address that a program remembers leads to no other name. */
 #include "network/resolve/names.h"
 
 #include <stdlib.h>

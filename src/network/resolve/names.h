@@ -1,6 +1,5 @@
-/* The names that a jail has asked for, each with a synthetic address of its own: number N is 198.18.0.0 + N and fd00:a9e7:: + N. Tables
- * are bounded. No name is resolved here, and no policy is read: listed names have one table, refused names another, with separate
- * addresses. */
+/* The names that a jail has asked for, each with a synthetic address of its own: number N is 198.18.0.0 + N and fd00:a9e7:: + N.
+ * Tables are limited. Listed names have one table, refused names another, with separate addresses. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,8 +48,8 @@ struct aj_name {
 
 struct aj_names;
 
-/* Numbers from `first` to below `end`. `most` is at most AJ_NAMES_MAX: another name replaces one that has no connection and was not used
- * for `keep_us`. NULL: no memory. */
+/* Numbers from `first` to below `end`. Beyond `most` names, at most AJ_NAMES_MAX, a name that was not used for `keep_us` and has
+ * no connection is replaced. NULL: no memory. */
 struct aj_names *aj_names_new(uint32_t first, uint32_t end, size_t most, int64_t keep_us);
 void aj_names_free(struct aj_names *names);
 /* The name, put into the table if it is not there; NULL: the table is full of names in use. */

@@ -1,4 +1,4 @@
-/* Asks the kernel for the route to an address (rtnetlink(7)): no packet is sent, and there is no list of addresses that could be out of date.
+/* Asks the kernel for the route to an address (rtnetlink(7)), which sends no packet and is never out of date.
  * The host's own addresses are those with a route of type local: also secondary addresses and whole networks. */
 #include "network/resolve/own_address.h"
 
@@ -45,9 +45,10 @@ static void add(struct route_question *q, unsigned short type, const void *data,
 	q->head.nlmsg_len += RTA_SPACE(bytes);
 }
 
-/* The kernel's answer for a TCP connection from `source` (NULL: not chosen yet) to this port (0: any). *ret_source: the address that it would
- * come from, of an IPv4 route. */
-static bool ask(int family, const uint8_t *address, const uint8_t *source, uint16_t port, bool *ret_unreachable, uint8_t *ret_source)
+/* Asks for the route of a TCP connection from `source` (NULL: not chosen yet) to this port (0: any). *ret_source: the source
+ * address of an IPv4 route. */
+static bool ask(int family, const uint8_t *address, const uint8_t *source, uint16_t port, bool *ret_unreachable,
+                uint8_t *ret_source)
 {
 	static uint32_t number;
 	const size_t bytes = family == AF_INET ? 4 : 16;

@@ -1,5 +1,4 @@
-/* The two options of resolv.conf(5) that c-ares, in some versions, does not read, and the number of name servers that they hold for.
- * It opens no file, and takes no other line: c-ares reads the rest. */
+/* The two options of resolv.conf(5) that some versions of c-ares do not read, and the number of name servers they apply to. */
 #include "network/resolve/resolv_conf.h"
 
 #include <stdbool.h>

@@ -26,7 +26,7 @@ enum {
 	FAILED_US = 2 * 1000000,
 };
 
-/* c-ares asks libc for services by name, which no caller here wants; a static program would get libc's loader of shared objects by it. */
+/* c-ares asks libc for services by name, which nothing here needs and which would link libc's loader of shared objects. */
 struct servent *getservbyname(const char *name, const char *proto)
 {
 	(void)name, (void)proto;
@@ -124,8 +124,8 @@ static bool have_channel(struct aj_resolver *r)
 		                        .tries = waits.attempts,
 		                        .sock_state_cb = on_interest,
 		                        .sock_state_cb_data = r };
-	if (ares_init_options(&r->channel, &options, ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB) !=
-	    ARES_SUCCESS)
+	int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB;
+	if (ares_init_options(&r->channel, &options, mask) != ARES_SUCCESS)
 		r->channel = NULL;
 	return r->channel;
 }
@@ -211,7 +211,7 @@ struct aj_resolver *aj_resolver_new(struct aj_loop *loop)
 
 static void start_query(struct aj_resolver *r, struct aj_name *name)
 {
-	static const struct ares_addrinfo_hints hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = ARES_AI_NOSORT };
+	static const struct ares_addrinfo_hints hints = { .ai_socktype = SOCK_STREAM, .ai_flags = ARES_AI_NOSORT };
 	struct query *q = have_channel(r) ? malloc(sizeof *q) : NULL;
 	if (!q) {
 		name->count = 0;

@@ -1,5 +1,5 @@
-/* The relay's own resolution of names, by c-ares in the relay's loop: once for a name and its time to live, as the host resolves it
- * (/etc/hosts, search domains, the name servers of resolv.conf). Each address is checked when it arrives. */
+/* The relay's own resolution of names, by c-ares in the relay's loop: once for a name and its time to live, as the host resolves
+ * it (/etc/hosts, search domains, resolv.conf). Each address is checked when it arrives. */
 #pragma once
 #include "base/loop/loop.h"
 #include "network/resolve/names.h"
@@ -14,7 +14,6 @@ struct aj_name_waiter {
 struct aj_resolver;
 
 struct aj_resolver *aj_resolver_new(struct aj_loop *loop); /* NULL: no memory */
-/* True: the name's resolution is there (name->failed, name->addresses), and stays so until control returns to the loop. False: `waiter` is
- * called when it is. */
+/* True: the name is resolved (name->failed, name->addresses) until control returns to the loop. Else `waiter` is called later. */
 bool aj_resolver_ask(struct aj_resolver *resolver, struct aj_name *name, struct aj_name_waiter *waiter);
 void aj_resolver_forget(struct aj_name_waiter *waiter);
