@@ -822,6 +822,66 @@ def failures_are_taken_back():
     same((run.read("a"), run.read("d/x"), run.read("e/f"), os.path.exists(run.path("b"))), (b"2\n", b"2\n", b"1\n", False))
 
 
+def changes(cwd, *words, rc=0):
+    done = subprocess.run([AJ, "changes", *words], env=ENV, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+    same(done.returncode, rc, "changes %s: %s" % (" ".join(words), done.stderr))
+    return done
+
+
+def another(run, id, **members):
+    """A second run with the same changes of the same workspace."""
+    shutil.copytree(run.state, CHANGES + "/" + id, symlinks=True, ignore=lambda folder, names: ["work"] if folder == run.state else [])
+    with open("%s/%s/record.json" % (CHANGES, id), "w") as f:
+        json.dump(dict(run.record, id=id, **members), f)
+
+
+@test
+def without_an_id():
+    """The newest run on the folder, or on a folder around it up to the top of its repository; words that are no ID are paths."""
+    other = Run(put({"a": "1\n"}), "echo 3 >a", name="other")
+    run = Run(put({"a": "1\n", "b": "1\n", "sub/d/c": "1\n"}), "echo 2 >a; echo 2 >b; echo 2 >sub/d/c; echo 2 >sub/new", name="newest")
+    another(run, "older-1", started_ns=run.record["started_ns"] - 10**9)
+    top, sub = run.workspace, run.path("sub/d")
+    shown = json.loads(changes(top, "--json").stdout)
+    same((shown["id"], len(shown["changes"])), (run.id, 4))
+    same(changes(top).stdout, changes(top, "show").stdout)
+    assert b"+2" in changes(top, "diff", "b").stdout
+    # A folder below is one of the workspace if both are in one repository; the nearest run is no better than the newest.
+    error = changes(sub, "show", rc=2).stderr
+    assert b"no run has left changes of the folder" in error and b"changes list" in error, error
+    os.mkdir(run.path(".git"))
+    with open(run.path(".git/HEAD"), "w") as f:
+        f.write("ref: refs/heads/main\n")
+    os.makedirs(run.path(".git/objects"))
+    same(json.loads(changes(sub, "show", "--json").stdout)["id"], run.id)
+    shutil.rmtree(run.path(".git"))
+    # Another folder, and none that exists.
+    same(json.loads(changes(other.workspace, "show", "--json").stdout)["id"], other.id)
+    changes(FOLDER, "show", rc=2)
+    changes(FOLDER, rc=2)
+    # An ID, its beginning, paths: of the host alone, of the run alone, and after `--`.
+    same(json.loads(changes(top, "show", "older", "a", "--json").stdout)["id"], "older-1")
+    for words in (("sub",), ("sub/new",), ("--", "sub"), ("./sub/d", "sub/new")):
+        shown = json.loads(changes(top, "show", "--json", *words).stdout)
+        assert shown["id"] == run.id and len(shown["changes"]) == 2 - (words == ("sub/new",)), (words, shown)
+    error = changes(top, "discard", "oldr", rc=2).stderr
+    assert b"neither the ID of a run nor a path" in error and run.id.encode() in error, error
+    assert b"there are no changes of a run `nosuch`" in changes(FOLDER, "show", "nosuch", rc=2).stderr
+    changes(top, "apply", "--abort", "a", rc=2)
+    assert {other.id, run.id, "older-1"} <= set(os.listdir(CHANGES))
+    # What changes something names its run.
+    done = changes(top, "apply", "a")
+    assert run.id.encode() in done.stderr and run.read("a") == b"2\n" and run.read("b") == b"1\n", done
+    assert run.id.encode() in changes(top, "discard", "sub").stderr
+    same(sorted(run.kinds()), ["b"])
+    done = changes(top, "discard")
+    assert run.id.encode() in done.stderr + done.stdout and not os.path.exists(run.state), done
+    same(json.loads(changes(top, "--json").stdout)["id"], "older-1")
+    same(json.loads(changes(top, "discard", "--json").stdout), {"id": "older-1", "discarded": 1, "kept": 0})
+    changes(top, "discard", rc=2)
+    other.ask("discard")
+
+
 @test
 def discard_all():
     for name in os.listdir(CHANGES):

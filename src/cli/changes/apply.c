@@ -175,6 +175,6 @@ int aj_changes_discard(const struct aj_changes_args *args, int all, struct aj_ch
 		return discard_some(args, state, err);
 	if (aj_change_state_remove(all, state, err) < 0)
 		return -1;
-	printf(args->json ? "{\"discarded\":1,\"kept\":0}\n" : "the changes of %s are discarded\n", state->id);
+	printf(args->json ? "{\"id\":\"%s\",\"discarded\":1,\"kept\":0}\n" : "the changes of %s are discarded\n", state->id);
 	return 0;
 }

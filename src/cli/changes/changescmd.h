@@ -8,10 +8,10 @@
 #include "workspace/changes/run_state.h"
 
 struct aj_changes_args {
-	const char *id;
 	const char **paths; /* relative to the workspace, plain */
 	size_t paths_count;
 	bool json, force, abort, all;
+	bool may_be_id; /* the first of paths, while it was not looked up */
 	struct aj_arena *arena;
 };
 
@@ -21,6 +21,9 @@ int aj_changes_show(const struct aj_changes_args *args, struct aj_change_state *
 int aj_changes_diff(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err);
 int aj_changes_apply(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err);
 int aj_changes_discard(const struct aj_changes_args *args, int all, struct aj_change_state *state, struct aj_error *err);
+
+/* The newest run on the current folder, or on a folder around it in its repository. -1 with err. */
+int aj_changes_newest(int all, struct aj_arena *arena, char ret[AJ_CHANGES_ID], struct aj_error *err);
 
 /* For people, and for programs. */
 const char *aj_change_kind_name(enum aj_change_kind kind);

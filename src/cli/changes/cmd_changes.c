@@ -14,18 +14,19 @@
 /* For the search of a workspace: two million files. */
 enum { REACH_MS = 30000 };
 
-enum { WITH_ID = 1, WITH_PATHS = 2, WITH_FORCE = 4, WITH_ALL = 8 };
+enum { WITH_RUN = 1, WITH_FORCE = 2, WITH_ALL = 4, SAYS_RUN = 8 };
 static const struct {
 	const char *name, *synopsis, *help;
 	int takes;
 } subcommands[] = {
 	{ "list", "list [--json]", "runs with changes, the newest first", 0 },
-	{ "show", "show ID [PATH...] [--json]", "what a run changed; held and refused changes apart", WITH_ID | WITH_PATHS },
-	{ "diff", "diff ID [PATH...] [--json]", "the changes that are not held, as a patch for `git apply`", WITH_ID | WITH_PATHS },
-	{ "apply", "apply ID [PATH...] [--force | --abort] [--json]", "apply changes to the workspace, all or none",
-	  WITH_ID | WITH_PATHS | WITH_FORCE },
-	{ "discard", "discard ID [PATH...] | --all [--json]", "discard changes, or a run with all its changes",
-	  WITH_ID | WITH_PATHS | WITH_ALL },
+	{ "show", "show [ID] [PATH...] [--json]", "what a run changed; held and refused changes apart; also without a subcommand", WITH_RUN },
+	{ "diff", "diff [ID] [PATH...] [--json]",
+	  "the changes that are not held, as a patch for `git apply`; on a terminal through git's pager", WITH_RUN },
+	{ "apply", "apply [ID] [PATH...] [--force | --abort] [--json]", "apply changes to the workspace, all or none",
+	  WITH_RUN | WITH_FORCE | SAYS_RUN },
+	{ "discard", "discard [ID] [PATH...] | --all [--json]", "discard changes, or a run with all its changes",
+	  WITH_RUN | WITH_ALL | SAYS_RUN },
 };
 enum { SUBCOMMANDS = sizeof subcommands / sizeof *subcommands };
 
@@ -34,11 +35,12 @@ static void usage(FILE *out)
 	fprintf(out, "Usage: agentjail changes SUBCOMMAND\n\n");
 	for (size_t i = 0; i < SUBCOMMANDS; i++)
 		aj_help_row(out, subcommands[i].synopsis, subcommands[i].help);
-	fprintf(out, "\nID: of a run, or its beginning. PATH: in the workspace, a file or a folder with\n"
-	             "all below it. Held changes, by which programs of the host would run code, are\n"
-	             "applied, and in a patch, only by a PATH of their own. --force: overwrite what\n"
-	             "the host has changed since; --abort: take an interrupted apply back; --all:\n"
-	             "every run that has ended.\n\n"
+	fprintf(out, "\nID: of a run, or its beginning; without one the newest run on the current folder\n"
+	             "or on a folder around it in its repository. PATH: in the workspace, a file or a\n"
+	             "folder with all below it; each word after `--` is one. Held changes, by which\n"
+	             "programs of the host would run code, are applied, and in a patch, only by a PATH\n"
+	             "of their own. --force: overwrite what the host has changed since; --abort: take\n"
+	             "an interrupted apply back; --all: every run that has ended.\n\n"
 	             "Exit status: 0 done, 1 conflicts, 2 wrong use, 125 a system call failed.\n");
 }
 
@@ -57,8 +59,8 @@ static const char *subcommand_at(size_t i, const void *arg)
 
 static int refuse_subcommand(struct aj_error *err, const char *word)
 {
-	refuse_word(err, word ? "unknown subcommand" : "no subcommand is given to", word ? word : "changes");
-	const char *meant = word ? aj_suggest(word, subcommand_at, NULL, SUBCOMMANDS) : NULL;
+	refuse_word(err, "unknown subcommand", word);
+	const char *meant = aj_suggest(word, subcommand_at, NULL, SUBCOMMANDS);
 	if (meant)
 		snprintf(err->fix, sizeof err->fix, "did you mean `agentjail changes %s`?", meant);
 	return -1;
@@ -82,25 +84,25 @@ static bool set_switch(struct aj_changes_args *a, const char *word, int takes)
 static int parse(struct aj_changes_args *a, int takes, int argc, char **argv, struct aj_error *err)
 {
 	bool options = true;
-	a->paths = aj_alloc(a->arena, (size_t)argc * sizeof *a->paths);
-	for (int i = 2; i < argc; i++) {
+	a->paths = aj_alloc(a->arena, ((size_t)argc + 1) * sizeof *a->paths);
+	for (int i = 0; i < argc; i++) {
 		const char *word = argv[i];
-		if (options && strcmp(word, "--") == 0)
+		if (options && strcmp(word, "--") == 0) {
 			options = false;
-		else if (options && word[0] == '-') {
+		} else if (options && word[0] == '-') {
 			if (!set_switch(a, word, takes))
 				return refuse_word(err, "unexpected option", word);
-		} else if (!a->id && (takes & WITH_ID))
-			a->id = word;
-		else if (takes & WITH_PATHS)
+		} else if (takes & WITH_RUN) {
+			a->may_be_id |= options && !a->paths_count;
 			a->paths[a->paths_count++] = word;
-		else
+		} else {
 			return refuse_word(err, "unexpected", word);
+		}
 	}
-	if (a->all ? a->id != NULL : (takes & WITH_ID) && !a->id)
-		return refuse_word(err, a->all ? "--all takes no ID:" : "no ID is given to", a->all ? a->id : argv[1]);
-	if ((a->abort && (a->force || a->paths_count)))
-		return refuse_word(err, "neither PATH nor --force can be combined with", "--abort");
+	if (a->all && a->paths_count)
+		return refuse_word(err, "--all takes no ID:", a->paths[0]);
+	if (a->abort && a->force)
+		return refuse_word(err, "--force cannot be combined with", "--abort");
 	return 0;
 }
 
@@ -124,10 +126,43 @@ static int plain_paths(struct aj_changes_args *a, const struct aj_change_record 
 	return 0;
 }
 
+/* Open the run that the first word names, or the newest one. */
+static int open_run(struct aj_changes_args *a, int all, bool says, struct aj_change_state *s, struct aj_error *err)
+{
+	char newest[AJ_CHANGES_ID];
+	bool named = a->may_be_id && aj_changes_has_run(all, a->paths[0]);
+	struct aj_error none = { 0 };
+	if (!named && aj_changes_newest(all, a->arena, newest, &none) < 0) {
+		*err = none;
+		if (a->may_be_id && none.exit_code == AJ_EXIT_USAGE)
+			snprintf(err->cause, sizeof err->cause,
+			         "there are no changes of a run `%s`, and none of the current folder", a->paths[0]);
+		return -1;
+	}
+	if (aj_change_state_open(all, named ? a->paths[0] : newest, s, err) < 0)
+		return -1;
+	const char *word = !named && a->may_be_id ? a->paths[0] : NULL;
+	a->paths += named;
+	a->paths_count -= named;
+	if (plain_paths(a, &s->record, err) < 0)
+		return -1;
+	if (word && !aj_change_state_has_path(s, a->paths[0])) {
+		aj_fail(err, AJ_EXIT_USAGE, "changes", 0,
+		        "`%s` is neither the ID of a run nor a path in the workspace of the newest run, `%s`", word, s->id);
+		aj_advise(err, "`agentjail changes list` shows the runs");
+		return -1;
+	}
+	if (a->abort && a->paths_count)
+		return refuse_word(err, "--abort takes no PATH:", a->paths[0]);
+	if (!named && says)
+		fprintf(stderr, "agentjail: the newest run here is `%s`\n", s->id);
+	return 0;
+}
+
 static int run_on(size_t sub, struct aj_changes_args *a, int all, struct aj_change_state *s, struct aj_error *err)
 {
 	bool discard = strcmp(subcommands[sub].name, "discard") == 0, apply = strcmp(subcommands[sub].name, "apply") == 0;
-	if (aj_change_state_open(all, a->id, s, err) < 0 || plain_paths(a, &s->record, err) < 0)
+	if (open_run(a, all, subcommands[sub].takes & SAYS_RUN, s, err) < 0)
 		return -1;
 	if ((discard || apply) && aj_change_state_lock(s, err) < 0)
 		return -1;
@@ -152,12 +187,22 @@ static int run_sub(size_t sub, struct aj_changes_args *a, struct aj_error *err)
 		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "open the folder of the changes, $XDG_STATE_HOME/agentjail/changes");
 	if (a->all)
 		return aj_changes_discard(a, all, NULL, err);
-	if (all < 0)
-		return aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "no run `%s` has changes here", a->id);
 	struct aj_change_state state = AJ_NO_CHANGE_STATE;
 	int code = run_on(sub, a, all, &state, err);
 	aj_change_state_close(&state);
 	return code;
+}
+
+/* Without a subcommand, or with options of `show` alone, it is `show`. */
+static size_t find_subcommand(int argc, char **argv, int *ret_words)
+{
+	bool none = argc < 2 || argv[1][0] == '-';
+	const char *name = none ? "show" : argv[1];
+	size_t sub = 0;
+	while (sub < SUBCOMMANDS && strcmp(name, subcommands[sub].name) != 0)
+		sub++;
+	*ret_words = none ? 1 : 2;
+	return sub;
 }
 
 int aj_cmd_changes(int argc, char **argv)
@@ -165,18 +210,16 @@ int aj_cmd_changes(int argc, char **argv)
 	struct aj_arena arena = { 0 };
 	struct aj_error err = { 0 };
 	struct aj_changes_args args = { .arena = &arena };
-	size_t sub = 0;
+	int words, code;
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
 		if (strcmp(argv[i], "--help") == 0) {
 			usage(stdout);
 			return 0;
 		}
-	while (sub < SUBCOMMANDS && (argc < 2 || strcmp(argv[1], subcommands[sub].name) != 0))
-		sub++;
-	int code;
+	size_t sub = find_subcommand(argc, argv, &words);
 	if (sub == SUBCOMMANDS)
-		code = refuse_subcommand(&err, argc < 2 ? NULL : argv[1]);
-	else if ((code = parse(&args, subcommands[sub].takes, argc, argv, &err)) == 0)
+		code = refuse_subcommand(&err, argv[1]);
+	else if ((code = parse(&args, subcommands[sub].takes, argc - words, argv + words, &err)) == 0)
 		code = run_sub(sub, &args, &err);
 	if (code < 0)
 		code = aj_print_error(&err);

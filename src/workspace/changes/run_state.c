@@ -57,6 +57,18 @@ static int find_id(int all, const char *begin, char ret[AJ_CHANGES_ID], struct a
 	return -1;
 }
 
+bool aj_changes_has_run(int all, const char *word)
+{
+	struct aj_entries names = { 0 };
+	bool found = false;
+	if (!aj_changes_id_valid(word) || all < 0 || aj_entries_read(all, &names) < 0)
+		return false;
+	for (size_t i = 0; i < names.count && !found; i++)
+		found = aj_changes_id_valid(names.items[i]) && strncmp(names.items[i], word, strlen(word)) == 0;
+	aj_entries_free(&names);
+	return found;
+}
+
 static int read_record(struct aj_change_state *s, struct aj_error *err)
 {
 	struct stat st;
@@ -112,6 +124,19 @@ int aj_change_state_open(int all, const char *id, struct aj_change_state *ret, s
 	if (aj_marks_read(&ret->marks, ret->dir, AJ_MARKS_FILE) < 0 || aj_marks_read(&ret->originals, ret->dir, AJ_ORIGINALS_FILE) < 0)
 		return fail(err, errno, "read the marks of", ret->id);
 	return 0;
+}
+
+bool aj_change_state_has_path(const struct aj_change_state *s, const char *path)
+{
+	struct aj_arena arena = { 0 };
+	struct stat st;
+	bool host = path[0] == '/';
+	const char *there = host ? path : aj_printf(&arena, "%s/%s", s->record.workspace, path);
+	bool found = lstat(there, &st) == 0 || host;
+	if (!found)
+		found = aj_beneath_has(s->dir, aj_printf(&arena, "%s/%s", s->record.copy ? "copy" : "upper", path));
+	aj_arena_free(&arena);
+	return found;
 }
 
 /* The run's tree in `dir`, and the list without which a copy is not complete. */

@@ -38,10 +38,14 @@ bool aj_change_state_interrupted(int dir);
 
 /* The folder of all state folders; -1 with errno (ENOENT: there was no such run yet). `make`: make it where it is missing. */
 int aj_changes_folder(bool make);
+/* Does the ID of a run begin with this word? */
+bool aj_changes_has_run(int all, const char *word);
 /* Open the run's state folder and read its record. `id`: whole, or the beginning of one alone. -1 with err. */
 int aj_change_state_open(int all, const char *id, struct aj_change_state *ret, struct aj_error *err);
 /* Open its trees, the workspace and the main repository, which must be the folders that the run had. -1 with err. */
 int aj_change_state_trees(struct aj_change_state *state, struct aj_error *err);
+/* Does the host's tree or the run's have this path? The trees need not be open. */
+bool aj_change_state_has_path(const struct aj_change_state *state, const char *path);
 /* The trees that contain the path of a change: a relative one in those of the workspace, an absolute one in those of the main repository. */
 struct aj_change_side {
 	int view, host; /* the run's tree, and the host's; -1: neither of them has such a path */
