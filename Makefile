@@ -33,7 +33,7 @@ RELRO      := -Wl,-z,relro,-z,now,--gc-sections
 # With -static-pie the libraries of C++ and the compiler would take the rest of the line back to shared ones.
 LINK       := $(if $(STATIC),-static-pie,-pie -static-libstdc++ -static-libgcc) $(if $(SAN),$(SANITIZE)) $(RELRO)
 LINK_TOOL  := -pie $(if $(SAN),$(SANITIZE))
-LIBRARY_LIBS := -lcares -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lz -lpthread -lm
+LIBRARY_LIBS := -lcares -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lpthread -lm
 LDLIBS     := -ledit -ltinfo -lbsd $(LIBRARY_LIBS)
 
 # The groups of src/ and their folders: docs/internals/architecture.md.

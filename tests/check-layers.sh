@@ -188,10 +188,8 @@ word dlsym()                guest/guest.c guest/python.c
 
 # libraries: one file each
 owner histedit.h             cli/shell/prompt.c
-owner zlib.h                 workspace/git/object.c
 owner netdb.h                sandbox/netns/loopback.c network/resolve/resolver.c
 owner sha2.h                 base/sha256.c
-owner sha1.h                 base/sha1.c
 owner toml++/                base/toml/toml.cc
 owner systemd/               cli/agentjail-scope.c
 owner ares.h                 network/resolve/resolver.c

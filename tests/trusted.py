@@ -16,7 +16,7 @@ ROWS = [
     ("", "", "output of the jail; what its terminal shows", ["jail/result/capture.c", "jail/result/output_buffer.c", "jail/pty"]),
     ("", "", "reported system calls: numbers, addresses, process ids", ["policy/seccomp/notify.c", "sandbox/mediate"]),
     ("", "", "files of /output", ["jail/files"]),
-    ("", "", "a workspace: names, links, git's configuration and objects (zlib)", ["workspace/*.c", "workspace/git", "base/tree"]),
+    ("", "", "a workspace: names, links, git's configuration", ["workspace/*.c", "workspace/git", "base/tree"]),
     ("", "", "changes that are kept apart, when they are listed and applied", ["workspace/changes"]),
     ("init, PID 1 of a jail", "in the jail's namespaces; its capabilities are dropped before the guest starts", "none: it reads no data", []),
     ("relay, for a network by allow-list", CALLER + " ids; no capabilities, a filter of its own, no files but those of name resolution",

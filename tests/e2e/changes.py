@@ -25,7 +25,7 @@ def apply_every_kind(mode):
     same([r["conflict"] for r in run.rows().values() if r["conflict"]], [])
     text = run.ask("show").stdout.decode()
     assert "M  mod  4 bytes (+0)" in text and "T  folder-to-file  folder -> file" in text and "m  mode  mode 644 -> 755" in text, text
-    same(run.json("apply")["sum"], {"conflicts": 0, "held": 0, "refused": 0, "applied": len(KINDS)})
+    same(run.json("apply")["sum"], {"conflicts": 0, "held": 0, "refused": 0, "repositories": 0, "applied": len(KINDS)})
     want = Run(put(EVERY), "true", name="want")
     subprocess.run(["sh", "-e"], cwd=want.workspace, input=SCRIPT.encode(), check=True)
     same(tree(run.workspace), tree(want.workspace))
@@ -262,7 +262,7 @@ echo ref >bare/HEAD; echo gitdir: x >sub/.git; ln -s %s out; ln -s ../../x sub/u
 ln -s here/../../x src/trick; echo 2 >secret/key; echo 1 >sub/.ENVRC""" % outside, protected=["@default", "secret/"])
     rows = run.rows()
     same(sorted(p for p, r in rows.items() if r["held"]),
-         sorted([".envrc", ".vscode", ".vscode/tasks.json", "sub/.vscode", "sub/.vscode/tasks.json", "bare/HEAD", "bare/objects", "bare/refs", "sub/.git", "out", "sub/up", "src/trick",
+         sorted([".envrc", ".vscode", ".vscode/tasks.json", "sub/.vscode", "sub/.vscode/tasks.json", "bare", "out", "sub/up", "src/trick",
                  "secret/key", "sub/.ENVRC"] + ["env"] * ROOT))
     text = run.ask("show").stdout.decode()
     assert "held, and applied only by a PATH of their own:" in text and "!  out  a link that leads out of the workspace" in text, text
@@ -390,10 +390,9 @@ def patches_without_held_changes():
         return skip("a patch beside a repository", "git is missing")
     run = Run(repository, GIT + "echo 2 >a; git add .; git commit -qm two")
     done = run.ask("diff")
-    assert b".git/" not in done.stdout and b"in repositories: left out" in done.stderr, done
+    assert b".git/" not in done.stdout and b"1 git folder changed: no patch contains its files" in done.stderr, done
     subprocess.run(["git", "-c", "safe.directory=*", "apply", "-"], cwd=run.workspace, input=done.stdout, check=True)
     same(run.read("a"), b"2\n")
-    assert b"b/.git/logs/HEAD" in run.ask("diff", ".git").stdout and b"b/.git/logs/HEAD" in run.ask("diff", ".git/logs").stdout
 
 
 GIT = """export HOME=$PWD/.. GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b\n"""
@@ -412,175 +411,48 @@ def repository(top):
 
 
 @test
-def repositories():
-    if not shutil.which("git"):
-        return skip("repositories", "git is missing")
-    commit = GIT + "echo 2 >a; echo n >b; git add .; git commit -qm two; git branch side; "
-    run = Run(repository, commit + "echo '[core]' >>.git/config; echo 'x' >.git/hooks/post-checkout; chmod 755 .git/hooks/post-checkout")
-    rows = run.rows()
-    same(sorted(p for p, r in rows.items() if r["held"]), [".git/config", ".git/hooks/post-checkout"])
-    assert rows[".git/index"]["repository"] == ".git" and rows[".git/refs/heads/main"]["repository"] == ".git" and rows["a"]["repository"] is None
-    assert b"applied as a whole" in run.ask("apply", ".git/index", rc=2).stderr
-    open(run.path(".git/index.lock"), "w").close()
-    assert b"at work" in run.ask("apply", rc=1).stderr
-    os.unlink(run.path(".git/index.lock"))
-    run.ask("apply", ".git")
-    same(git(run, "log", "--format=%s").split(), ["two", "one"])
-    same(run.read("a"), b"1\n")
-    run.ask("apply")
-    same(git(run, "status", "--porcelain"), "")
-    git(run, "fsck", "--strict")
-    same(sorted(run.kinds()), [".git/config", ".git/hooks/post-checkout"])
-    assert not os.path.exists(run.path(".git/index.lock")) and not os.path.exists(run.path(".git/hooks/post-checkout"))
-    # The host's git has gone on meanwhile: all of the repository is in conflict, and nothing else is.
-    run = Run(repository, commit)
-    git(run, "commit", "-q", "--allow-empty", "-m", "host")
-    found = {p: bool(r["conflict"]) for p, r in run.rows().items()}
-    assert all(found[p] == p.startswith(".git/") for p in found) and found[".git/refs/heads/main"], found
-    run.ask("apply", rc=1)
-    run.ask("apply", "a", "b")
-    same(git(run, "log", "--format=%s").split(), ["host", "one"])
-    # A new one is held if git would run programs by it, as a whole.
-    new = GIT + "git init -q -b main %s; cd %s; echo 1 >f; git add f; git commit -qm new; "
-    run = Run(put({"x": "1"}), new % ("good", "good") + "cd ..;" + new % ("bad", "bad") + "git config core.fsmonitor ./evil")
-    rows = run.rows()
-    assert not any(r["held"] for p, r in rows.items() if p.startswith("good/")), [p for p, r in rows.items() if r["held"]]
-    assert all(r["held"] for p, r in rows.items() if p.startswith("bad/.git")), [p for p, r in rows.items() if not r["held"]]
-    run.ask("apply")
-    run.workspace += "/good"
-    same(git(run, "log", "--format=%s").split(), ["new"])
-    run.workspace = run.workspace[:-5]
-    assert not os.path.exists(run.path("bad/.git")) and os.path.exists(run.path("bad/f"))
-    run.ask("apply", "bad/.git")
-    assert os.path.exists(run.path("bad/.git/HEAD"))
-
-
-@test
-def locks_that_git_has_left():
-    """A git that is killed in the jail leaves its lock files: they stay behind, and all else is applied."""
-    if not shutil.which("git"):
-        return skip("locks_that_git_has_left", "git is missing")
-    names = ["index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", "shallow.lock", "refs/heads/main.lock", "refs/tags/v1.lock",
-             "logs/HEAD.lock", "objects/maintenance.lock"]
-    leave = "for l in %s; do echo >.git/$l; done; mkdir .git/modules; echo >.git/modules/index.lock; " % " ".join(names)
-    names = sorted(".git/" + name for name in names + ["modules/index.lock"])
-    commit = GIT + "echo 2 >a; git add .; git commit -qm two; git branch lock; "
-    run = Run(repository, commit + leave + "echo 3 >yarn.lock; echo 4 >index.lock")
-    rows = run.rows()
-    same(sorted(p for p, r in rows.items() if r["refused"]), names)
-    assert "lock file" in rows[".git/index.lock"]["refused"] and rows[".git/index.lock"]["repository"] is None
-    same(run.json("apply")["sum"]["refused"], len(names))
-    same((git(run, "log", "--format=%s").split(), run.read("yarn.lock"), run.read("index.lock")), (["two", "one"], b"3\n", b"4\n"))
-    same((git(run, "status", "--porcelain").split(), git(run, "rev-parse", "lock", "main").split()[0]),
-         (["??", "index.lock", "??", "yarn.lock"], git(run, "rev-parse", "HEAD").strip()))
-    git(run, "fsck", "--strict")
-    same(sorted(run.kinds()), names)
-    # By its name neither, and none in a repository that is new, bare or not.
-    run.ask("apply", ".git/index.lock")
-    assert not os.path.exists(run.path(".git/index.lock"))
-    run = Run(put({"x": "1"}), GIT + "git init -q new; git init -q --bare bare; echo >new/.git/index.lock; echo >bare/HEAD.lock")
-    same(sorted(p for p, r in run.rows().items() if p.endswith(".lock") and not r["refused"] and not r["held"]), [])
-    assert not run.rows()["new/.git/HEAD"]["held"]
-    run.ask("apply")
-    assert os.path.exists(run.path("new/.git/HEAD")) and not os.path.exists(run.path("new/.git/index.lock"))
-    # In one that the host has and that is not called .git.
-    run = Run(lambda top: subprocess.run(["git", "init", "-q", "--bare", top + "/bare"], check=True),
-              "echo ref: refs/heads/other >bare/HEAD; echo >bare/index.lock")
-    run.ask("apply")
-    same((run.read("bare/HEAD"), os.path.exists(run.path("bare/index.lock"))), (b"ref: refs/heads/other\n", False))
-
-
-@test
-def repositories_of_other_names():
-    """As git finds them: by HEAD, objects and refs, or by HEAD and commondir."""
-    def make(top):
-        put({"old/HEAD": "ref: refs/heads/main\n", "old/objects/x": "1\n", "old/refs/x": "1\n", "old/config": "[core]\n\tbare = true\n", "old/src/config": "1\n",
-             "old/packed-refs": "1\n", "half/HEAD": "ref: refs/heads/main\n", "half/objects/x": "1\n", "rest/objects/x": "1\n", "rest/refs/x": "1\n",
-             "rest/config": "1\n", "tree/HEAD": "ref: x\n", "tree/commondir": "../old\n", "tree/gitdir": "x\n"})(top)
-    run = Run(make, """
-echo 2 >old/config; mkdir old/hooks; echo 2 >old/hooks/update; echo 2 >old/packed-refs; echo 2 >old/src/config; mkdir old/src/hooks; echo 2 >old/src/hooks/x
-mkdir half/refs; echo 2 >half/refs/x; echo 2 >half/main.c; echo 'ref: x' >rest/HEAD; echo 2 >rest/config; echo 2 >rest/main.c; echo 2 >tree/commondir
-mkdir -p new/deep/objects new/deep/refs new/deep/src; echo 2 >new/deep/HEAD; echo 2 >new/deep/config; echo 2 >new/deep/src/main.c
-mkdir -p new/link; ln -s ../deep/HEAD new/link/HEAD; echo ../../old >new/link/commondir; mkdir -p old/src/in/objects; echo 2 >old/src/in/head; echo 2 >old/src/in/Config""")
-    rows = run.rows()
-    same(sorted(p for p, r in rows.items() if r["held"]), sorted([
-        "old/config", "old/hooks", "old/hooks/update", "half/refs", "half/refs/x", "rest/HEAD", "rest/config", "tree/commondir", "new/deep/objects", "new/deep/refs",
-        "new/deep/HEAD", "new/deep/config", "new/link/HEAD", "new/link/commondir", "old/src/in/objects", "old/src/in/head", "old/src/in/Config"]))
-    same(sorted((p, r["repository"]) for p, r in rows.items() if r["repository"]), [("old/packed-refs", "old")])
-    assert b"applied as a whole" in run.ask("apply", "old/packed-refs", rc=2).stderr
-    answer = run.json("apply", "new", "rest", "half", "old", ".")
-    same(sorted(p for p in rows if not rows[p]["held"]), sorted(r["path"] for r in answer["applied"]))
-    same(sorted(run.kinds()), sorted(p for p in rows if rows[p]["held"]))
-    run.ask("apply", "rest/HEAD", "old/hooks")
-    same((run.read("rest/HEAD"), run.read("old/hooks/update")), (b"ref: x\n", b"2\n"))
-    # The workspace itself.
-    run = Run(put({"HEAD": "ref: x\n", "objects/x": "1", "src/config": "1"}), "mkdir refs; echo 2 >refs/x; echo 2 >config; echo 2 >src/config; echo 2 >hooks")
-    same(sorted(p for p, r in run.rows().items() if r["held"]), ["config", "hooks", "refs", "refs/x"])
-    same([r["path"] for r in run.json("apply", ".")["applied"]], ["src/config"])
-    # The host's repository has gone on.
-    run = Run(make, "echo 2 >old/packed-refs; echo 2 >old/src/config; echo 2 >old/refs/x")
-    run.write("old/HEAD", "ref: refs/heads/host\n")
-    same({p: bool(r["conflict"]) for p, r in run.rows().items()}, {"old/packed-refs": True, "old/refs/x": True, "old/src/config": False})
-
-
-@test
-def objects_of_other_names():
-    """`git pull` keeps an object that is there: one whose content has another name would be in the place of what the other side sends."""
-    if not shutil.which("git"):
-        return skip("objects_of_other_names", "git is missing")
-    commit = GIT + "echo 2 >a; echo n >b; git add .; git commit -qm two; "
-    plant = """python3 -c 'import hashlib, os, zlib
-name = hashlib.sha1(b"blob 7\\0better\\n").hexdigest()
-os.makedirs(".git/objects/" + name[:2], exist_ok=True)
-open(".git/objects/%s/%s" % (name[:2], name[2:]), "wb").write(zlib.compress(b"blob 5\\0evil\\n"))'; """
-    name = hashlib.sha1(b"blob 7\0better\n").hexdigest()
-    planted = ".git/objects/%s/%s" % (name[:2], name[2:])
-    run = Run(repository, commit + plant)
-    rows = run.rows()
-    same([p for p, r in rows.items() if r["refused"]], [planted])
-    assert "another object than its name says" in rows[planted]["refused"], rows[planted]
-    assert all(r["held"] for p, r in rows.items() if r["repository"]) and "another one than its name says" in rows[".git/index"]["held"], rows[".git/index"]
-    run.ask("apply")
-    same((git(run, "log", "--format=%s").split(), run.read("a"), run.read("b")), (["one"], b"2\n", b"n\n"))
-    run.ask("apply", ".git", "--force")
-    same((git(run, "log", "--format=%s").split(), git(run, "status", "--porcelain"), os.path.exists(run.path(planted))), (["two", "one"], "", False))
-    git(run, "fsck", "--strict")
-    # In a repository that is new all is the jail's, and in the workspace itself each change is judged for itself.
-    run = Run(put({"x": "1"}), GIT + "mkdir new; cd new; git init -q .; " + plant)
-    same([p for p, r in run.rows().items() if r["refused"]], [])
-    run = Run(lambda top: subprocess.run(["git", "init", "-q", "--bare", top], check=True), plant.replace(".git/", ""))
-    same([p for p, r in run.rows().items() if r["refused"]], [planted[5:]])
-    # The objects of a submodule that the host has, at any depth, and a folder that is `objects` where case does not count.
-    for folder in "modules/m", "modules/objects", "modules/refs/deep", "worktrees/x/modules/m":
-        def with_module(top):
-            repository(top)
-            subprocess.run(["git", "init", "-q", "--bare", "%s/.git/%s" % (top, folder)], check=True)
-        run = Run(with_module, commit + plant.replace(".git/", ".git/%s/" % folder))
-        inner = planted.replace(".git/", ".git/%s/" % folder)
-        rows = run.rows()
-        assert inner in rows and "another object than its name says" in (rows[inner]["refused"] or ""), (inner, rows.get(inner))
-        run.ask("apply", ".git", "--force")
-        same((git(run, "log", "--format=%s").split(), os.path.exists(run.path(inner))), (["two", "one"], False))
-    run = Run(repository, commit + plant.replace("objects", "Objects"))
-    same([p for p, r in run.rows().items() if r["refused"]], [planted.replace("objects", "Objects")])
-    run = Run(repository, commit + "git init -q --bare .git/modules/n; " + plant.replace(".git/", ".git/modules/n/"))
-    same([p for p, r in run.rows().items() if r["refused"]], [])
-    # Git LFS copies what is there, too.
-    good, other = (".git/lfs/objects/12/34/" + hashlib.sha256(text).hexdigest() for text in (b"good\n", b"other\n"))
-    run = Run(repository, commit + "mkdir -p .git/lfs/objects/12/34; echo good >%s; echo evil0 >%s; echo x >.git/lfs/objects/12/34/x" % (good, other))
-    same([p for p, r in run.rows().items() if r["refused"]], [other])
-    run.ask("apply")
-    same((run.read(good), os.path.exists(run.path(other)), git(run, "log", "--format=%s").split()), (b"good\n", False, ["two", "one"]))
-    # A pack, and lists that git believes.
-    for pack in "git repack -adq", "git commit-graph write --reachable":
-        run = Run(repository, commit + pack)
-        rows = run.rows()
-        assert "in place of those" in rows[".git/index"]["held"], rows[".git/index"]
+def git_folders():
+    """What is in them is never applied by file; each is one change, whatever its name and type."""
+    old = {".git/HEAD": "ref: x\n", ".git/config": "1\n", ".git/refs/x": "1\n", ".git/objects/1": "1\n", "sub/.git": "gitdir: ../.git/modules/sub\n",
+           "gone/.git/HEAD": "x", "gone/f": "1\n", "bare/HEAD": "x", "bare/objects/1": "1", "bare/refs/x": "1", "bare/src/main.c": "1\n", "same/.git/HEAD": "x",
+           "half/refs/x": "1", "turned/.git/HEAD": "x", "back/.git": "gitdir: x\n"}
+    script = """
+echo 2 >.git/config; echo 2 >.git/hooks; echo 2 >.git/refs/x; echo gitdir: / >sub/.git; rm -r gone; echo 2 >bare/HEAD; echo 2 >bare/config; echo 2 >bare/src/main.c
+mkdir -p new/deep/.git/hooks; echo x >new/deep/.git/config; echo 1 >new/deep/f; mkdir -p made.git/objects made.git/refs; echo x >made.git/HEAD; echo 1 >made.git/README
+echo x >half/HEAD; mkdir half/objects; rm -r turned/.git; echo gitdir: / >turned/.git; rm back/.git; mkdir back/.git; echo 1 >back/.git/HEAD; ln -s / link; mkdir d; ln -s ../.git d/.git
+mkdir .GIT 'x' x/.g‌it; echo 1 >.GIT/config; echo 1 >'x/.g‌it/config'; touch same/.git/HEAD; mkdir tree; echo x >tree/HEAD; echo ../bare >tree/commondir
+"""
+    want = {".git": ("modified", None), "sub/.git": ("modified", "refused"), "gone/.git": ("deleted", "refused"), "bare": ("modified", None), "new/deep/.git": ("added", "held"),
+            "made.git": ("added", "held"), "half": ("added", "held"), "turned/.git": ("type", "refused"), "back/.git": ("type", "refused"), "d/.git": ("added", "refused"),
+            ".GIT": ("added", "refused"), "x/.g‌it": ("added", "refused"), "tree": ("added", "held")}
+    for mode in "overlay", "copy":
+        run = Run(put(old), script, mode=mode)
+        found = {r["path"]: (r["kind"], "refused" if r["refused"] else "held" if r["held"] else None) for r in run.json("show")["changes"] if r["repository"]}
+        same(found, want, mode)
+        for inside in ".git/config", "bare/HEAD", "new/deep/.git/hooks":
+            assert b"is in a git folder" in run.ask("apply", inside, rc=2).stderr
+        before = {path: entry for path, entry in tree(run.workspace).items() if path.split(b"/")[-2:][0] == b".git" or path.startswith((b".git", b"bare/HEAD"))}
         run.ask("apply")
-        same(git(run, "log", "--format=%s").split(), ["one"])
-        run.ask("apply", ".git")
-        same(git(run, "log", "--format=%s").split(), ["two", "one"])
-        git(run, "fsck", "--strict")
+        now = tree(run.workspace)
+        same({path: now.get(path) for path in before}, before)
+        same(sorted(path for path in now if path.endswith((b"config", b"hooks", b"commondir"))), [b".git/config"])
+        same((run.read("bare/src/main.c"), run.read("new/deep/f"), run.read("made.git/README"), sorted(os.listdir(run.path("gone")))), (b"2\n", b"1\n", b"1\n", [".git"]))
+        same({path for path, row in run.rows().items() if not row["repository"]}, {"gone", "link"})
+        run.ask("discard", *[path for path in want if path not in ("sub/.git", "gone/.git", "turned/.git")])
+        same(sorted(path for path, row in run.rows().items() if row["repository"]), ["gone/.git", "sub/.git", "turned/.git"])
+
+
+@test
+def a_later_run_goes_on_in_a_repository():
+    """The layer keeps the git folder until its history has been taken over, and hides nothing of the host's after that."""
+    run = Run(put({".git/HEAD": "x", ".git/refs/x": "1\n", ".git/refs/y": "1\n", "a": "1\n"}), "echo 2 >.git/refs/x; rm .git/refs/y; echo 2 >a")
+    run.ask("apply", "a")
+    run.run("test $(cat .git/refs/x) = 2 && ! test -e .git/refs/y")
+    same(run.kinds(), {".git": "modified"})
+    run.ask("discard", ".git")
+    same(run.kinds(), {})
+    run.run("echo 3 >.git/refs/x")
+    same(run.kinds(), {".git": "modified"})
 
 
 @test
@@ -593,30 +465,13 @@ def spellings_of_names():
               "".join("mkdir -p \"$(dirname '%s')\"; echo 1 >'%s'; " % (n, n) for n in others + plain), protected=["secret"])
     rows = run.rows()
     for name in git:
-        assert rows[name]["held"] and rows[name + "/HEAD"]["held"] and rows[name + "/HEAD"]["held_at"] == name, (name, rows[name])
+        assert rows[name]["repository"] and rows[name]["refused"] and name + "/HEAD" not in rows, (name, rows[name])
     for name in others:
         assert rows[name]["held"], name
     same([n for n in plain if rows[n]["held"]], [])
     run.ask("apply")
     same(sorted(n for n in os.listdir(run.workspace) if os.path.isfile(run.path(n))), sorted(["a"] + plain))
     same(os.listdir(run.path("x")) if os.path.exists(run.path("x")) else [], [])
-
-
-@test
-def paths_of_an_index():
-    """Git writes the files of an index without a look at their paths: so one with a path in .git is held, and with it a new repository."""
-    def index(path):
-        return "DIRC\0\0\0\2\0\0\0\1" + "\0" * 61 + chr(len(path)) + path + "\0" * (8 - (62 + len(path)) % 8) + "\0" * 20
-    run = Run(put({".git/HEAD": "x", ".git/index": index("a"), ".git/refs/x": "1", "b/.git/HEAD": "x", "b/.git/index": "old"}), """
-cp .git/index saved; mkdir -p new/.git good/.git
-printf 'DIRC\\0\\0\\0\\2\\0\\0\\0\\1%061d\\014.git/hooks/x\\0\\0\\0\\0\\0\\0%020d' 0 0 | tr '0' '\\0' >.git/index
-cp saved good/.git/index; cp saved b/.git/index; cp .git/index new/.git/index; rm saved; echo 2 >.git/refs/x""")
-    rows = run.rows()
-    same(sorted(p for p, r in rows.items() if r["held"]), [".git/index", "new/.git", "new/.git/index"])
-    run.ask("apply")
-    same(run.read(".git/index"), index("a").encode())
-    same(run.read(".git/refs/x"), b"2\n")
-    same(run.read("b/.git/index"), index("a").encode())
 
 
 @test
@@ -696,29 +551,6 @@ ln -s x .common; ln -s ../x top/.github; ln -s ../x deep/.common""")
 
 
 @test
-def commits_in_a_submodule():
-    def make(top):
-        repository = "git -c init.defaultBranch=main init -q %s; cd %s; echo 1 >f; git add f; " + GIT + "git commit -qm one; "
-        subprocess.run(["sh", "-ec", repository % ("lib", "lib")], cwd=top, check=True)
-        subprocess.run(["sh", "-ec", "git -c init.defaultBranch=main init -q; git -c protocol.file.allow=always submodule --quiet add ./lib sub; echo lib >.git/info/exclude; "
-                        + GIT + "git commit -qm one"], cwd=top, check=True)
-    commit = GIT + "cd sub; echo 2 >>f; git commit -qam two; git branch side; cd ..; git add sub; git commit -qm two"
-    run = Run(make, commit)
-    rows = run.rows()
-    same({r["repository"] for p, r in rows.items() if p.startswith(".git/")}, {".git"})
-    assert ".git/modules/sub/refs/heads/side" in rows and not any(r["held"] for r in rows.values())
-    run.ask("apply", ".git/modules/sub", rc=2)
-    run.ask("apply")
-    same((git(run, "log", "--format=%s").split(), git(run, "-C", "sub", "log", "--format=%s", "side").split()), (["two", "one"], ["two", "one"]))
-    same((git(run, "status", "--short"), git(run, "-C", "sub", "fsck", "--strict")), ("", ""))
-    # What the host's git has moved in the submodule since keeps all of the repository.
-    run = Run(make, commit)
-    git(run, "-C", "sub", "-c", "user.name=x", "-c", "user.email=x", "commit", "-q", "--allow-empty", "-m", "host")
-    run.ask("apply", rc=1)
-    same((git(run, "log", "--format=%s").split(), git(run, "-C", "sub", "log", "--format=%s").split()), (["one"], ["host", "one"]))
-
-
-@test
 def links_to_held_places():
     def make(top):
         put({".git/HEAD": "x", ".git/hooks/x": "1", "in": "link:.git", "away": "link:/etc", "bare/HEAD": "x", "bare/refs/x": "1", "d/f": "1", "fine": "link:d/f"})(top)
@@ -750,23 +582,6 @@ def protected_places_by_other_ways():
     run.ask("apply")
     same((run.read("deploy/keys/k"), os.path.exists(run.path("new/deploy/keys")), run.read("new/deploy/x"), os.path.lexists(run.path("deploy/x"))),
          (b"1\n", False, b"1\n", False))
-
-
-@test
-def git_folders_that_change_their_type():
-    if not shutil.which("git"):
-        return skip("folders .git of another type", "git is missing")
-    run = Run(put({"sub/.git": "gitdir: ../x\n", "own/.git/HEAD": "ref: x\n"}), "cd sub; rm .git; git init -q .; cd ../own; rm -r .git; echo gitdir: ../y >.git")
-    rows = run.rows()
-    assert all(r["held"] for p, r in rows.items() if p.startswith("sub/.git")) and rows["own/.git"]["held"], rows
-    # A new repository in which git finds programs in a submodule's data, in a name that another file system takes for `config`, or in a hook that is not yet executable.
-    for bad in ("mkdir -p .git/modules/x; echo x >.git/modules/x/config", "mv .git/config .git/Config", "echo x >.git/hooks/pre-commit", "ln -s ../../x .git/refs/x",
-                "mkdir .git/rebase-merge; echo x >.git/rebase-merge/git-rebase-todo", "echo x >.git/objects/info/ALTERN~1"):
-        run = Run(put({"a": "1"}), "git init -q .; " + bad)
-        same([p for p, r in run.rows().items() if not r["held"]], [], bad)
-        run.ask("discard")
-    run = Run(put({"a": "1"}), "git init -q .")
-    same([p for p, r in run.rows().items() if r["held"]], [])
 
 
 @test

@@ -282,7 +282,7 @@ printf '[user]\nname = the caller\n' >"$T/gitconfig"
 text "a configuration that the caller shows stays" 0 '^the caller$' run --bind "$ws" --bind "$T/gitconfig:/etc/gitconfig" -- git config user.name
 text "nothing is trusted that is not shown" 1 '' run -- git config --get-all safe.directory
 
-# --- a linked worktree: the rest of it is in worktrees.sh ---
+# --- a linked worktree ---
 rm -rf "$ws"
 printf 'extends = "offline-build"\n[filesystem]\nworktree = true\n' >"$T/worktree.toml"
 git -c init.defaultBranch=main init -q "$T/main"

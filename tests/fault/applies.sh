@@ -1,8 +1,6 @@
 #!/bin/sh
-# `agentjail changes apply`, killed at random instants (applies.py, and for the main repository of a linked worktree worktree_applies.py): a
-# sample; KILLS=1000 sh tests/fault/applies.sh before a release.
+# `agentjail changes apply`, killed at random instants (applies.py): a sample; KILLS=1000 sh tests/fault/applies.sh before a release.
 . "$(dirname "$0")/../lib.sh"
 
 driver fault/applies
-driver fault/worktree_applies
 finish

@@ -1,4 +1,4 @@
-"""Rounds of applies that are killed at random instants, for applies.py and worktree_applies.py.
+"""Rounds of applies that are killed at random instants.
 KILLS=15: how many are killed; SEED: of the random numbers, which a failure names."""
 import os, random, time
 

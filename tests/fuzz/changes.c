@@ -1,6 +1,6 @@
-/* Fuzzes what the state folder of a run holds: the first byte chooses a record, a line of a copy's list, a path in a main repository, or a
- * step of a journal. It opens no file. Beyond not crashing: no path that is read leads upwards, a step that is read and written is read the
- * same, and no rule of a main repository is without a reason, or makes a part of what is no plain file or folder. */
+/* Fuzzes what the state folder of a run holds: the first byte chooses a record, a line of a copy's list, or a
+ * step of a journal. It opens no file. Beyond not crashing: no path that is read leads upwards, and a step that is read and written is read
+ * the same. */
 #include <string.h>
 
 #include "must.h"
@@ -8,7 +8,6 @@
 #include "workspace/changes/apply_journal.h"
 #include "workspace/changes/approval_spelling.h"
 #include "workspace/changes/copied_files.h"
-#include "workspace/changes/main_rules.h"
 #include "workspace/changes/needs_approval.h"
 #include "workspace/changes/run_record.h"
 
@@ -83,30 +82,6 @@ static void step(const char *text, size_t bytes)
 	aj_buffer_free(&out);
 }
 
-/* The first two bytes are the kind of the change and its type. */
-static void main_path(const char *text, size_t bytes)
-{
-	static const mode_t types[] = { 0, S_IFREG | 0644, S_IFDIR | 0755, S_IFLNK | 0777, S_IFIFO | 0600 };
-	char path[4096];
-	if (bytes < 3 || bytes >= sizeof path || memchr(text, '\0', bytes))
-		return;
-	memcpy(path, text + 2, bytes - 2);
-	path[bytes - 2] = '\0';
-	struct aj_change c = { .path = path, .kind = (unsigned char)text[0] % AJ_CHANGE_KINDS };
-	c.is.st_mode = c.kind == AJ_CHANGE_DELETED ? 0 : types[1 + (unsigned char)text[1] % 4];
-	c.was.st_mode = c.kind == AJ_CHANGE_ADDED ? 0 : types[1 + (unsigned char)text[1] / 4 % 4];
-	struct aj_main_rule r = aj_main_rule(path, "ws", &c);
-	must_of((r.verdict == AJ_MAIN_PART) == !r.why, "what is no part has a reason", path);
-	must_of(r.verdict != AJ_MAIN_HELD || (r.held_bytes && r.held_bytes <= strlen(path)), "a held place is a part of the path", path);
-	bool inside = r.verdict == AJ_MAIN_PART || r.verdict == AJ_MAIN_HOLDS;
-	must_of(!inside || !c.is.st_mode || S_ISREG(c.is.st_mode) || S_ISDIR(c.is.st_mode), "a part is a file or a folder", path);
-	must_of(!inside || c.kind != AJ_CHANGE_DELETED || r.content != AJ_MAIN_OBJECT, "no object is deleted", path);
-	must_of(!inside || !strstr(path, "config") || strncmp(path, "refs/", 5) == 0 || strstr(path, "logs/refs/") || strstr(path, "refs/"),
-	        "no configuration is a part", path);
-	if (aj_main_ref_valid(path))
-		plain(path);
-}
-
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 {
 	if (bytes == 0)
@@ -116,8 +91,6 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 		record(text, bytes - 1);
 	else if (data[0] == 'L')
 		line(text, bytes - 1);
-	else if (data[0] == 'M')
-		main_path(text, bytes - 1);
 	else
 		step(text, bytes - 1);
 	return 0;

@@ -13,7 +13,7 @@
 
 enum { SHOWN_MAX = 50, LISTED_MAX = 10000 };
 
-static const char *const outcome_names[AJ_APPLY_OUTCOMES] = { "conflicts", "held", "refused", "applied" };
+static const char *const outcome_names[AJ_APPLY_OUTCOMES] = { "conflicts", "held", "refused", "repositories", "applied" };
 
 struct printing {
 	bool json;
@@ -31,13 +31,13 @@ static void print_outcome(void *arg, enum aj_apply_outcome outcome, const struct
 	}
 	if (outcome == AJ_APPLY_TAKEN || t->shown[outcome]++ >= SHOWN_MAX)
 		return;
-	const char *why = outcome == AJ_APPLY_CONFLICT ? c->conflict : outcome == AJ_APPLY_NEEDS_APPROVAL ? c->held : c->refused;
-	fprintf(stderr, "%s  ",
-	        outcome == AJ_APPLY_CONFLICT         ? "conflict"
-	        : outcome == AJ_APPLY_NEEDS_APPROVAL ? "held    "
-	                                             : "refused ");
+	const char *const texts[AJ_APPLY_OUTCOMES][2] = { [AJ_APPLY_CONFLICT] = { "conflict", c->conflict },
+		                                          [AJ_APPLY_NEEDS_APPROVAL] = { "held    ", c->held },
+		                                          [AJ_APPLY_REFUSED] = { "refused ", c->refused },
+		                                          [AJ_APPLY_REPOSITORY] = { "left    ", c->note } };
+	fprintf(stderr, "%s  ", texts[outcome][0]);
 	aj_path_print(c->path, stderr);
-	fprintf(stderr, "  %s\n", why);
+	fprintf(stderr, "  %s\n", texts[outcome][1]);
 }
 
 static void print_json(const struct printing *t, const struct aj_applied *done, const char *id, bool failed, const struct aj_error *err)

@@ -1,5 +1,5 @@
 /* `agentjail changes diff`: the changes as a patch. On a terminal control characters are escaped; in a file or a pipe each byte is as it is.
- * It leaves out what `git apply` must not bring unseen: held changes that no PATH names, and repositories, which no patch brings whole. */
+ * It leaves out what `git apply` must not bring unseen: held changes that no PATH names, and repositories, whose history is not files. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,20 +57,17 @@ static void print_json(struct diff *d, const struct aj_change *c)
 /* The two reasons to leave a change out of the patch. */
 static bool left_out(struct diff *d, const struct aj_change *c)
 {
-	bool named = false, repository_named = false;
-	for (size_t i = 0; i < d->args->paths_count; i++) {
-		const char *path = d->args->paths[i];
-		named |= aj_select_names(path, c);
-		repository_named |= strcmp(path, ".") != 0 && aj_path_within(c->path, path) && strlen(path) >= c->unit_bytes;
+	bool named = false;
+	for (size_t i = 0; i < d->args->paths_count; i++)
+		named |= aj_select_names(d->args->paths[i], c);
+	if (c->repository) {
+		d->repository_count++;
+		return !d->args->json;
 	}
-	if (c->held && !named) {
-		if (d->needs_approval_count++ < LISTED_MAX && d->args->json)
-			json_array_append_new(d->needs_approval, aj_change_json(c));
-		return true;
-	}
-	if (!c->unit_bytes || repository_named || d->args->json)
+	if (!c->held || named)
 		return false;
-	d->repository_count++;
+	if (d->needs_approval_count++ < LISTED_MAX && d->args->json)
+		json_array_append_new(d->needs_approval, aj_change_json(c));
 	return true;
 }
 
@@ -82,7 +79,7 @@ static int on_change(void *arg, const struct aj_change *c)
 		wanted = aj_select_covers(d->args->paths[i], c->path);
 	if (!wanted || c->refused || left_out(d, c))
 		return 0;
-	if (aj_patch(d->state, c, print_part, d, d->err) < 0)
+	if (!c->repository && aj_patch(d->state, c, print_part, d, d->err) < 0)
 		return -1;
 	if (d->args->json)
 		print_json(d, c);
@@ -102,8 +99,8 @@ static void print_end(const struct diff *d)
 		fprintf(stderr, "%zu held: left out of the patch; name each, or the folder that holds it, to have it there too\n",
 		        d->needs_approval_count);
 	if (d->repository_count)
-		fprintf(stderr, "%zu in repositories: left out of the patch, since a repository is applied as a whole; name it to see them\n",
-		        d->repository_count);
+		fprintf(stderr, "%zu git folder%s changed: no patch contains %s files\n", d->repository_count,
+		        d->repository_count == 1 ? "" : "s", d->repository_count == 1 ? "its" : "their");
 }
 
 int aj_changes_diff(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)

@@ -81,7 +81,7 @@ json_t *aj_change_json(const struct aj_change *c)
 	                                      "was", side_json(&c->was), "is", side_json(&c->is), "conflict", c->conflict, "held",
 	                                      c->held, "refused", c->refused, "note", c->note));
 	set_path_part(row, "held_at", c->path, c->held ? c->held_bytes : 0);
-	set_path_part(row, "repository", c->path, c->unit_bytes);
+	json_object_set_new(row, "repository", json_boolean(c->repository));
 	return row;
 }
 

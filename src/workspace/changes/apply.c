@@ -14,41 +14,14 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/tree/node.h"
-#include "workspace/changes/apply_locks.h"
 #include "workspace/changes/apply_select.h"
 #include "workspace/changes/apply_steps.h"
+#include "workspace/changes/repositories.h"
 #include "workspace/changes/walk.h"
-
-static const char *const data[] = { "objects", "refs", "HEAD", "packed-refs", "index", "logs", "ORIG_HEAD" };
-enum { DATA = sizeof data / sizeof *data };
-
-static enum aj_step_pass pass_below(const char *path)
-{
-	for (size_t i = 0; i < DATA; i++)
-		if (aj_path_within(path, data[i]))
-			return i == 0 ? AJ_PASS_GIT_OBJECTS : AJ_PASS_GIT_HEADS;
-	return AJ_PASS_GIT;
-}
-
-/* A submodule has its repository in `modules`, and a linked worktree its own part in `worktrees`. One of them may be called `refs`, which
- * makes its objects late and breaks nothing. */
-static enum aj_step_pass pass_in_repository(const char *path)
-{
-	enum aj_step_pass pass = pass_below(path);
-	if (!aj_path_below(path, "modules") && !aj_path_below(path, "worktrees"))
-		return pass;
-	for (const char *at = strchr(path, '/'); at && pass == AJ_PASS_GIT; at = strchr(at + 1, '/'))
-		pass = pass_below(at + 1);
-	return pass;
-}
 
 enum aj_step_pass aj_apply_pass(const struct aj_change *c)
 {
-	if (c->kind == AJ_CHANGE_DELETED || S_ISDIR(c->was.st_mode))
-		return AJ_PASS_LATE;
-	if (!c->unit_bytes || !c->path[c->unit_bytes])
-		return AJ_PASS_FILES;
-	return pass_in_repository(c->path + c->unit_bytes + 1);
+	return c->kind == AJ_CHANGE_DELETED || S_ISDIR(c->was.st_mode) ? AJ_PASS_LATE : AJ_PASS_FILES;
 }
 
 struct plan {
@@ -58,8 +31,7 @@ struct plan {
 	struct aj_applied *ret;
 	struct aj_journal_writer journal;
 	char left[PATH_MAX]; /* the last path that is to stay: a folder above it cannot go */
-	struct aj_apply_locks locks;
-	int marks; /* for aj_changes_drop(); -1: a plan to apply */
+	int marks;           /* for aj_changes_drop(); -1: a plan to apply */
 };
 
 static void report_outcome(struct plan *p, enum aj_apply_outcome outcome, const struct aj_change *c)
@@ -92,7 +64,6 @@ static void add_step(struct plan *p, const struct aj_change *c)
 		step.bytes = (uint64_t)c->was.st_size;
 		step.mtime_ns = aj_node_mtime_ns(&c->was);
 	}
-	aj_apply_lock(&p->locks, &p->journal, p->s, c);
 	aj_journal_add(&p->journal, &step);
 }
 
@@ -107,12 +78,18 @@ static int on_change(void *arg, const struct aj_change *c)
 			report_outcome(p, AJ_APPLY_NEEDS_APPROVAL, c);
 		return 0;
 	}
-	if (!reported.refused && S_ISDIR(c->was.st_mode) && (c->kind == AJ_CHANGE_DELETED || c->kind == AJ_CHANGE_TYPE) &&
-	    aj_path_below(p->left, c->path))
+	if (!c->repository && !reported.refused && S_ISDIR(c->was.st_mode) &&
+	    (c->kind == AJ_CHANGE_DELETED || c->kind == AJ_CHANGE_TYPE) && aj_path_within(p->left, c->path))
 		reported.refused = "something in the folder is left as it is";
 	if (reported.refused) {
 		leave_change(p, c);
 		report_outcome(p, AJ_APPLY_REFUSED, &reported);
+		return 0;
+	}
+	if (c->repository) {
+		reported.note = "its commits stay in the changes of the run";
+		leave_change(p, c);
+		report_outcome(p, AJ_APPLY_REPOSITORY, &reported);
 		return 0;
 	}
 	if (c->conflict && !p->how->force)
@@ -130,7 +107,10 @@ static int on_dropped(void *arg, const struct aj_change *c)
 	if (aj_select(&p->selection, c) == AJ_SELECTED_NOT)
 		return 0;
 	report_outcome(p, AJ_APPLY_TAKEN, c);
-	aj_marks_set_settled(&mark, c->path, c->is.st_mode ? aj_node_ctime_ns(&c->is) : 0);
+	if (c->repository)
+		aj_repository_set_settled(p->s, c->path, &mark);
+	else
+		aj_marks_set_settled(&mark, c->path, c->is.st_mode ? aj_node_ctime_ns(&c->is) : 0);
 	if (aj_marks_append(p->marks, &mark, 1) < 0)
 		p->journal.failed = true;
 	return 0;
@@ -140,14 +120,15 @@ static int on_dropped(void *arg, const struct aj_change *c)
 static int check_paths(const struct plan *p, struct aj_error *err)
 {
 	const struct aj_selection *s = &p->selection;
+	if (s->inside) {
+		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "`%s` is in a git folder, whose files are not applied one by one", s->inside);
+		aj_advise(err, "name the git folder itself");
+		return -1;
+	}
 	for (size_t i = 0; i < s->paths_count; i++)
 		if (!s->met[i])
 			return aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "nothing is changed at `%s`", s->paths[i]);
-	if (!s->inside)
-		return 0;
-	aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "`%s` lies in a repository, which is applied as a whole", s->inside);
-	aj_advise(err, "name the %s", s->inside[0] == '/' ? p->s->record.repository : "folder .git");
-	return -1;
+	return 0;
 }
 
 static int check_plan(const struct plan *p, struct aj_error *err)

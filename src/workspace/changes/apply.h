@@ -9,6 +9,7 @@ enum aj_apply_outcome {
 	AJ_APPLY_CONFLICT,       /* so nothing is applied, unless it is forced */
 	AJ_APPLY_NEEDS_APPROVAL, /* left: it is applied only by name */
 	AJ_APPLY_REFUSED,        /* left: it is never applied */
+	AJ_APPLY_REPOSITORY,     /* left: a git folder */
 	AJ_APPLY_TAKEN,
 	AJ_APPLY_OUTCOMES
 };
@@ -35,6 +36,5 @@ int aj_apply(struct aj_change_state *state, const struct aj_apply_how *how, stru
 int aj_apply_abort(struct aj_change_state *state, struct aj_applied *ret, struct aj_error *err);
 /* Settle changes without applying them: they are no changes any more. `ret->counts[AJ_APPLY_TAKEN]` says how many. */
 int aj_changes_drop(struct aj_change_state *state, const struct aj_apply_how *how, struct aj_applied *ret, struct aj_error *err);
-/* When the change takes effect among the others: of a repository, objects come first and what names them last, so that a git of the host
- * that reads meanwhile finds every object. It looks at the path alone. */
+/* When the change takes effect among the others. */
 enum aj_step_pass aj_apply_pass(const struct aj_change *change);

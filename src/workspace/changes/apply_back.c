@@ -132,8 +132,6 @@ static int unstage_folder(struct aj_applying *a)
 static int unstage(struct aj_applying *a)
 {
 	a->dirty = true;
-	if (a->step.op == AJ_STEP_LOCK)
-		aj_step_unlock(a);
 	return a->step.op == AJ_STEP_PUT ? drop(a, a->fresh) : a->step.op == AJ_STEP_FOLDER ? unstage_folder(a) : 0;
 }
 

@@ -90,26 +90,6 @@ static int stage_folder(struct aj_applying *a)
 	                                               : aj_step_fail(a, error, "make the folder");
 }
 
-static int stage_lock(struct aj_applying *a)
-{
-	if (aj_step_has_tag(a)) /* taken before a kill */
-		return 0;
-	if (unlinkat(a->parent, a->fresh, 0) < 0 && errno != ENOENT)
-		return aj_step_fail(a, errno, "remove an unfinished lock of");
-	/* With our tag in it from its first moment on. */
-	cleanup_fd int fd = openat(a->parent, a->fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0 || aj_write_all(fd, a->j.tag, sizeof a->j.tag) < 0)
-		return aj_step_fail(a, errno, "write the lock");
-	if (linkat(a->parent, a->fresh, a->parent, a->at, 0) == 0 ||
-	    renameat2(a->parent, a->fresh, a->parent, a->at, RENAME_NOREPLACE) == 0) {
-		unlinkat(a->parent, a->fresh, 0);
-		return 0;
-	}
-	aj_step_fail(a, errno, "git is at work, or has left its lock:");
-	aj_advise(a->err, "end what git does there; if no git runs, remove the lock");
-	return -1;
-}
-
 static int stage(struct aj_applying *a)
 {
 	switch (a->step.op) {
@@ -117,8 +97,6 @@ static int stage(struct aj_applying *a)
 		return stage_folder(a);
 	case AJ_STEP_PUT:
 		return stage_put(a);
-	case AJ_STEP_LOCK:
-		return stage_lock(a);
 	case AJ_STEP_MODE: { /* a folder must be writable before it is written; the end of the apply sets the rest */
 		struct stat now = aj_step_stat(a, a->at);
 		if (S_ISDIR(now.st_mode) && aj_step_is_old(a, &now) && (a->step.mode & ~now.st_mode & S_IRWXU))
@@ -277,9 +255,7 @@ static void remove_old(int parent, const char *name)
 
 static int clean(struct aj_applying *a)
 {
-	if (a->step.op == AJ_STEP_LOCK)
-		aj_step_unlock(a);
-	else if (a->step.was_mode && a->step.op != AJ_STEP_MODE)
+	if (a->step.was_mode && a->step.op != AJ_STEP_MODE)
 		remove_old(a->parent, a->old);
 	return 0;
 }

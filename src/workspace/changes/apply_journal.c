@@ -55,7 +55,7 @@ bool aj_step_read(const char *text, size_t bytes, struct aj_apply_step *ret)
 	uint64_t pass, mode, was_mode;
 	const char *at = text + 2, *end = text + bytes;
 	struct aj_apply_step s = { 0 };
-	if (bytes < 3 || text[0] == '\0' || !strchr("MPDCL", text[0]) || text[1] != ' ' || memchr(text, '\0', bytes) != end - 1)
+	if (bytes < 3 || text[0] == '\0' || !strchr("MPDC", text[0]) || text[1] != ' ' || memchr(text, '\0', bytes) != end - 1)
 		return false;
 	if (!aj_take_number(&at, end, 10, AJ_PASSES - 1, &pass) || !aj_take_number(&at, end, 10, UINT64_MAX, &s.number) ||
 	    !aj_take_number(&at, end, 8, 0177777, &mode) || !aj_take_number(&at, end, 8, 0177777, &was_mode) ||

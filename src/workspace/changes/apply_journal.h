@@ -22,11 +22,10 @@ enum aj_step_op {
 	AJ_STEP_PUT = 'P',    /* a file or a link takes the place of what was there, or of nothing */
 	AJ_STEP_DELETE = 'D',
 	AJ_STEP_MODE = 'C',
-	AJ_STEP_LOCK = 'L', /* a lock of git's */
 };
 
 /* The order in which steps take effect. */
-enum aj_step_pass { AJ_PASS_FILES, AJ_PASS_GIT_OBJECTS, AJ_PASS_GIT, AJ_PASS_GIT_HEADS, AJ_PASS_LATE, AJ_PASSES };
+enum aj_step_pass { AJ_PASS_FILES, AJ_PASS_LATE, AJ_PASSES };
 
 struct aj_apply_step {
 	char op;

@@ -1,11 +1,11 @@
-/* Matches changes against paths. A change that requires approval needs a path that reaches into its protected place; a change in a
- * repository that is applied whole needs the repository's own path, or one above it.
+/* Matches changes against paths. A change that requires approval needs a path that reaches into its protected place.
  * It opens nothing. */
 #include "workspace/changes/apply_select.h"
 
 #include <string.h>
 
 #include "base/path.h"
+#include "workspace/changes/repositories.h"
 
 bool aj_select_covers(const char *path, const char *change)
 {
@@ -15,13 +15,8 @@ bool aj_select_covers(const char *path, const char *change)
 /* A new folder is needed by what is wanted below it. */
 static bool needed_for(const struct aj_change *c, const char *path)
 {
-	bool makes = S_ISDIR(c->is.st_mode) && (c->kind == AJ_CHANGE_ADDED || c->kind == AJ_CHANGE_TYPE);
+	bool makes = !c->repository && S_ISDIR(c->is.st_mode) && (c->kind == AJ_CHANGE_ADDED || c->kind == AJ_CHANGE_TYPE);
 	return makes && aj_path_below(path, c->path);
-}
-
-static bool in_unit(const struct aj_change *c, const char *path)
-{
-	return c->unit_bytes && strlen(path) > c->unit_bytes && strncmp(path, c->path, c->unit_bytes) == 0 && path[c->unit_bytes] == '/';
 }
 
 bool aj_select_names(const char *path, const struct aj_change *c)
@@ -37,11 +32,8 @@ enum aj_selected aj_select(struct aj_selection *s, const struct aj_change *c)
 		const char *path = s->paths[i];
 		bool whole = aj_select_covers(path, c->path);
 		s->met[i] |= whole;
-		if (in_unit(c, path)) {
-			if (whole)
-				s->inside = path;
-			continue;
-		}
+		if (c->repository && aj_repository_holds(c->path, path) && strcmp(c->path, path) != 0)
+			s->inside = path;
 		if (!whole && !needed_for(c, path))
 			continue;
 		if (!whole || aj_select_names(path, c))

@@ -9,7 +9,7 @@ struct aj_selection {
 	const char *const *paths; /* relative to the workspace, or absolute in its main repository, and plain; none: all */
 	size_t paths_count;
 	bool *met;          /* by path: a change was found there */
-	const char *inside; /* a path inside a repository that is applied whole; NULL: none */
+	const char *inside; /* a path in a git folder, whose data is git's; NULL: none */
 };
 
 enum aj_selected { AJ_SELECTED_NOT, AJ_SELECTED, AJ_SELECTED_WITHOUT_APPROVAL };

@@ -113,21 +113,6 @@ int aj_step_chmod(struct aj_applying *a, mode_t mode)
 	return place < 0 || aj_fd_chmod(place, mode & 0777) < 0 ? aj_step_fail(a, errno, "change the mode of") : 0;
 }
 
-bool aj_step_has_tag(const struct aj_applying *a)
-{
-	char tag[sizeof a->j.tag] = "";
-	struct stat st;
-	cleanup_fd int fd = aj_node_open_file(a->parent, a->at, false, &st);
-	return fd >= 0 && read(fd, tag, sizeof tag) == sizeof tag && memcmp(tag, a->j.tag, sizeof tag) == 0;
-}
-
-void aj_step_unlock(struct aj_applying *a)
-{
-	unlinkat(a->parent, a->fresh, 0);
-	if (aj_step_has_tag(a))
-		unlinkat(a->parent, a->at, 0);
-}
-
 /* Write down the times of change that the workspace's files have now, as ours; `settled`: and that the view's files are no changes any more. */
 int aj_steps_mark(struct aj_applying *a, bool settled)
 {
@@ -140,12 +125,12 @@ int aj_steps_mark(struct aj_applying *a, bool settled)
 		if (missing < 0)
 			return -1;
 		struct stat now = missing ? (struct stat){ 0 } : aj_step_stat(a, a->at), view;
-		if (a->step.op != AJ_STEP_LOCK && settled) {
+		if (settled) {
 			cleanup_fd int place = aj_step_place(a);
 			bool there = place >= 0 && fstat(place, &view) == 0 && a->step.op != AJ_STEP_DELETE;
 			aj_marks_set_settled(&marks[count++], a->step.path, there ? aj_node_ctime_ns(&view) : 0);
 		}
-		if (a->step.op != AJ_STEP_LOCK && now.st_mode)
+		if (now.st_mode)
 			aj_marks_set_ours(&marks[count++], a->step.path, aj_node_ctime_ns(&now));
 		if (count >= MARKS_AT_ONCE || (i + 1 == a->j.count && count)) {
 			failed = aj_marks_append(fd, marks, count) < 0;

@@ -46,7 +46,4 @@ int aj_step_fail(struct aj_applying *a, int errnum, const char *what);
 int aj_step_raced(struct aj_applying *a);
 /* Flush the folder of the last step, where few steps are taken; else one flush of the file system ends a phase. */
 int aj_steps_flush(struct aj_applying *a, bool end);
-/* Is the file in the place a lock of ours? Remove it if so. */
-bool aj_step_has_tag(const struct aj_applying *a);
-void aj_step_unlock(struct aj_applying *a);
 int aj_step_chmod(struct aj_applying *a, mode_t mode);

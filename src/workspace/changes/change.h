@@ -3,11 +3,12 @@
  * The files of this folder in the order in which they are read:
  *   run_state, run_record, copied_files, settled    the state folder that a run leaves, and what it records
  *   walk, upper_layer, origins, patch               both trees beside each other, and the changes between them
- *   git_unit, git_objects, main_*                   a repository is judged as a whole
+ *   repositories                                    a repository's own data is one change, and never applied by file
  *   needs_approval, approval_*                      which changes are applied only by name
- *   apply_select, apply, apply_locks                which changes are taken, and where conflicts are found
+ *   apply_select, apply                             which changes are taken, and where conflicts are found
  *   apply_journal, apply_steps, apply_forward/back  how they are taken, and taken back */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 
@@ -24,14 +25,14 @@ enum aj_change_kind {
 };
 
 struct aj_change {
-	const char *path; /* relative to the workspace, or absolute in the main repository of a linked worktree; as many bytes as the name has */
+	const char *path; /* relative to the workspace; absolute: the main repository of a linked worktree */
 	enum aj_change_kind kind;
+	bool repository;      /* something in this git folder differs; its data is never applied by file */
 	struct stat was, is;  /* in the workspace now, and in the view; st_mode 0: absent */
 	const char *conflict; /* the host's own change since; NULL: none */
 	const char *refused;  /* why it is never applied; NULL: it can be */
 	const char *held;     /* why it is applied only by name; NULL: it needs no approval */
 	size_t held_bytes;    /* the part of the path that names the held place, at least */
-	size_t unit_bytes;    /* the part of the path that names a repository that is applied whole; 0: none */
 	const char *note;     /* for people; NULL: none */
 };
 

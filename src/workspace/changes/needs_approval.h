@@ -3,18 +3,10 @@
 #include "workspace/changes/change.h"
 #include "workspace/changes/run_state.h"
 
-/* The lock files of a repository. While one is there, git of the host fails and an apply waits. */
-#define AJ_GIT_LOCKS "index.lock", "HEAD.lock", "packed-refs.lock", "config.lock", "shallow.lock"
-
-/* Set change->held and held_bytes. `below`: what follows in the path after the folder of a repository, "" for that folder; NULL: the change is
- * in none. */
-void aj_change_judge_approval(struct aj_change *change, const char *below, const struct aj_change_state *state);
+/* Set change->held and held_bytes of a change that is not a repository. */
+void aj_change_judge_approval(struct aj_change *change, const struct aj_change_state *state);
 /* Does some file system take the name for `.git`? */
 bool aj_is_git_name(const char *name);
-/* The end of the first name in `below` that is something by which git runs programs; 0: none. */
-size_t aj_git_obeyed(const char *below);
-/* Is it, or is it in, a lock file of git's own? `below`: what follows in the path after the folder of a repository. */
-bool aj_git_lock(const char *below);
 /* The end of the part of `path`, whose names are plain, that the policy or the built-in list protects; 0: none. */
 size_t aj_change_protected(const struct aj_change_record *record, const char *path);
 /* Would a link at `path` with this target lead out of the workspace, to where a user can write? */

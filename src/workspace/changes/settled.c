@@ -81,7 +81,7 @@ void aj_marks_set_original(struct aj_mark *mark, const char *path, unsigned mode
 	mark->stamp_ns = 0;
 }
 
-static bool has(const struct aj_marks *marks, const struct aj_mark *wanted)
+bool aj_marks_has(const struct aj_marks *marks, const struct aj_mark *wanted)
 {
 	return bsearch(wanted, marks->items, marks->count, sizeof *wanted, by_sum) != NULL;
 }
@@ -92,7 +92,7 @@ bool aj_marks_settled(const struct aj_marks *marks, const char *path, long long 
 	if (!marks->count)
 		return false;
 	aj_marks_set_settled(&wanted, path, view_ns);
-	return has(marks, &wanted);
+	return aj_marks_has(marks, &wanted);
 }
 
 bool aj_marks_ours(const struct aj_marks *marks, const char *path, long long ctime_ns)
@@ -101,7 +101,7 @@ bool aj_marks_ours(const struct aj_marks *marks, const char *path, long long cti
 	if (!marks->count)
 		return false;
 	aj_marks_set_ours(&wanted, path, ctime_ns);
-	return has(marks, &wanted);
+	return aj_marks_has(marks, &wanted);
 }
 
 bool aj_marks_conflict(const struct aj_marks *marks, const char *path)
@@ -110,14 +110,14 @@ bool aj_marks_conflict(const struct aj_marks *marks, const char *path)
 	if (!marks->count)
 		return false;
 	aj_marks_set_conflict(&wanted, path);
-	return has(marks, &wanted);
+	return aj_marks_has(marks, &wanted);
 }
 
 bool aj_marks_original(const struct aj_marks *marks, const char *path, unsigned mode, const char *content)
 {
 	struct aj_mark wanted;
 	aj_marks_set_original(&wanted, path, mode, content);
-	return has(marks, &wanted);
+	return aj_marks_has(marks, &wanted);
 }
 
 int aj_marks_open(int dir, const char *file)

@@ -19,6 +19,8 @@ struct aj_marks {
 #define AJ_ORIGINALS_FILE "originals"
 int aj_marks_read(struct aj_marks *marks, int dir, const char *file); /* -1 with errno */
 void aj_marks_free(struct aj_marks *marks);
+/* Is there a mark like this one? */
+bool aj_marks_has(const struct aj_marks *marks, const struct aj_mark *wanted);
 /* `view_ns`: the time of change in the view, 0 where it has nothing there: a later run that continues in the same view unsettles what it
  * changes. */
 bool aj_marks_settled(const struct aj_marks *marks, const char *path, long long view_ns);

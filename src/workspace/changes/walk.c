@@ -132,7 +132,8 @@ static int report_change(struct aj_walk *w, const struct aj_pair *p, enum aj_cha
 		return 0;
 	if (!c.conflict && aj_marks_conflict(&w->s->marks, w->path))
 		c.conflict = "the host had changed it before a later run went on with it";
-	aj_walk_judge(w, &c);
+	if (!w->in_repository)
+		aj_change_judge_approval(&c, w->s);
 	if (p->is.st_mode & (S_ISUID | S_ISGID) && !S_ISDIR(p->is.st_mode))
 		c.note = "its setuid or setgid bit is not applied";
 	else if (p->twin)
@@ -211,12 +212,7 @@ static int look_at(struct aj_walk *w, struct aj_pair *p, bool in_view, bool mark
 		w->path[w->bytes++] = '/';
 	memcpy(w->path + w->bytes, p->name, name + 1);
 	w->bytes += name;
-	struct aj_git_unit *unit = w->unit;
-	bool beside = unit && unit->mixed && before == unit->bytes && !aj_git_own(p->name);
-	w->unit = beside ? NULL : unit;
-	bool git = !w->unit && (S_ISDIR(p->is.st_mode) || S_ISDIR(p->was.st_mode)) && aj_is_git_name(p->name);
-	int result = beside && unit->scanning ? 0 : git ? aj_walk_git(w, p) : aj_walk_entry(w, p);
-	w->unit = unit;
+	int result = !w->in_repository && aj_is_git_name(p->name) ? aj_walk_git(w, p) : aj_walk_entry(w, p);
 	w->bytes = before;
 	w->path[before] = '\0';
 	return result;
@@ -246,12 +242,11 @@ int aj_walk_names(struct aj_walk *w, const struct aj_folder *f)
 static int walk_folder(struct aj_walk *w, int view, int work, bool merged)
 {
 	struct aj_folder f = { .view = view, .work = work };
-	struct aj_git_unit unit;
 	int result = 0;
 	if ((view >= 0 && aj_entries_read(view, &f.in_view) < 0) || (work >= 0 && !merged && aj_entries_read(work, &f.in_work) < 0))
 		result = aj_fail(w->err, AJ_EXIT_SETUP, "changes", errno, "list the folder `%s`", w->bytes ? w->path : ".");
-	else if (!w->unit && aj_git_unit_found(w, &f, &unit))
-		result = aj_walk_repository(w, &unit, &f);
+	else if (!w->in_repository && aj_repository_by_entries(&f))
+		result = aj_walk_bare(w, &f);
 	else
 		result = aj_walk_names(w, &f);
 	aj_entries_free(&f.in_view);

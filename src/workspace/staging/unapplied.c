@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "workspace/changes/repositories.h"
 #include "workspace/changes/walk.h"
 
 enum { PENDING_MAX = 2000000, SHOWN_MAX = 5 };
@@ -25,6 +26,8 @@ static int collect_change(void *arg, const struct aj_change *c)
 		return aj_fail(collect->err, AJ_EXIT_SETUP, "changes", 0, "more than %d changes wait", PENDING_MAX);
 	const char *path = aj_strdup(collect->arena, c->path);
 	*AJ_PUSH(collect->arena, &ret->paths) = path;
+	if (c->repository)
+		*AJ_PUSH(collect->arena, &ret->repositories) = path;
 	if (c->conflict)
 		*AJ_PUSH(collect->arena, &ret->conflicts) = path;
 	ret->files += !S_ISDIR(c->is.st_mode ? c->is.st_mode : c->was.st_mode);
@@ -50,8 +53,11 @@ int aj_unapplied_read(struct aj_change_state *state, struct aj_arena *arena, str
 
 bool aj_unapplied_has(const struct aj_unapplied *unapplied, const char *path)
 {
-	return unapplied->paths.count &&
-	       bsearch(&path, unapplied->paths.items, unapplied->paths.count, sizeof *unapplied->paths.items, by_bytes) != NULL;
+	bool found = unapplied->paths.count &&
+	             bsearch(&path, unapplied->paths.items, unapplied->paths.count, sizeof *unapplied->paths.items, by_bytes) != NULL;
+	for (size_t i = 0; i < unapplied->repositories.count && !found; i++)
+		found = aj_repository_holds(unapplied->repositories.items[i], path);
+	return found;
 }
 
 void aj_unapplied_text(const struct aj_unapplied *p, const char *id, char *out, size_t out_bytes)

@@ -22,6 +22,7 @@
 #include "workspace/changes/approval_spelling.h"
 #include "workspace/changes/copied_files.h"
 #include "workspace/changes/needs_approval.h"
+#include "workspace/changes/repositories.h"
 #include "workspace/changes/walk.h"
 
 /* --- texts --- */
@@ -91,7 +92,7 @@ Test(changes, steps)
 {
 	struct aj_buffer out = { 0 };
 	struct aj_apply_step step = { .op = AJ_STEP_PUT,
-		                      .pass = AJ_PASS_GIT,
+		                      .pass = AJ_PASS_LATE,
 		                      .number = 7,
 		                      .mode = S_IFREG | 0755,
 		                      .was_mode = S_IFLNK | 0777,
@@ -155,27 +156,17 @@ Test(changes, obeyed_places)
 	cr_expect_not(aj_protect_begins(items, 2, "repo"));
 }
 
-Test(changes, places_in_a_repository)
+/* By a change's path, and one of the host that may lie in it. */
+Test(changes, paths_in_a_repository)
 {
-	static const char *const held[] = { ".git/config",
-		                            ".git/hooks/x",
-		                            ".git/modules/refs/config",
-		                            ".git/modules/a/b/c/hooks/x",
-		                            ".git/objects/info/alternates",
-		                            ".git/rebase-merge/git-rebase-todo",
-		                            ".git/worktrees/x/gitdir" };
-	static const char *const plain[] = {
-		".git/HEAD", ".git/index", ".git/refs/heads/config", ".git/objects/info/packs", ".git/logs/refs/heads/hooks",
-		".git"
-	};
-	struct aj_change_state s = AJ_NO_CHANGE_STATE;
-	for (size_t i = 0; i < sizeof held / sizeof *held + sizeof plain / sizeof *plain; i++) {
-		bool wanted = i < sizeof held / sizeof *held;
-		struct aj_change c = { .path = wanted ? held[i] : plain[i - sizeof held / sizeof *held], .is.st_mode = S_IFREG };
-		c.is.st_mode = c.path[4] ? S_IFREG : S_IFDIR;
-		aj_change_judge_approval(&c, c.path + 4 + (c.path[4] == '/'), &s);
-		cr_expect_eq(c.held != NULL, wanted, "%s", c.path);
-	}
+	static const char *const in[] = { ".git",      ".git", ".git", ".git/x/y", "a/.GIT", "a/.GIT/x", "bare",
+		                          "bare/HEAD", "bare", "bare", ".",        "refs/x", "/m/.git",  "/m/.git/any" };
+	static const char *const out[] = { ".git", ".gitx",      ".git", "a/.git",   "bare",    "bare/src/HEAD",
+		                           "bare", "barer/HEAD", ".",    "src/refs", "/m/.git", "m/.git" };
+	for (size_t i = 0; i < sizeof in / sizeof *in; i += 2)
+		cr_expect(aj_repository_holds(in[i], in[i + 1]), "%s %s", in[i], in[i + 1]);
+	for (size_t i = 0; i < sizeof out / sizeof *out; i += 2)
+		cr_expect_not(aj_repository_holds(out[i], out[i + 1]), "%s %s", out[i], out[i + 1]);
 }
 
 Test(changes, spellings)
@@ -215,7 +206,7 @@ Test(changes, the_place_of_another_spelling)
 {
 	struct aj_change_state s = AJ_NO_CHANGE_STATE;
 	struct aj_change c = { .path = "a./.v\xe2\x80\x8cscode /tasks.json", .is.st_mode = S_IFREG };
-	aj_change_judge_approval(&c, NULL, &s);
+	aj_change_judge_approval(&c, &s);
 	cr_assert_not_null(c.held);
 	cr_expect_eq(c.held_bytes, strlen("a./.v\xe2\x80\x8cscode "));
 }
@@ -385,34 +376,4 @@ Test(protect, other_places_of_programs_that_are_known)
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		cr_expect_gt(aj_protect_obeyed(items, 1, paths[i]), 0, "%s", paths[i]);
 	cr_expect_eq(aj_protect_obeyed(items, 1, ".config/other.toml"), 0);
-}
-
-Test(changes, objects_take_effect_before_what_names_them)
-{
-	static const struct {
-		const char *path;
-		enum aj_step_pass pass;
-	} rows[] = { { "objects/ab/cd", AJ_PASS_GIT_OBJECTS },
-		     { "refs/heads/objects", AJ_PASS_GIT_HEADS },
-		     { "index", AJ_PASS_GIT_HEADS },
-		     { "COMMIT_EDITMSG", AJ_PASS_GIT },
-		     { "modules/sub/objects/ab/cd", AJ_PASS_GIT_OBJECTS },
-		     { "modules/sub/refs/heads/main", AJ_PASS_GIT_HEADS },
-		     { "modules/sub/index", AJ_PASS_GIT_HEADS },
-		     { "modules/deep/er/objects/ab/cd", AJ_PASS_GIT_OBJECTS },
-		     { "modules/deep/modules/er/logs/HEAD", AJ_PASS_GIT_HEADS },
-		     { "modules/objects", AJ_PASS_GIT_OBJECTS },
-		     { "modules/sub/config", AJ_PASS_GIT },
-		     { "worktrees/x/HEAD", AJ_PASS_GIT_HEADS },
-		     { "worktrees/x/gitdir", AJ_PASS_GIT } };
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		char path[100];
-		snprintf(path, sizeof path, "a/.git/%s", rows[i].path);
-		struct aj_change c = { .path = path, .kind = AJ_CHANGE_MODIFIED, .unit_bytes = strlen("a/.git") };
-		cr_expect_eq(aj_apply_pass(&c), rows[i].pass, "%s", path);
-		c.unit_bytes = 0;
-		cr_expect_eq(aj_apply_pass(&c), AJ_PASS_FILES, "%s in no repository", path);
-		c.kind = AJ_CHANGE_DELETED;
-		cr_expect_eq(aj_apply_pass(&c), AJ_PASS_LATE, "%s deleted", path);
-	}
 }
