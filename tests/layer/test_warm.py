@@ -315,7 +315,7 @@ if not AHEAD:
     file_modules.FOUND.clear()
 guards = main.SESSION.guards
 patches.patch_loaded_modules(guards)
-held, places = {id(value) for value in guards.held_files().in_place_of.values()}, []
+held, places = {id(value) for value in guards.confined_files().in_place_of.values()}, []
 for name in patches.FILE_MODULES:
     for key, value in vars(sys.modules[name]).items() if name in sys.modules else ():
         if id(value) in held:

@@ -22,7 +22,7 @@ from agentjail.mcp.options import Options, loopback, parse
 from mcp_client import WHOLE, WORDS, Client, ListRootsResult, Root, alive, below, command, needs_sdk, stdio, text_of, until
 
 if Client:
-    from agentjail.mcp.transports import Door, serve
+    from agentjail.mcp.transports import HttpMiddleware, serve
 
 setUpModule, tearDownModule = mcp_client.quiet, mcp_client.loud
 
@@ -274,7 +274,7 @@ class TestDoor(unittest.IsolatedAsyncioTestCase):
         async def send(message):
             said.append(message)
 
-        door = Door(app, unittest.mock.AsyncMock(), token)
+        door = HttpMiddleware(app, unittest.mock.AsyncMock(), token)
         await door({"type": "http", "method": method, "headers": list(headers)}, None, send)
         return said[0]["status"], len(got)
 

@@ -67,7 +67,7 @@ class TestMistakes(unittest.TestCase):
             (TypeError, "AsyncService is another type", lambda: Session(service=AsyncService())),
             (TypeError, "Service is another type", lambda: AsyncSession(**one)),
             (TypeError, "Service is another type", lambda: AsyncJail(**one)),
-            (SetupError, "true serve` ended with status 0, and said nothing", Service(program="/bin/true").ping),
+            (SetupError, "true serve` ended with status 0, without a message", Service(program="/bin/true").ping),
         ):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 call()

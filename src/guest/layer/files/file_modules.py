@@ -10,16 +10,16 @@ import posix
 import sys
 
 from agentjail import OWN as __builtins__  # noqa: F401 (see guest/layer/__init__.py)
-from agentjail.files.held_open import make_open
-from agentjail.files.held_os import make_os
+from agentjail.files.confined_open import make_open
+from agentjail.files.confined_os import make_os
 from agentjail.files.places import Places
 
 ModuleType, FunctionType, REAL_TYPE = type(sys), type(lambda: 0), type
 
-FOUND = {}  # name of a module -> what HeldFiles.find() found in it before agent code ran
+FOUND = {}  # name of a module -> what ConfinedFiles.find() found in it before agent code ran
 
 
-class HeldFiles:
+class ConfinedFiles:
     """open() and os of one session, and the copies of modules that hold them."""
 
     def __init__(self, files, folders):
@@ -33,17 +33,17 @@ class HeldFiles:
         self.real_modules = {self.os: os, self.io: io}
 
     def patch(self, module):
-        """Give the module the held functions, in its names, in those of its classes, and in the defaults of its functions."""
+        """Give the module the confined functions, in its names, in those of its classes, and in the defaults of its functions."""
         names = module.__dict__
         found = FOUND.get(module.__name__) or self.find(module)
         for key in found[0]:
-            names[key] = self.held(names[key]) or names[key]
+            names[key] = self.replacement(names[key]) or names[key]
         for cls, key in found[1]:
-            held = self.held(inner_of(cls.__dict__[key]))
-            if held is not None:
-                setattr(cls, key, staticmethod(held))
+            confined = self.replacement(inner_of(cls.__dict__[key]))
+            if confined is not None:
+                setattr(cls, key, staticmethod(confined))
         for function in found[2]:
-            function.__defaults__ = tuple([self.held(value) or value for value in function.__defaults__])
+            function.__defaults__ = tuple([self.replacement(value) or value for value in function.__defaults__])
         names.setdefault("open", self.open)
 
     def find(self, module):
@@ -51,19 +51,19 @@ class HeldFiles:
         value of a module copies, in a jail, the pages of all of them: a zygote looks ahead of time (find_ahead)."""
         keys, of_classes, functions = [], [], []
         for key, value in module.__dict__.items():
-            if self.held(value) is not None:
+            if self.replacement(value) is not None:
                 keys.append(key)
             elif isinstance(value, REAL_TYPE) and value.__module__ == module.__name__:
-                of_classes += [(value, key) for key, inner in value.__dict__.items() if self.held(inner_of(inner)) is not None]
+                of_classes += [(value, key) for key, inner in value.__dict__.items() if self.replacement(inner_of(inner)) is not None]
                 functions += [inner for inner in value.__dict__.values() if self.has_defaults(inner)]
             elif self.has_defaults(value) and value.__module__ == module.__name__:
                 functions.append(value)
         return keys, of_classes, functions
 
     def has_defaults(self, value):
-        return REAL_TYPE(value) is FunctionType and any([self.held(default) is not None for default in value.__defaults__ or ()])
+        return REAL_TYPE(value) is FunctionType and any([self.replacement(default) is not None for default in value.__defaults__ or ()])
 
-    def held(self, value):
+    def replacement(self, value):
         if REAL_TYPE(value) is ModuleType or REAL_TYPE(value) is REAL_TYPE(builtins.open) or REAL_TYPE(value) is FunctionType:
             return self.in_place_of.get(value)
         return None
@@ -76,15 +76,15 @@ def inner_of(value):
 def find_ahead(names):
     """In a zygote: which of their names the modules that are loaded will have replaced. The same for all sessions: the objects that are
     replaced are the interpreter's own."""
-    held = HeldFiles((), ())
+    files = ConfinedFiles((), ())
     for name in names:
         if name in sys.modules:
-            FOUND[sys.modules[name].__name__] = held.find(sys.modules[name])
+            FOUND[sys.modules[name].__name__] = files.find(sys.modules[name])
 
 
-def copy_of(module, held_open):
+def copy_of(module, confined_open):
     copy = ModuleType(module.__name__, module.__doc__)
-    copy.__dict__.update(module.__dict__, open=held_open)
+    copy.__dict__.update(module.__dict__, open=confined_open)
     return copy
 
 

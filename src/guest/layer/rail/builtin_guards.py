@@ -61,7 +61,7 @@ class Guards:
         self.proxies = None                 # module_proxy.ModuleProxies, from the first import on
         self.opens_files = builtin_set == "full" or "/" in folders  # every path that the jail shows
         self.code_files = {}                # file name of the agent's own code -> its text
-        self.held = None                    # files/file_modules.HeldFiles, from the first open() on
+        self.confined = None                # files/file_modules.ConfinedFiles, from the first open() on
         self.global_view = None             # what globals() returns, from the first call on
         self.dynamic = None                 # dynamic_code.DynamicCode, from the first eval, exec or compile on
         self.run_text = self.compile_text = None    # exec and compile for doctest and timeit, which run text in every set
@@ -70,12 +70,12 @@ class Guards:
         self.module = ModuleType("builtins")
         self.builtins = self.make_builtins(self.module.__dict__)
 
-    def held_files(self):
+    def confined_files(self):
         """open(), os and io as agent code has them."""
-        if self.held is None:
-            from agentjail.files.file_modules import HeldFiles
-            self.held = HeldFiles(self.files, self.folders if not self.opens_files else ("/",))
-        return self.held
+        if self.confined is None:
+            from agentjail.files.file_modules import ConfinedFiles
+            self.confined = ConfinedFiles(self.files, self.folders if not self.opens_files else ("/",))
+        return self.confined
 
     @staticmethod
     def namespace():
@@ -223,7 +223,7 @@ class Guards:
 
         def open(*args, **keys):
             """Read a file of the caller's, or write one of /tmp or /output."""
-            return self.held_files().open(*args, **keys)
+            return self.confined_files().open(*args, **keys)
 
         return {"attribute": attribute, "getattr": getattr, "hasattr": hasattr, "setattr": setattr, "delattr": delattr,
                 "type": make_type, "__import__": __import__, "eval": eval, "exec": exec, "compile": compile, "exit": exit, "vars": vars,

@@ -222,8 +222,8 @@ class ModuleProxies:
         if why is not None:
             return False, hidden_text(name, key, why)
         if isinstance(value, ModuleType):
-            if self.guards.held is not None:
-                value = self.guards.held.real_modules.get(value, value)
+            if self.guards.confined is not None:
+                value = self.guards.confined.real_modules.get(value, value)
             full = self.allowed_name(name, key, value)
             if full is not None:
                 return True, self.proxy_of(value, full)
@@ -232,7 +232,7 @@ class ModuleProxies:
         if made is not None:
             return True, made(self, value)
         if origin in OF_OS and callable(value):
-            value = self.guards.held_files().by_real.get(value, value)
+            value = self.guards.confined_files().by_real.get(value, value)
         new = replacement(value, self.guards)
         if new is not None:
             return True, new

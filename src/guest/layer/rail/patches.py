@@ -130,7 +130,7 @@ PATCHED_GLOBALS = {
     "xmlrpc.server": {"getattr": checked_getattr},
     "importlib.metadata": {"import_module": refused_import},
 }
-# Modules that open files by paths of the agent's, which get a held open() and os (files/file_modules.py) -> the module by which agent code reaches them.
+# Modules that open files by paths of the agent's, which get the confined open() and os (files/file_modules.py) -> the module by which agent code reaches them.
 FILE_MODULES = {
     **{name: name for name in (
         "argparse bz2 codecs configparser filecmp fileinput getpass gettext glob gzip logging logging.handlers lzma mimetypes pathlib "
@@ -180,7 +180,7 @@ def patch_loaded_modules(guards):
             patched.add(name)
     for name, by in FILE_MODULES.items() if not guards.opens_files else ():
         if ("files", name) not in patched and name in sys.modules and guards.imports.allows(by):
-            guards.held_files().patch(sys.modules[name])
+            guards.confined_files().patch(sys.modules[name])
             patched.add(("files", name))
     for name, hook in guards.module_hooks.items():
         if name not in patched and name in sys.modules:

@@ -41,7 +41,7 @@ SHOWN = {
         "ELLIPSIS Example FAIL_FAST IGNORE_EXCEPTION_DETAIL NORMALIZE_WHITESPACE OutputChecker REPORTING_FLAGS REPORT_CDIFF REPORT_NDIFF "
         "REPORT_ONLY_FIRST_FAILURE REPORT_UDIFF SKIP TestResults UnexpectedException register_optionflag run_docstring_examples "
         "script_from_examples testmod".split()), "it runs text in namespaces of other modules"),
-    # Files and folders by their paths, and descriptors of files that the code opened (files/held_os.py); no process.
+    # Files and folders by their paths, and descriptors of files that the code opened (files/confined_os.py); no process.
     "os": (frozenset(
         "DirEntry EX_OK F_OK O_ACCMODE O_APPEND O_CLOEXEC O_CREAT O_DIRECTORY O_EXCL O_NOFOLLOW O_RDONLY O_RDWR O_TRUNC O_WRONLY PathLike R_OK SEEK_CUR "
         "SEEK_END SEEK_SET W_OK X_OK access altsep chdir chmod chown close cpu_count curdir defpath devnull environ environb error extsep fdatasync fdopen "

@@ -26,7 +26,7 @@ def refuse_tokenizer(*args):
 
 
 def hook_for(expected):
-    """expected: id of a connection that the held class makes -> the thread in which it does."""
+    """expected: id of a connection that the checked class makes -> the thread in which it does."""
     def hook(event, args):
         if event == "sqlite3.enable_load_extension" and args[1] or event == "sqlite3.load_extension":
             raise PermissionError(1, "Extensions of SQLite are native code, which is not allowed here")
@@ -60,13 +60,13 @@ def make_connection_class(real, expected):
 
 def patch_sqlite(sqlite3, guards):
     expected = {}
-    held = make_connection_class(sqlite3.Connection, expected)
+    connection_class = make_connection_class(sqlite3.Connection, expected)
 
     def connect(*args, **keys):
-        factory = args[FACTORY] if len(args) > FACTORY else keys.get("factory", held)
+        factory = args[FACTORY] if len(args) > FACTORY else keys.get("factory", connection_class)
         return factory(*args, **keys)
 
     connect.__qualname__, connect.__doc__ = "connect", sqlite3.connect.__doc__
     for module in (sqlite3, sqlite3.dbapi2):
-        module.Connection, module.connect = held, connect
+        module.Connection, module.connect = connection_class, connect
     sys.addaudithook(hook_for(expected))

@@ -162,9 +162,9 @@ def report_results(session, claim):
 
 
 def report_unawaited(session, claim):
-    from agentjail.runtime.unawaited import look_at_variables
+    from agentjail.runtime.unawaited import warn_of_variables
     if session.last:
-        look_at_variables(session)
+        warn_of_variables(session)
     if session.unawaited:
         claim["warnings"] = claim.get("warnings", []) + session.unawaited
         session.unawaited = []

@@ -99,8 +99,8 @@ def columns_of(o):
 
 # --- files ---
 
-def hint_of_file(path, files, held):
-    """After FileNotFoundError. files: paths from the caller, with /input if it has files. held: the code's own files are kept below /tmp."""
+def hint_of_file(path, files, keeps_files):
+    """After FileNotFoundError. files: paths from the caller, with /input if it has files. keeps_files: the code's own files are kept below /tmp."""
     if type(path) is not str or not path:
         return None
     base = path.rpartition("/")[2]
@@ -118,4 +118,4 @@ def hint_of_file(path, files, held):
     if path[:5] == "/tmp/":
         return None
     return " ".join((["The caller's files are: %s." % show(shown)] if shown else []) + (
-        ["Files of this code are below /tmp, the start of relative paths."] if held else []))
+        ["Files of this code are below /tmp, the start of relative paths."] if keeps_files else []))

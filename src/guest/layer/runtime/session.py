@@ -41,7 +41,7 @@ class Session:
         self.limits = DEFAULT_LIMITS
         self.answers = ()           # a list of its own for each snippet
         self.running = None         # the same list, from `started` until the code has ended
-        self.held = None            # numbers of signals that signals.py sends again until they are handled
+        self.unhandled = None       # numbers of signals that signals.py sends again until they are handled
         self.soft_ms = 0
         self.last = False           # no other snippet follows
         self.filename = None        # of the snippet, unique in the session
@@ -90,7 +90,7 @@ class Session:
             if self.stdin is not None:
                 self.stdin.take()
                 self.stdin = None
-            self.held = None
+            self.unhandled = None
             return claim_bytes(claim)
         except BaseException:
             return OUT_OF_MEMORY

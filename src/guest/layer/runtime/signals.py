@@ -67,8 +67,8 @@ def on_signal(number, frame):
     if not between and (hold or not agent):
         send_again(number, session)
         return
-    if session.held is not None:
-        session.held.discard(number)
+    if session.unhandled is not None:
+        session.unhandled.discard(number)
     if between:
         return
     flush_stdout()  # and a signal that the thread sent before that line arrives now, while this frame is on the stack
@@ -92,23 +92,23 @@ import_wait = [None, 0]          # answers of the snippet whose signal waits for
 
 
 def send_again(number, session):
-    """Hold the signal: it is sent again until the handler has taken it out of `held`, or the snippet has ended."""
-    held = session.held
-    if held is None:
-        held = session.held = set()
-    if number not in held:
-        held.add(number)
+    """Send the signal again until the handler has taken it out of `unhandled`, or the snippet has ended."""
+    unhandled = session.unhandled
+    if unhandled is None:
+        unhandled = session.unhandled = set()
+    if number not in unhandled:
+        unhandled.add(number)
         try:
-            start_new_thread(send_until_handled, (number, get_ident(), session, held))
+            start_new_thread(send_until_handled, (number, get_ident(), session, unhandled))
         except RuntimeError:
-            held.discard(number)  # no more threads: this signal is lost
+            unhandled.discard(number)  # no more threads: this signal is lost
 
 
-def send_until_handled(number, thread, session, held):
+def send_until_handled(number, thread, session, unhandled):
     while True:
         sleep(RETRY_S)
-        # Between this look and the signal the interpreter switches to no other thread, since nothing is called.
-        if session.held is not held or number not in held:
+        # Between this check and the signal the interpreter switches to no other thread, since nothing is called.
+        if session.unhandled is not unhandled or number not in unhandled:
             return
         pthread_kill(thread, number)
 

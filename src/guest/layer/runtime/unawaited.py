@@ -79,7 +79,7 @@ def last_statement(session):
         return None
 
 
-def look_at_variables(session):
+def warn_of_variables(session):
     """No snippet follows: a tool's coroutine in a variable will not be awaited either."""
     for value in tuple(session.module.__dict__.values()):
         if type(value) is CoroutineType and is_tool(value) and not has_begun(value):

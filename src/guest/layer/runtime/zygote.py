@@ -90,7 +90,7 @@ def set_policy(policy):
     """Make the namespace and the guards that every jail would make first; each jail gets a copy."""
     main.set_policy(policy)
     if main.SESSION.guards is not None:
-        main.SESSION.guards.held_files()
+        main.SESSION.guards.confined_files()
     freeze_objects()
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from . import errors
 from ._core import TOOL_BUSY_MS, Core, Request, ToolCall, waiting_runs
-from ._process import PolicyLike, Process, Recipe, key_of, words
+from ._process import PolicyLike, Process, Recipe, command_options, key_of
 from ._workers import Workers
 from .tools import Answer, Tool
 
@@ -30,14 +30,14 @@ WhyGone = Callable[[str], BaseException]
 S = TypeVar("S", bound="BaseService")
 
 
-class OfThisProcess:
+class NotCopyable:
     """A thing of which there is one. A copy would close the original when the copy is collected."""
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: it is a connection of this process")
 
 
-class BaseService(OfThisProcess):
+class BaseService(NotCopyable):
     """How a service is reached or started; Service has the words."""
 
     def __init__(
@@ -55,7 +55,7 @@ class BaseService(OfThisProcess):
     ) -> None:
         given = (*(() if policy is None else (policy,)), *policies)
         self.address = None if address is None else os.fspath(address)
-        self._recipe = Recipe(program, rootfs, given, (*words(limits), *options), env or {})
+        self._recipe = Recipe(program, rootfs, given, (*command_options(limits), *options), env or {})
         if self.address is not None and self._recipe != Recipe():
             raise TypeError("a service at an address has its own program, policies and limits")
         self.busy_timeout = busy_timeout
@@ -86,20 +86,20 @@ class BaseService(OfThisProcess):
     def leave(self) -> None:
         """After a fork, in the child: give up the connection and the process, which belong to the parent."""
         self._prepare()
-        link, process = self._taken()
+        link, process = self._detach()
         if link is not None:
             link.leave()
         if process is not None:
             process.leave()
 
-    def _taken(self) -> tuple[Any, Process | None]:
+    def _detach(self) -> tuple[Any, Process | None]:
         """The connection and the process, which this object has no more."""
         link, self._link = self._link, None
         process, self._process = self._process, None
         return link, process
 
     def _drop(self, why: str) -> None:
-        link, process = self._taken()
+        link, process = self._detach()
         if link is not None:
             link.close(errors.ServiceClosed(why))
         if process is not None:
@@ -257,7 +257,7 @@ def died(process: Process, reason: str) -> errors.ServiceDied:
     except Exception:
         status = None
     how = f" (signal {-status})" if status is not None and status < 0 else f" (exit status {status})" if status else ""
-    return errors.ServiceDied(f"the private service has died{how}: {reason}", process.last_words())
+    return errors.ServiceDied(f"the private service has died{how}: {reason}", process.log_tail())
 
 
 _all: weakref.WeakSet[BaseService] = weakref.WeakSet()

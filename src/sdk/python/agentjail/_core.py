@@ -227,7 +227,7 @@ class Core:
                 pending.wake()
 
     def _take_error(self, message: Message) -> None:
-        id, error = message.get("id"), errors.from_error(in_keywords(message["error"]) if self._private else message["error"])
+        id, error = message.get("id"), errors.from_error(advise_keywords(message["error"]) if self._private else message["error"])
         if id is not None:
             self._end(id, None, error)
         elif "call" in message:  # the tool's value does not fit its declaration: so the tool has failed
@@ -241,7 +241,7 @@ class Core:
         try:
             data = frame(message)
         except (TypeError, ValueError, RecursionError) as e:
-            raise errors.ValueNotSent(f"{_unsendable(message)} has no form as JSON: {e}") from None
+            raise errors.ValueNotSent(f"{_unserializable(message)} has no form as JSON: {e}") from None
         if len(data) - 4 > self.request_bytes:
             raise errors.TooLarge(
                 f"a request of {len(data) - 4} bytes is longer than the {self.request_bytes} that the service takes",
@@ -251,14 +251,14 @@ class Core:
         return data
 
 
-def in_keywords(error: Message) -> Message:
+def advise_keywords(error: Message) -> Message:
     """The error with the keywords of Service in its advice, in place of the command's options."""
     keywords = {option: key for key, option in OPTIONS.items()}
     fix = re.sub(r"--[a-z]+(-[a-z]+)*", lambda m: f"Service({keywords[m[0]]}=…)" if m[0] in keywords else m[0], str(error.get("fix", "")))
     return {**error, "fix": fix}
 
 
-def _unsendable(message: Message) -> str:
+def _unserializable(message: Message) -> str:
     """What frame() did not take."""
     for name, value in message.items():
         try:

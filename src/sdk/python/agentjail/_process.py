@@ -1,5 +1,5 @@
 """A private service: the process `agentjail serve --connection FD`, which serves one socket pair and ends with it.
-It speaks no protocol; it starts the process, keeps its last words, and sees to it that nothing of it is left.
+It speaks no protocol; it starts the process, keeps the end of its log, and sees to it that nothing of it is left.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .errors import SetupError
 PolicyLike = Union[str, os.PathLike[str], Mapping[str, Any]]
 
 LOG_BYTES = 1 << 20  # of the service's messages; older ones go
-LAST_WORDS_BYTES = 2000
+LOG_TAIL_BYTES = 2000
 REQUEST_MAX = "64M"  # the most that the service allows: a private service has one client, this process
 END_S = 5.0  # until a service that does not end is killed
 
@@ -61,7 +61,7 @@ def names_of(option: str, names: Iterable[str]) -> list[str]:
     return list(names)
 
 
-def words(limits: Mapping[str, Any]) -> tuple[str, ...]:
+def command_options(limits: Mapping[str, Any]) -> tuple[str, ...]:
     """The command's options for keyword arguments. A time is in seconds, a size in bytes, unless it is a text such as `10s` or `512M`."""
     out: list[str] = []
     for key, value in limits.items():
@@ -144,12 +144,12 @@ class Process:
     def pid(self) -> int:
         return self.process.pid
 
-    def last_words(self) -> str:
+    def log_tail(self) -> str:
         """The end of the service's stderr."""
         if self._log < 0:
             return ""
         size = os.fstat(self._log).st_size
-        text = os.pread(self._log, LAST_WORDS_BYTES, max(0, size - LAST_WORDS_BYTES)).decode("utf-8", "replace")
+        text = os.pread(self._log, LOG_TAIL_BYTES, max(0, size - LOG_TAIL_BYTES)).decode("utf-8", "replace")
         if size > LOG_BYTES:
             os.ftruncate(self._log, 0)
         return text.strip()
@@ -157,11 +157,11 @@ class Process:
     def start_failed(self) -> SetupError:
         """Why it has ended before it served."""
         self.end()
-        message, _, fix = self._said.partition("\n  fix: ")
+        message, _, fix = self._last_log.partition("\n  fix: ")
         message = message.removeprefix("agentjail: ").strip()
-        return SetupError(message or f"`{self._program} serve` ended with status {self.process.returncode}, and said nothing", fix.strip())
+        return SetupError(message or f"`{self._program} serve` ended with status {self.process.returncode}, without a message", fix.strip())
 
-    _said = ""
+    _last_log = ""
     _folder: Folder | None
 
     def end(self, patience_s: float = END_S) -> None:
@@ -172,7 +172,7 @@ class Process:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self._said = self._said or self.last_words()
+        self._last_log = self._last_log or self.log_tail()
         self._drop()
 
     def leave(self) -> None:

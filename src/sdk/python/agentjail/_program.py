@@ -51,6 +51,6 @@ def find_tree(given: str | os.PathLike[str] | None = None) -> str | None:
     return None
 
 
-def lacking(extra: str, error: ModuleNotFoundError) -> ModuleNotFoundError:
+def missing_package(extra: str, error: ModuleNotFoundError) -> ModuleNotFoundError:
     """The error for an adapter whose package is not installed."""
     return ModuleNotFoundError(f"agentjail.{extra}: {error}\nfix: pip install 'libagentjail[{extra}]'", name=error.name)

@@ -34,7 +34,7 @@ class Session:
         return self._node.name
 
     def run(self, code: str, **options: Unpack[RunOptions]) -> Result:
-        result: Result = self._call("run", **carried(code, dict(options)))
+        result: Result = self._call("run", **portable_arguments(code, dict(options)))
         return result
 
     def set(self, variables: Mapping[str, Any] | None = None, /, **more: Any) -> None:
@@ -110,12 +110,12 @@ class Session:
         return self._node.ask(self.busy_timeout, "call", self._number, method, arguments, named, control=control)
 
 
-def carried(code: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def portable_arguments(code: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a run that make sense on another machine."""
-    carried = {"code": code, **options}
-    if carried.get("files") is not None:
-        carried["files"] = contents(carried["files"])
-    return carried
+    arguments = {"code": code, **options}
+    if arguments.get("files") is not None:
+        arguments["files"] = contents(arguments["files"])
+    return arguments
 
 
 def contents(files: Files | None) -> Any:

@@ -223,7 +223,7 @@ def part_of(answer: Any) -> tuple[bytes, bool]:
     return b64decode(answer["data"]), bool(answer["end"])
 
 
-def nothing(_: Any) -> None:
+def ignore_answer(_: Any) -> None:
     return None
 
 
@@ -293,7 +293,7 @@ def refused_source(op: str, code: str, run_id: str | None) -> dict[str, Any] | N
     return rejected(op, run_id, message, fix, line=line)
 
 
-def together(variables: Mapping[str, Any] | None, more: dict[str, Any]) -> Mapping[str, Any]:
+def merge_variables(variables: Mapping[str, Any] | None, more: dict[str, Any]) -> Mapping[str, Any]:
     """All variables that set() was given."""
     return {**variables, **more} if variables and more else variables or more
 
@@ -360,7 +360,7 @@ def write(session: str, batch: list[Member]) -> Request[Result]:
 
 
 def declare(session: str, tools: Mapping[str, Tool]) -> Request[None]:
-    return Request("tools", {"session": session, "tools": [t.declaration for t in tools.values()]}, nothing)
+    return Request("tools", {"session": session, "tools": [t.declaration for t in tools.values()]}, ignore_answer)
 
 
 def checkpoint_of(answer: Any) -> int:

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, overload
 from . import _requests as rq
 from . import errors
 from ._alink import AsyncLink
-from ._base import OfThisProcess
+from ._base import NotCopyable
 from ._core import Request
 from ._map import workers_of
 from ._options import NO_DEFAULT, Entry, Output, Variable, entries, variables
@@ -104,7 +104,7 @@ class AsyncJail(BaseJail[AsyncService]):
                 await asyncio.gather(*running, return_exceptions=True)
 
 
-class AsyncSession(OfThisProcess):
+class AsyncSession(NotCopyable):
     """As Session; it opens with `async with`, or with its first call, and ends with `async with` or close()."""
 
     def __init__(
@@ -124,7 +124,7 @@ class AsyncSession(OfThisProcess):
         self._state = "new"
         self._link: AsyncLink | None = None
         rq.same_kind(service, AsyncService)
-        self._how = service, policy, branching, files, options
+        self._open_args = service, policy, branching, files, options
         self._opening: asyncio.Lock | None = None
 
     async def open(self) -> AsyncSession:
@@ -133,7 +133,7 @@ class AsyncSession(OfThisProcess):
             self._opening = asyncio.Lock()
         async with self._opening:
             if self._state == "new":
-                service, policy, branching, files, options = self._how
+                service, policy, branching, files, options = self._open_args
                 key, jail = rq.place(service is not None, policy, options)
                 self.service = service or shared(*key)
                 self._link = await self.service.link()
@@ -175,14 +175,14 @@ class AsyncSession(OfThisProcess):
 
     async def interrupt(self) -> None:
         """Raise KeyboardInterrupt in the snippet that runs; the session goes on."""
-        await self._ask(lambda name: Request("interrupt", {"session": name}, rq.nothing))
+        await self._ask(lambda name: Request("interrupt", {"session": name}, rq.ignore_answer))
 
     # --- variables ---
 
     async def set(self, variables: Mapping[str, Any] | None = None, /, **more: Any) -> None:
         """Set variables. SnippetError: the jail cannot make one of the values."""
         if variables or more:
-            (await self._ask(lambda name: rq.set_variables(name, rq.together(variables, more)))).raise_for_status()
+            (await self._ask(lambda name: rq.set_variables(name, rq.merge_variables(variables, more)))).raise_for_status()
         else:
             await self._need()
 
@@ -219,7 +219,7 @@ class AsyncSession(OfThisProcess):
 
     async def remove_file(self, path: str) -> None:
         """Remove a file, a link or an empty folder of the jail."""
-        await self._ask(lambda name: Request("remove_file", {"session": name, "path": path}, rq.nothing))
+        await self._ask(lambda name: Request("remove_file", {"session": name, "path": path}, rq.ignore_answer))
 
     # --- tools and branches ---
 
@@ -242,11 +242,11 @@ class AsyncSession(OfThisProcess):
 
     async def rollback(self, checkpoint: int) -> None:
         """Go on from a checkpoint, which stays; also after the session's jail has ended."""
-        await self._ask(lambda name: Request("rollback", {"session": name, "checkpoint": checkpoint}, rq.nothing))
+        await self._ask(lambda name: Request("rollback", {"session": name, "checkpoint": checkpoint}, rq.ignore_answer))
 
     async def forget(self, checkpoint: int) -> None:
         """Give a checkpoint and its memory up."""
-        await self._ask(lambda name: Request("forget", {"session": name, "checkpoint": checkpoint}, rq.nothing))
+        await self._ask(lambda name: Request("forget", {"session": name, "checkpoint": checkpoint}, rq.ignore_answer))
 
     # --- the end ---
 
@@ -259,7 +259,7 @@ class AsyncSession(OfThisProcess):
         state, self._state = self._state, "closed"
         if state == "open" and self._link is not None and self._link.gone is None:
             try:
-                await self._link.ask(Request("close", {"session": self.name}, rq.nothing))
+                await self._link.ask(Request("close", {"session": self.name}, rq.ignore_answer))
             except (errors.NoSuchSession, errors.ServiceDied, errors.ServiceClosed):
                 pass  # it has ended already
 

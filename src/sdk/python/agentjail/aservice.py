@@ -129,7 +129,7 @@ class AsyncService(BaseService):
             await self._end(errors.ServiceClosed("the event loop ended"))
 
     async def _end(self, error: BaseException) -> None:
-        link, process = self._taken()
+        link, process = self._detach()
         if link is not None:
             link.close(error)
         if process is not None:

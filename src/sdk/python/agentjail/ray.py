@@ -13,7 +13,7 @@ from typing import Any
 from . import errors
 from ._base import BUSY_S, Pauses
 from ._map import run_all, workers_of
-from ._program import lacking
+from ._program import missing_package
 from ._requests import Files, JailOptions, RunOptions, Unpack
 from .errors import NodeDied
 from .jail import Job, Progress, job_of, total_of
@@ -26,9 +26,9 @@ try:
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # type: ignore[import-not-found]
 
     from ._raynode import JailNode, Node
-    from ._raysession import Session, carried, contents
+    from ._raysession import Session, contents, portable_arguments
 except ModuleNotFoundError as e:
-    raise lacking("ray", e) from None
+    raise missing_package("ray", e) from None
 
 __all__ = ["Cluster", "NodeDied", "Session", "connect"]
 
@@ -149,7 +149,7 @@ class Cluster:
         codes, ordered, progress: as for Jail.map(). retries: for each snippet, as for run(). return_exceptions: the exception of a
         snippet that got no Result is given in its place; otherwise it is raised, and the rest is given up.
         """
-        tasks = (_Task(job.pop("code"), job, retries) for job in (carried(*job_of(item, options)) for item in codes))
+        tasks = (_Task(job.pop("code"), job, retries) for job in (portable_arguments(*job_of(item, options)) for item in codes))
         bound = 2 * sum(node.jails for node in self._nodes) if workers is None else workers_of(workers)
         outcomes = run_all(_Lanes(self), tasks, bound, progress, ordered, total_of(codes))
         try:

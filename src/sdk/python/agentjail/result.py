@@ -247,9 +247,9 @@ class Result:
     def for_model(self) -> str:
         """A text for a model, of at most 2000 bytes: the outcome, the place, the remedy, the value and the end of the output."""
         text = self.raw.get("for_model")
-        return str(text) if text is not None else self._own_words()
+        return str(text) if text is not None else self._summary()
 
-    def _own_words(self) -> str:
+    def _summary(self) -> str:
         """The same in short, where the request did not ask the service for it."""
         parts = [] if self.ok else ["The code failed." if self.status == "error" else f"The code failed ({self.status}): {self.reason}"]
         for e in self.errors[:5]:

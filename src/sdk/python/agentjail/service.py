@@ -122,9 +122,9 @@ class Service(BaseService):
         with self._line() as (sock, why_gone):
             return Link(sock, why_gone)
 
-    def _taken(self) -> tuple[Link | None, Process | None]:
+    def _detach(self) -> tuple[Link | None, Process | None]:
         with self._lock:
-            return super()._taken()
+            return super()._detach()
 
 
 # --- the services that are shared ---

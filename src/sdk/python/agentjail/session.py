@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from . import _requests as rq
 from . import errors
-from ._base import OfThisProcess
+from ._base import NotCopyable
 from ._core import Request
 from ._link import Link
 from ._options import NO_DEFAULT, Entry, Output, Variable, entries, variables
@@ -23,7 +23,7 @@ from .tools import ToolLike, collect
 T = TypeVar("T")
 
 
-class Session(OfThisProcess):
+class Session(NotCopyable):
     """A jail that lasts. It is open once it is made, and ends with `with`, or with close().
 
     tools: functions that its code may call, see Tool. service: where it runs; without it the private service of this process for
@@ -55,7 +55,7 @@ class Session(OfThisProcess):
         self._state = "open"
 
     @classmethod
-    def _made(cls, of: Session, name: str, policy: str) -> Session:
+    def _of_fork(cls, of: Session, name: str, policy: str) -> Session:
         fork = cls.__new__(cls)
         fork.tools, fork.timeout, fork.service, fork._link = dict(of.tools), of.timeout, of.service, of._link
         fork.name, fork.policy, fork._state = name, policy, "open"
@@ -94,14 +94,14 @@ class Session(OfThisProcess):
 
     def interrupt(self) -> None:
         """Raise KeyboardInterrupt in the snippet that runs; another thread calls this. The session goes on."""
-        self._ask(Request("interrupt", {"session": self.name}, rq.nothing))
+        self._ask(Request("interrupt", {"session": self.name}, rq.ignore_answer))
 
     # --- variables ---
 
     def set(self, variables: Mapping[str, Any] | None = None, /, **more: Any) -> None:
         """Set variables. SnippetError: the jail cannot make one of the values."""
         if variables or more:
-            self._ask(rq.set_variables(self.name, rq.together(variables, more))).raise_for_status()
+            self._ask(rq.set_variables(self.name, rq.merge_variables(variables, more))).raise_for_status()
         else:
             self._check_open()
 
@@ -141,7 +141,7 @@ class Session(OfThisProcess):
 
     def remove_file(self, path: str) -> None:
         """Remove a file, a link or an empty folder of the jail."""
-        self._ask(Request("remove_file", {"session": self.name, "path": path}, rq.nothing))
+        self._ask(Request("remove_file", {"session": self.name, "path": path}, rq.ignore_answer))
 
     # --- tools and branches ---
 
@@ -154,7 +154,7 @@ class Session(OfThisProcess):
     def fork(self) -> Session:
         """A second session that goes on where this one is: memory, open files and /tmp. Needs `branching`."""
         name, policy = self._ask(Request("fork", {"session": self.name}, rq.session_of))
-        return self._made(self, name, policy)
+        return self._of_fork(self, name, policy)
 
     def checkpoint(self) -> int:
         """Keep the session's present state; the number is for rollback and forget. Needs `branching`."""
@@ -162,11 +162,11 @@ class Session(OfThisProcess):
 
     def rollback(self, checkpoint: int) -> None:
         """Go on from a checkpoint, which stays; also after the session's jail has ended."""
-        self._ask(Request("rollback", {"session": self.name, "checkpoint": checkpoint}, rq.nothing))
+        self._ask(Request("rollback", {"session": self.name, "checkpoint": checkpoint}, rq.ignore_answer))
 
     def forget(self, checkpoint: int) -> None:
         """Give a checkpoint and its memory up."""
-        self._ask(Request("forget", {"session": self.name, "checkpoint": checkpoint}, rq.nothing))
+        self._ask(Request("forget", {"session": self.name, "checkpoint": checkpoint}, rq.ignore_answer))
 
     # --- the end ---
 
@@ -187,7 +187,7 @@ class Session(OfThisProcess):
         self._link.ended.pop(self.name, None)
         if self._link.gone is None:
             try:
-                self._link.ask(Request("close", {"session": self.name}, rq.nothing))
+                self._link.ask(Request("close", {"session": self.name}, rq.ignore_answer))
             except (errors.NoSuchSession, errors.ServiceDied, errors.ServiceClosed):
                 pass  # it has ended already
 

@@ -16,7 +16,7 @@ from typing import Any
 from . import errors
 from ._host_objects import HostObjects
 from ._process import PolicyLike, names_of
-from ._program import lacking
+from ._program import missing_package
 from ._requests import Files
 from .jail import Jail
 from .live import live
@@ -39,7 +39,7 @@ try:
     )
     from smolagents.utils import truncate_content  # type: ignore[import-untyped]
 except ModuleNotFoundError as e:
-    raise lacking("smolagents", e) from None
+    raise missing_package("smolagents", e) from None
 
 __all__ = ["AgentjailExecutor", "HostObjects"]
 

@@ -60,14 +60,15 @@ async def _http(server: MCPServer[Jails], jails: Jails, address: tuple[str, int]
             session_idle_timeout=IDLE_S, max_sessions=4 * SESSIONS_MAX, host=host,
         )  # fmt: skip
         config = uvicorn.Config(
-            Door(app, jails, token), log_level=logging.WARNING, access_log=False, timeout_graceful_shutdown=GRACE_S, ws="none", lifespan="on"
+            HttpMiddleware(app, jails, token), log_level=logging.WARNING, access_log=False, timeout_graceful_shutdown=GRACE_S,
+            ws="none", lifespan="on",
         )
         shown = f"[{host}]" if family == socket.AF_INET6 else host
         print(f"agentjail-mcp: serving http://{shown}:{port}/mcp{' with a token' if token else ''}", file=sys.stderr, flush=True)
         await uvicorn.Server(config).serve(sockets=[listener])
 
 
-class Door:
+class HttpMiddleware:
     """Around the SDK's application: asks for the token, and ends the jails of a client that closes its session."""
 
     def __init__(self, app: ASGIApp, jails: Jails, token: str | None) -> None:

@@ -28,37 +28,37 @@ OF_STANDARD = ("read", "write", "fstat", "isatty")
 WRITING = posix.O_WRONLY | posix.O_RDWR | posix.O_CREAT | posix.O_TRUNC | posix.O_APPEND
 
 
-def hold(real, paths, kind, places):
+def confine(real, paths, kind, places):
     writes, follows = kind
 
-    def held(*args, **keys):
+    def confined(*args, **keys):
         args = list(args)
         for at, name, below in paths:
-            given = args[at] if at < len(args) else keys.get(name)
-            if given is None and real is not posix.listdir and real is not posix.scandir:
+            value = args[at] if at < len(args) else keys.get(name)
+            if value is None and real is not posix.listdir and real is not posix.scandir:
                 continue    # the function itself says what is missing
-            if REAL_TYPE(given) is int:
-                places.own_descriptor(given)
+            if REAL_TYPE(value) is int:
+                places.own_descriptor(value)
                 continue
-            path = "." if given is None else plain_path(given)
+            path = "." if value is None else plain_path(value)
             folder = keys.get(below)
             places.check(path, writes, follows, None if folder is None else places.folder_of(folder))
             if at < len(args):
-                args[at] = path if given is not None else None
+                args[at] = path if value is not None else None
             elif name in keys:
                 keys[name] = path
         return real(*args, **keys)
-    return like(held, real)
+    return like(confined, real)
 
 
-def hold_descriptor(real, places, or_standard):
-    def held(fd, *args, **keys):
+def confine_descriptor(real, places, or_standard):
+    def confined(fd, *args, **keys):
         return real(places.own_descriptor(fd, or_standard), *args, **keys)
-    return like(held, real)
+    return like(confined, real)
 
 
-def hold_open(places):
-    def held(path, flags, mode=0o777, *, dir_fd=None):
+def confine_open(places):
+    def confined(path, flags, mode=0o777, *, dir_fd=None):
         if REAL_TYPE(flags) is not int:
             raise TypeError("flags must be an int")
         path = plain_path(path)
@@ -66,44 +66,44 @@ def hold_open(places):
         fd = posix.open(path, flags, mode, dir_fd=dir_fd)
         places.note(fd, found)
         return fd
-    return like(held, posix.open)
+    return like(confined, posix.open)
 
 
-def hold_fdopen(held_open):
+def confine_fdopen(confined_open):
     def fdopen(fd, mode="r", buffering=-1, encoding=None, *args, **keys):
         if REAL_TYPE(fd) is not int:
             raise TypeError("invalid fd type (%s, expected integer)" % REAL_TYPE(fd))
-        return held_open(fd, mode, buffering, encoding, *args, **keys)
+        return confined_open(fd, mode, buffering, encoding, *args, **keys)
     return like(fdopen, os.fdopen)
 
 
-def like(held, real):
-    held.__name__ = held.__qualname__ = real.__name__
-    held.__module__, held.__doc__ = real.__module__, real.__doc__
-    return held
+def like(confined, real):
+    confined.__name__ = confined.__qualname__ = real.__name__
+    confined.__module__, confined.__doc__ = real.__module__, real.__doc__
+    return confined
 
 
-def make_os(places, held_open):
-    """(the copy of os, real function -> held one)"""
+def make_os(places, confined_open):
+    """(the copy of os, real function -> confined one)"""
     twin = ModuleType("os", os.__doc__)
     names = twin.__dict__
     names.update(os.__dict__)
-    held = {posix.open: hold_open(places), os.fdopen: hold_fdopen(held_open)}
+    confined = {posix.open: confine_open(places), os.fdopen: confine_fdopen(confined_open)}
     for name, (paths, kind) in PATHS.items():
         if name in names:
-            held[names[name]] = hold(names[name], paths, kind, places)
+            confined[names[name]] = confine(names[name], paths, kind, places)
     for name in (*DESCRIPTORS, *OF_STANDARD):
         if name in names:
-            held[names[name]] = hold_descriptor(names[name], places, name in OF_STANDARD)
+            confined[names[name]] = confine_descriptor(names[name], places, name in OF_STANDARD)
     for name in ("fsync", "fdatasync"):     # a jail's filter has neither: /tmp is in memory
-        held[names[name]] = like(lambda fd: places.own_descriptor(fd if REAL_TYPE(fd) is int else fd.fileno()) and None, names[name])
+        confined[names[name]] = like(lambda fd: places.own_descriptor(fd if REAL_TYPE(fd) is int else fd.fileno()) and None, names[name])
     for name, value in os.__dict__.items():
         if value is os.fdopen:
-            names[name] = held[value]
+            names[name] = confined[value]
         elif REAL_TYPE(value) is FunctionType and value.__globals__ is os.__dict__:     # walk(), makedirs(): they look names up in the copy
             copy = FunctionType(value.__code__, names, name, value.__defaults__, value.__closure__)
             copy.__kwdefaults__, copy.__doc__, copy.__module__ = value.__kwdefaults__, value.__doc__, "os"
-            names[name] = held[value] = copy
-        elif REAL_TYPE(value) is REAL_TYPE(posix.open) and value in held:
-            names[name] = held[value]
-    return twin, held
+            names[name] = confined[value] = copy
+        elif REAL_TYPE(value) is REAL_TYPE(posix.open) and value in confined:
+            names[name] = confined[value]
+    return twin, confined
