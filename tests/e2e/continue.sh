@@ -46,9 +46,9 @@ for mode in overlay copy; do
 	run "and the next run is fresh" 0 '^one more$' $mode -- sh -c 'echo $(cat one)'
 	silent "$mode: without a word" 'continues|wait'
 	nothing_kept "$mode: what is settled"
-	run "a new repository" 0 '' $mode --id new -- sh -c 'git init -q r && echo >r/f'
-	text "$mode: its files are applied" 0 '' changes apply new
-	run "and its git folder waits for its name" 0 'continues the changes of run .new.' $mode -- sh -c 'git -C r status -s'
+	run "a new repository" 0 '' $mode --id made -- sh -c 'git init -q r && echo >r/f'
+	text "$mode: its files are applied" 0 '' changes apply made
+	run "and its git folder waits for its name" 0 'continues the changes of run .made.' $mode -- sh -c 'git -C r status -s'
 	rm -r "$ws/r"
 	discard
 done
