@@ -855,6 +855,7 @@ static int v_lock_race(int argc, char **argv)
 enum { LATE_AT = 100 };
 static struct late {
 	_Atomic int round, ready, swapped;
+	_Atomic int forks; /* begun: a short fork is over before a busy processor sees `forking` */
 	_Atomic bool fork_wanted, forking;
 	_Atomic long start_ns, delay_ns;
 	int other;
@@ -890,6 +891,7 @@ static void *late_fork(void *arg)
 			usleep(100);
 		late->fork_wanted = false;
 		late->forking = true;
+		late->forks++;
 		pid_t pid = fork();
 		if (pid == 0)
 			_exit(0);
@@ -945,8 +947,9 @@ static int v_lock_late(int argc, char **argv)
 		while (late->ready != late->round)
 			usleep(50);
 		late->delay_ns = 20000 + rand_r(&seed) % 150000;
+		int forks = late->forks;
 		late->fork_wanted = true;
-		while (!late->forking)
+		while (late->forks == forks)
 			usleep(50);
 		usleep(2000);
 		late->start_ns = now_ns();
