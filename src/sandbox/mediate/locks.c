@@ -16,7 +16,8 @@
 #include "base/procfs.h"
 #include "sandbox/mediate/socket_holders.h"
 
-enum { DONE_TICKS = 2 }; /* of processor time: no call needs that long to look up its descriptor */
+/* Of processor time: no call needs that long to take its lock. stat rounds user and system time down, so up to two ticks are no time. */
+enum { DONE_TICKS = 10 };
 
 #define cleanup_duplicate __attribute__((cleanup(aj_holders_drop)))
 
