@@ -95,7 +95,8 @@ void aj_jail_on_exit(struct aj_jail *jail)
 	aj_close(&outcome->status_fd);
 	memcpy(outcome->facts.protocol_why, jail->channel.why, sizeof outcome->facts.protocol_why);
 	aj_outcome_read_leaf(outcome, &jail->process);
-	if (jail->process.init_pidfd >= 0 && plan->snippet && outcome->facts.cause == AJ_CAUSE_NONE && !outcome->result.setup.exit_code)
+	bool unexplained = outcome->facts.cause == AJ_CAUSE_NONE && !outcome->result.setup.exit_code;
+	if (jail->process.init_pidfd >= 0 && plan->snippet && unexplained)
 		aj_channel_ended(&jail->channel);
 	aj_process_end(&jail->process, &outcome->facts.usage);
 	aj_outcome_stop_clock(outcome);

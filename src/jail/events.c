@@ -10,7 +10,7 @@
 #include "jail/inner.h"
 #include "jail/interrupt.h"
 
-/* Where epoll does not take the jail's descriptors, its end is polled at this interval: the jail was killed, so it comes soon. */
+/* Where epoll rejects the jail's descriptors, its end is polled at this interval: the jail was killed, so it comes soon. */
 enum { POLL_US = 2000 };
 
 /* --- descriptors that are watched --- */
@@ -63,7 +63,8 @@ static int64_t next_deadline_us(const struct aj_jail *jail)
 void aj_jail_watch(struct aj_jail *jail)
 {
 	const struct aj_process *process = &jail->process;
-	watch_fd(jail, AJ_JAIL_RELAY, jail->network.relay.socket >= 0 ? jail->network.relay.socket : jail->network.relay.pidfd, EPOLLIN);
+	const struct aj_helper *relay = &jail->network.relay;
+	watch_fd(jail, AJ_JAIL_RELAY, relay->socket >= 0 ? relay->socket : relay->pidfd, EPOLLIN);
 	if (jail->exited)
 		return;
 	watch_fd(jail, AJ_JAIL_REPORT, process->report_fd, EPOLLIN);
@@ -195,8 +196,9 @@ static void on_timer(struct aj_timer *timer)
 void aj_jail_events_init(struct aj_jail *jail)
 {
 	jail->deadlines.timer = (struct aj_timer){ .fn = on_timer, .arg = jail };
-	for (int i = 0; i < AJ_JAIL_FDS; i++)
-		jail->watch.io[i] = (struct aj_io){
-			.fn = on_io, .arg = jail, .fd = -1, .quota = jail->lasting && i != AJ_JAIL_INIT ? &jail->watch.quota : NULL
-		};
+	for (int i = 0; i < AJ_JAIL_FDS; i++) {
+		bool limited = jail->lasting && i != AJ_JAIL_INIT;
+		jail->watch.io[i] = (struct aj_io){ .fn = on_io, .arg = jail, .fd = -1 };
+		jail->watch.io[i].quota = limited ? &jail->watch.quota : NULL;
+	}
 }

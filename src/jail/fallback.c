@@ -1,9 +1,9 @@
-/* A table of the features that a run can do without, by the cause for which their set-up fails. Nothing has run when set-up fails. */
+/* A table of the features that a run can do without, by the error of their set-up. Nothing has run when set-up fails. */
 #include "jail/fallback.h"
 
 #include "policy/host/host.h"
 
-/* A cgroup that proved unusable: best effort does without, and the result says so. A cgroup that the policy demands stays an error. */
+/* An unusable cgroup: best effort does without, as the result says. A cgroup that the policy requires stays an error. */
 static bool drop_cgroup(const struct aj_fallback *f, const struct aj_error *cause)
 {
 	return aj_host_drop_cgroup(f->host, f->arena, cause) && !aj_plan_lacks_cgroup(f->policy, f->host);

@@ -14,7 +14,6 @@ struct aj_fallback {
 	void *arg;
 };
 
-/* aj_run_once() with `plan`, and again with other plans where that helps. Returns the plan of the result, which lives as long as the arena,
- * or is `plan`. */
+/* aj_run_once() with `plan`, and again with other plans if that helps. Returns the result's plan: `plan`, or one in the arena. */
 const struct aj_plan *aj_run_with_fallback(const struct aj_fallback *fallback, const struct aj_plan *plan,
                                            const struct aj_once_events *events, struct aj_result *ret);

@@ -1,5 +1,5 @@
-/* Takes a host id for a jail from the site's range, so that no two tenants' jails share the kernel's counters and grants of one id.
- * Trusts locks alone: the kernel releases them when their owner dies, and the file's contents are never read. */
+/* Takes a host id for a jail from the site's range, so that jails of two tenants do not share the kernel's counters and grants of
+ * an id. Only locks count: the kernel releases them when their owner dies; the file's contents are never read. */
 #include "jail/host_ids.h"
 
 #include <errno.h>

@@ -9,8 +9,8 @@ struct aj_id {
 };
 #define AJ_NO_ID ((struct aj_id){ .fd = -1 })
 
-/* Take an id of the site's range that no jail of this machine has, and set host->own_id. Without a range, or when the user is not root,
- * none is taken and host->own_id is 0. 0, or -1 with err: the site wants one and there is none. */
+/* Take an id of the site's range that no jail of this machine has, and set host->own_id; 0 without a range, or when the user is
+ * not root. -1 with err: the site requires one and none is free. */
 int aj_id_take(struct aj_id *id, struct aj_host *host, const struct aj_site *site, struct aj_error *err);
 /* Release the id; not before its last process is gone. */
 void aj_id_give(struct aj_id *id);

@@ -9,16 +9,17 @@
 #include "base/pidfd.h"
 #include "base/procfs.h"
 
-/* Signals the runner itself: by way of init the signal might reach the next snippet. Before the code has started nothing would handle
- * it, so aj_interrupt_started() sends it then. */
+/* Signals the runner directly: through init the signal might reach the next snippet. Before the code has started nothing would
+ * handle it, so aj_interrupt_started() sends it then. */
 static void signal_runner(struct aj_jail *jail)
 {
 	struct aj_process_info info;
 	int signal = jail->outcome.facts.stop == AJ_STOP_BY_CLOCK ? SIGUSR1 : SIGINT;
 	if (!jail->channel.started || jail->channel.answered)
 		return;
-	cleanup_fd int pidfd = jail->process.branch ? -1 : aj_procfs_open_child(jail->channel.runner, jail->process.init_pid, &info);
-	aj_pidfd_signal(pidfd >= 0 ? pidfd : jail->process.init_pidfd, signal);
+	const struct aj_process *process = &jail->process;
+	cleanup_fd int pidfd = process->branch ? -1 : aj_procfs_open_child(jail->channel.runner, process->init_pid, &info);
+	aj_pidfd_signal(pidfd >= 0 ? pidfd : process->init_pidfd, signal);
 	jail->outcome.facts.interrupt_sent = true;
 }
 

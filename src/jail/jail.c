@@ -65,8 +65,8 @@ void aj_jail_time_limits(const struct aj_plan *plan, uint64_t timeout_ms, int64_
 	int64_t timeout_us = timeout_ms ? aj_us_of_ms(timeout_ms) : INT64_MAX;
 	int64_t limit_us = timeout_us < wall_us ? timeout_us : wall_us;
 	*ret_soft_us = plan->snippet ? limit_us : INT64_MAX;
-	*ret_wall_us = plan->snippet && limit_us < INT64_MAX - AJ_SNIPPET_GRACE_MS * 1000LL ? limit_us + AJ_SNIPPET_GRACE_MS * 1000LL
-	                                                                                    : limit_us;
+	int64_t grace_us = plan->snippet ? AJ_SNIPPET_GRACE_MS * 1000LL : 0;
+	*ret_wall_us = limit_us < INT64_MAX - grace_us ? limit_us + grace_us : limit_us;
 }
 
 int aj_jail_begin(struct aj_jail *jail, const struct aj_request *request, int64_t started_us, struct aj_error *err)
@@ -79,7 +79,8 @@ int aj_jail_begin(struct aj_jail *jail, const struct aj_request *request, int64_
 	if (jail->lasting && asked.snippet.output_files && aj_jail_take_scratch(jail, err) < 0)
 		return -1;
 	clock_gettime(CLOCK_REALTIME_COARSE, &jail->files.since);
-	if (asked.is_snippet && aj_channel_request(&jail->channel, jail->lasting, jail->built.plan, jail->policy, &asked, err) < 0)
+	const struct aj_plan *plan = jail->built.plan;
+	if (asked.is_snippet && aj_channel_request(&jail->channel, jail->lasting, plan, jail->policy, &asked, err) < 0)
 		return -1;
 	/* The code goes first: the jail reads it while the result is renewed. */
 	if (jail->lasting) {
@@ -148,7 +149,7 @@ void aj_jail_end(struct aj_jail *jail)
 
 void aj_jail_give_up(struct aj_jail *jail)
 {
-	/* The last reference to its /tmp goes with its last process then, so a thread of the kernel frees that, and not this one. */
+	/* Its last process then has the last reference to its /tmp: a thread of the kernel frees that, and not this one. */
 	aj_scratch_close(&jail->files.scratch);
 	aj_jail_end(jail);
 }

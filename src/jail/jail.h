@@ -156,23 +156,23 @@ struct aj_jail {
 	struct aj_jail_watch watch;
 };
 
-/* Watch a launched jail (`jail->process` is set). The struct must not move in memory from now on. `filters`: see aj_channel_open(). -1: the
- * jail cannot be watched (jail->result.setup says why), and was killed; its end is still to come. */
+/* Watch a launched jail (`jail->process` is set), which must not move in memory from now on. `filters`: see aj_channel_open().
+ * -1: the jail cannot be watched (jail->result.setup says why), and was killed; its end is still to come. */
 int aj_jail_open(struct aj_jail *jail, int filters);
 /* For a runner that starts cold: send what it needs to be armed. */
 void aj_jail_arm(struct aj_jail *jail);
 
-/* Before the first run of an armed, lasting jail: its snippets get the Python layer of this policy, not of jail->policy. The results are the
- * caller's to compose. */
+/* Before the first run of an armed, lasting jail: its snippets get the Python layer of this policy, not of jail->policy. The
+ * caller composes the results. */
 void aj_jail_layer(struct aj_jail *jail, const struct aj_policy *policy);
 /* A snippet that was interrupted at its time limit has this long to stop; then its jail is killed. */
 enum { AJ_SNIPPET_GRACE_MS = 1000 };
-/* When a snippet is interrupted, and when the jail is killed, counted from the start; INT64_MAX: never. `timeout_ms`: the request's, 0
- * for the policy's. A command is only killed. */
+/* When a snippet is interrupted, and when the jail is killed, counted from the start; INT64_MAX: never. `timeout_ms`: the
+ * request's, 0: the policy's. A command is only killed. */
 void aj_jail_time_limits(const struct aj_plan *plan, uint64_t timeout_ms, int64_t *ret_soft_us, int64_t *ret_wall_us);
-/* Begin a run: not before a lasting jail is armed, once for any other. At its `timeout_ms` (0: the policy's) a
- * snippet is interrupted, and the jail killed where it does not stop; see jail/interrupt.h. -1 with err: nothing has begun. Frees the
- * last run's result. */
+/* Begin a run: not before a lasting jail is armed, once for any other. At its `timeout_ms` (0: the policy's) a snippet is
+ * interrupted, and the jail killed if it does not stop (jail/interrupt.h). -1 with err: nothing has begun. Frees the last run's
+ * result. */
 int aj_jail_begin(struct aj_jail *jail, const struct aj_request *request, int64_t started_us, struct aj_error *err);
 /* Send a tool's answer, JSON. */
 void aj_jail_tool(struct aj_jail *jail, const char *text, size_t bytes);
@@ -183,8 +183,7 @@ void aj_jail_drain(struct aj_jail *jail);
 
 /* A command that was asked to end (SIGTERM, SIGINT, SIGQUIT) has this long; then every process of the jail is killed. */
 enum { AJ_COMMAND_GRACE_S = 10 };
-/* Another such signal ends the grace time, unless it comes this soon after the first: timeout(1) sends its signal twice, to the process
- * and to the process group. */
+/* Another such signal ends the grace time, unless it comes this soon: timeout(1) signals the process and its process group. */
 enum { AJ_SAME_SIGNAL_MS = 500 };
 /* Forward a signal to a command, which may end a grace time; for a snippet, end it and its jail. */
 void aj_jail_signal(struct aj_jail *jail, int signal);
@@ -192,7 +191,7 @@ void aj_jail_signal(struct aj_jail *jail, int signal);
 enum { AJ_ARM_US = 20000000 };
 /* SIGWINCH, SIGTSTP or SIGCONT came to us, who relay the jail's terminal. */
 void aj_jail_terminal_signal(struct aj_jail *jail, int signal);
-/* `arg`: the run. While output is paused, nothing of the jail reaches a terminal; the run's asker is notified when all earlier output is written. */
+/* `arg`: the run. While paused, nothing of the jail reaches a terminal; the asker is notified when earlier output is written. */
 void aj_jail_pause_output(void *arg, bool paused);
 /* Kill the jail at this time; INT64_MAX: never. */
 void aj_jail_limit(struct aj_jail *jail, int64_t deadline_us);
@@ -204,8 +203,7 @@ void aj_jail_give_up(struct aj_jail *jail);
 void aj_jail_end_for_lock(struct aj_jail *jail);
 /* Fail the run: the jail cannot be watched any more. */
 void aj_jail_fail(struct aj_jail *jail, const char *cause);
-/* End the jail's network, and add what no result has yet to jail->result, even between runs. For a lasting jail, waits at most 20 ms for the
- * relay. */
+/* End the jail's network, and add the rest to jail->result, even between runs. A lasting jail waits for the relay for 20 ms. */
 void aj_jail_end_network(struct aj_jail *jail);
 /* Kill the jail and wait for its end, now, without on_event. Without effect once the jail is gone. */
 void aj_jail_kill(struct aj_jail *jail);

@@ -3,8 +3,8 @@
 #include "jail/inner.h"
 #include "sandbox/mediate/violations.h"
 
-/* From now on every call that the filter reports fails. The connector has a duplicate of the listener: held calls wake only once that is
- * closed, too. */
+/* From now on every call that the filter reports fails. The connector has a duplicate of the listener: waiting calls wake up only
+ * once that is closed, too. */
 static void stop_listening(struct aj_jail *jail)
 {
 	if (jail->calls.mediator) {
@@ -31,7 +31,8 @@ void aj_jail_on_listener(struct aj_jail *jail)
 {
 	const struct aj_handler handler = { mediate_call, jail };
 	/* Calls that Python is refused while it starts are not the code's. */
-	struct aj_violations *counted = jail->channel.armed || !jail->built.plan->snippet ? &jail->outcome.result.violations : NULL;
+	bool counts = jail->channel.armed || !jail->built.plan->snippet;
+	struct aj_violations *counted = counts ? &jail->outcome.result.violations : NULL;
 	if (!aj_violations_answer(counted, &jail->built, jail->calls.listener_fd, &handler))
 		stop_listening(jail);
 }

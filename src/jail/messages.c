@@ -31,12 +31,13 @@ static void take_listener(struct aj_jail *jail, pid_t guest, int number)
 {
 	static const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
 	aj_violations_listen(&jail->outcome.result.violations, &jail->calls.listener_fd, guest, jail->process.init_pid, number);
-	if (send(jail->process.report_fd, &taken, sizeof taken, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EPIPE && errno != ECONNRESET)
+	ssize_t sent = send(jail->process.report_fd, &taken, sizeof taken, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (sent < 0 && errno != EPIPE && errno != ECONNRESET)
 		aj_jail_fail(jail, errno == EAGAIN ? "init does not read what it is answered" : "init cannot be answered");
 }
 
-/* A folder could not be shown through an overlay, so socket files of the host may be in reach: a command's filter reports connects, and a
- * snippet's refuses the sockets. */
+/* A folder could not be shown through an overlay, so socket files of the host may be reachable: a command's filter reports
+ * connects, and a snippet's refuses sockets. */
 static void on_bound(struct aj_jail *jail, const struct aj_msg *msg)
 {
 	struct aj_error err = { 0 };
@@ -139,7 +140,8 @@ unsigned aj_jail_on_control(struct aj_jail *jail)
 	}
 	if ((found & AJ_CHANNEL_ARMED) && jail->lasting) {
 		ret |= AJ_JAIL_ARMED;
-		aj_meter_open(jail->channel.runner, &jail->outcome.status_fd); /* ahead of the first snippet, which need not wait for it */
+		/* Before the first snippet, which then need not wait for it. */
+		aj_meter_open(jail->channel.runner, &jail->outcome.status_fd);
 	}
 	if (found & AJ_CHANNEL_FAILED)
 		aj_process_kill(&jail->process);

@@ -91,7 +91,9 @@ static int launch_jail(struct aj_jail *jail, const struct aj_request *request, s
 		return aj_fail(err, AJ_EXIT_SETUP, "watch", errno, "make an event loop");
 	if (aj_asker_open(&jail->network.asker, jail->loop, plan, jail->policy, request, jail->output || !plan->capture, err) < 0)
 		return -1;
-	if (aj_inherited_sockets_check(plan, err) < 0 || (plan->mediated && aj_mediator_open(jail->calls.mediator, plan, err) < 0))
+	if (aj_inherited_sockets_check(plan, err) < 0)
+		return -1;
+	if (plan->mediated && aj_mediator_open(jail->calls.mediator, plan, err) < 0)
 		return -1;
 	if (aj_staging_open(&jail->workspace.staging, &jail->built, request, err) < 0 ||
 	    aj_protect_open(&jail->workspace.protect, &jail->built, SEARCH_MS, err) < 0 ||
@@ -165,7 +167,8 @@ static void open_terminal(struct once *o)
 	o->jail.terminal.pump = plan->pump ? o->pumps : NULL;
 	o->jail.terminal.pty = plan->terminal ? &o->pty : NULL;
 	if (plan->terminal && aj_pty_open(&o->pty, o->jail.loop, plan->terminal_fd, plan->terminal_front, plan->escapes) < 0) {
-		aj_fail(&o->jail.outcome.result.setup, AJ_EXIT_SETUP, "terminal", errno, "relay the jail's terminal to the caller's");
+		aj_fail(&o->jail.outcome.result.setup, AJ_EXIT_SETUP, "terminal", errno,
+		        "relay the jail's terminal to the caller's");
 		aj_process_kill(&o->jail.process);
 	}
 }

@@ -10,7 +10,7 @@ struct aj_once_events {
 	void *connections_arg;
 };
 
-/* The run's result goes into `ret` (free it with aj_result_free()). SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are forwarded to
- * a command; they end a snippet. `events` may be NULL. */
+/* The run's result goes into `ret` (free it with aj_result_free()). SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are
+ * forwarded to a command; they end a snippet. `events` may be NULL. */
 void aj_run_once(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
                  const struct aj_once_events *events, struct aj_result *ret);

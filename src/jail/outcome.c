@@ -47,7 +47,8 @@ void aj_outcome_renew(struct aj_outcome *o, const struct aj_plan *plan, bool lis
 	memcpy(note, r->note, sizeof note);
 	memcpy(bound, r->bound, sizeof bound);
 	aj_result_free(r);
-	*r = (struct aj_result){ .out.cap_bytes = plan->capture_bytes, .err.cap_bytes = plan->capture_bytes, .violations.seen = seen };
+	*r = (struct aj_result){ .violations.seen = seen };
+	r->out.cap_bytes = r->err.cap_bytes = plan->capture_bytes;
 	/* These were found before the first run, and hold for all. */
 	memcpy(r->note, note, sizeof note);
 	memcpy(r->bound, bound, sizeof bound);

@@ -6,7 +6,7 @@
 struct aj_outcome {
 	struct aj_result result; /* of the run under way, or of the last one */
 	struct aj_facts facts;
-	/* What of a command's standard error, or of its terminal, went through our hands: the verdict looks for signs of a limit in it. */
+	/* What we forwarded of a command's standard error or terminal: the verdict looks for signs of a limit in it. */
 	struct aj_output_buffer passed_on;
 	int64_t started_us; /* start of the run */
 	int status_fd;      /* /proc/PID/status of a lasting jail's runner; -1: not opened yet */

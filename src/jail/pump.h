@@ -1,5 +1,5 @@
-/* Writes a command's output to one of our own standard outputs, completely and in order. Output that cannot be written yet is kept, and
- * the jail's pipe must not be read until that output has been written. */
+/* Writes a command's output to one of our own standard outputs, completely and in order. Output that cannot be written yet is
+ * kept; the jail's pipe must not be read until it has been written. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ struct aj_pump {
 	char kept[AJ_PUMP_ROOM + AJ_ESCAPE_MAX + AJ_PUMP_MODES];
 };
 
-/* `number`: 1 or 2. A terminal is reopened: its own open file description can be non-blocking. `escapes`: what a terminal gets. */
+/* `number`: 1 or 2. A terminal is reopened: its open file description can be non-blocking. `escapes`: what a terminal gets. */
 void aj_pump_open(struct aj_pump *pump, int number, enum aj_escapes escapes);
 void aj_pump_close(struct aj_pump *pump);
 /* Of a terminal: undo its modes after the kept output, or set them again. The caller adds nothing while the pump is paused. */

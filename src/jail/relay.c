@@ -1,6 +1,5 @@
-/* The supervisor's side of a jail's network: starts the relay of an allow-list with the sockets that init made, and reads its reports and
- * those of the publisher of ports.
- * It judges no connection, and opens none: the relay does, and where that ends every later connection fails. */
+/* The supervisor's side of a jail's network: starts the relay of an allow-list with the sockets that init made, and reads its
+ * reports and those of the publisher of ports. The relay checks connections; once it ends every later connection fails. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -29,7 +28,9 @@ static int start_relay(struct aj_jail *jail, const struct aj_passed *passed, str
 {
 	struct aj_egress_sockets sockets = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	int *const kinds[AJ_EGRESS_SOCKETS] = {
-		[AJ_EGRESS_DNS_UDP] = sockets.dns_udp, [AJ_EGRESS_DNS_TCP] = sockets.dns_tcp, [AJ_EGRESS_LISTENER] = sockets.listener
+		[AJ_EGRESS_DNS_UDP] = sockets.dns_udp,
+		[AJ_EGRESS_DNS_TCP] = sockets.dns_tcp,
+		[AJ_EGRESS_LISTENER] = sockets.listener,
 	};
 	bool whole = passed->count == AJ_EGRESS_SOCKETS || passed->count == (size_t)2 * AJ_EGRESS_SOCKETS;
 	if (jail->built.plan->network != AJ_NET_ALLOW || jail->network.relay.pidfd >= 0 || !whole)
@@ -53,14 +54,16 @@ void aj_jail_on_sockets(struct aj_jail *jail, const struct aj_passed *passed)
 		return;
 	}
 	/* Init waits for this before it gives up its capabilities: no guest starts without the relay. */
-	if (send(jail->process.report_fd, &taken, sizeof taken, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EPIPE && errno != ECONNRESET)
+	ssize_t sent = send(jail->process.report_fd, &taken, sizeof taken, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (sent < 0 && errno != EPIPE && errno != ECONNRESET)
 		aj_jail_fail(jail, "cannot notify init that the relay has started");
 }
 
 /* Names are the jail's: any byte may be in them. */
 static struct aj_network_trouble trouble(const struct aj_egress_event *event)
 {
-	struct aj_network_trouble one = { .port = event->port, .unlisted = event->unlisted, .count = event->count ? event->count : 1 };
+	struct aj_network_trouble one = { .port = event->port, .unlisted = event->unlisted };
+	one.count = event->count ? event->count : 1;
 	aj_ascii(one.host, sizeof one.host, event->name[0] ? event->name : event->address);
 	aj_ascii(one.why, sizeof one.why, event->why);
 	if (event->kind == AJ_EGRESS_REFUSED)
@@ -125,7 +128,7 @@ static void on_relay_late(struct aj_timer *timer)
 	aj_helper_kill(&jail->network.relay);
 }
 
-/* The relay has stopped, was killed or has exited: read its unsent reports from shared memory. A service does not wait for its exit. */
+/* The relay has stopped, was killed or has exited: read its unsent reports from shared memory. A service does not wait for it. */
 static void take_unsent_reports(struct aj_jail *jail, const char *why)
 {
 	struct aj_egress_event event;

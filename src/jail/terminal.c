@@ -1,6 +1,5 @@
-/* A jail's terminal as its run sees it: starts the relay, stops and continues jail and supervisor together, and holds back all output of
- * the jail to a terminal while a question is shown to the caller.
- * It moves no bytes, and lets a jail stop its supervisor only after a person has typed at it. */
+/* A jail's terminal as its run sees it: starts the relay, stops and continues jail and supervisor together, and pauses the jail's
+ * output to a terminal while a question is shown. A jail can stop its supervisor only after a person has typed at it. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -46,7 +46,9 @@ static unsigned long peak_kib(pid_t pid, int status_fd)
 void aj_meter_read(pid_t pid, int *status_fd, uint64_t before_us, struct rusage *ret)
 {
 	uint64_t now_us = aj_meter_cpu_us(pid), used_us = now_us > before_us ? now_us - before_us : 0;
-	*ret = (struct rusage){ .ru_stime = { .tv_sec = (time_t)(used_us / 1000000), .tv_usec = (suseconds_t)(used_us % 1000000) } };
+	*ret = (struct rusage){ 0 };
+	ret->ru_stime.tv_sec = (time_t)(used_us / 1000000);
+	ret->ru_stime.tv_usec = (suseconds_t)(used_us % 1000000);
 	aj_meter_open(pid, status_fd);
 	ret->ru_maxrss = (long)peak_kib(pid, *status_fd);
 }

@@ -8,8 +8,8 @@
 
 struct aj_jail;
 
-/* Called once, with either jail or err; the jail then belongs to the waiter (on_event, owner), is armed, and has run nothing. Called from
- * the loop, or from aj_pool_request() itself. */
+/* Called once, with either jail or err, from the loop or from aj_pool_request() itself; the jail then belongs to the waiter
+ * (on_event, owner), is armed, and has run nothing. */
 struct aj_jail_waiter {
 	void (*fn)(struct aj_jail_waiter *waiter, struct aj_jail *jail, const struct aj_error *err);
 	void *arg;

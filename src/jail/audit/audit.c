@@ -1,5 +1,4 @@
-/* Opens and writes the audit trail.
- * It continues no file that another user could have changed or that does not end with a whole record, and never skips a record. */
+/* Opens and writes the audit trail. Refuses a file that another user could have changed, or whose last record is incomplete. */
 #include "jail/audit/audit.h"
 
 #include <errno.h>
@@ -66,7 +65,8 @@ static int check_folders(char *folder, struct aj_error *err)
 		if (stat(folder, &st) < 0)
 			return aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "folder `%s`", folder);
 		if (st.st_uid != geteuid() && st.st_uid != 0)
-			return refuse_path(err, folder, "belongs to another user, which could replace the audit trail's file", fix);
+			return refuse_path(err, folder, "belongs to another user, which could replace the audit trail's file",
+			                   fix);
 		if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
 			return refuse_path(err, folder,
 			                   "is writable by every user, so every user could replace the audit trail's file", fix);
@@ -97,11 +97,12 @@ static int fail_to_open(struct aj_error *err, const char *what, const char *path
 {
 	aj_fail(err, AJ_EXIT_SETUP, "audit", errno, "%s `%s`", what, path);
 	if (errno == EACCES || errno == EPERM)
-		aj_advise(err, "a file records only the runs of its owner: set audit.destination = \"journal\" or \"syslog\" to record the runs of every user");
+		aj_advise(err,
+		          "a file records only the runs of its owner: set audit.destination = \"journal\" or \"syslog\" to record the runs of every user");
 	return -1;
 }
 
-/* Open the file, and its folder in `ret_folder_fd`. create: O_CREAT or 0; with 0, -1 without err if the file is missing but can be created. */
+/* Open the file, and its folder in `ret_folder_fd`. create: O_CREAT, or 0: -1 without err if the file can be created. */
 static int open_file(const char *path, int create, int *ret_folder_fd, struct aj_error *err)
 {
 	char folder[PATH_MAX], real[PATH_MAX];
@@ -129,7 +130,8 @@ static int open_file(const char *path, int create, int *ret_folder_fd, struct aj
 	if (fd < 0 && errno == ENOENT && !create)
 		return faccessat(folder_fd, ".", W_OK | X_OK, AT_EACCESS) < 0 ? fail_to_open(err, "make a file in", real) : -1;
 	if (fd < 0)
-		return fail_to_open(err, create ? "make, or open for reading and appending," : "open for reading and appending", path);
+		return fail_to_open(err, create ? "make, or open for reading and appending," : "open for reading and appending",
+		                    path);
 	if (check_file(fd, path, err) < 0)
 		return -1;
 	*ret_folder_fd = aj_steal(&folder_fd);

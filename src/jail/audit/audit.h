@@ -14,7 +14,7 @@ enum aj_audit_kind {
 	AJ_AUDIT_JOURNAL,
 };
 
-/* A destination keeps no descriptor: a jail's init would inherit it, and each write opens the file anew, so rotation needs no signal. */
+/* No descriptor: a jail's init would inherit it. Each write opens the file, so rotation needs no signal. */
 struct aj_audit {
 	enum aj_audit_kind kind;
 	char path[PATH_MAX]; /* of the file or the socket */
@@ -32,9 +32,9 @@ int aj_audit_ready(const struct aj_audit *audit, struct aj_error *err);
 /* Check whether runs of this user can be recorded at `destination` ("none" succeeds). Creates no file. 0, or -1 with err. */
 int aj_audit_probe(const char *destination, struct aj_error *err);
 
-/* `notable`: a log shows that the run did not end with AJ_STATUS_OK. Append `record` (an object without seq, prev and hash; the reference stays the caller's). Returns 0 when the record is on disk, or
- * sent to the log; -1 with err when it is not, and then the file is unchanged. (If fdatasync() fails after the append, the record
- * stays in the file, and the error says so: other writers may have appended after it.) */
+/* Append `record`, an object without seq, prev and hash; the caller keeps its reference. `notable`: a log shows that the status
+ * is not AJ_STATUS_OK. 0: the record is on disk or sent to the log; -1 with err: the file is unchanged. (If fdatasync() fails
+ * after the append, the record stays, as the error says: other writers may have appended after it.) */
 int aj_audit_write(const struct aj_audit *audit, bool notable, json_t *record, struct aj_error *err);
 
 /* Would a jail see the trail if `source` (a real path) were bound into it? The jail could then read other runs' records, or write

@@ -86,7 +86,8 @@ static int last_line(int fd, char *buffer, off_t size, struct aj_chain_link *ret
 	while (have < want) {
 		ssize_t n = pread(fd, buffer + have, want - have, size - (off_t)(want - have));
 		if (n <= 0) {
-			snprintf(ret_why, why_bytes, "its end cannot be read: %s", n < 0 ? strerror(errno) : "the file has become shorter");
+			snprintf(ret_why, why_bytes, "its end cannot be read: %s",
+			         n < 0 ? strerror(errno) : "the file has become shorter");
 			return -1;
 		}
 		have += (size_t)n;
@@ -96,7 +97,8 @@ static int last_line(int fd, char *buffer, off_t size, struct aj_chain_link *ret
 	long long offset = size - (off_t)(have - start);
 	if (buffer[have - 1] != '\n') {
 		snprintf(ret_why, why_bytes,
-		         "its last line (from byte %lld) is cut: after a crash, on a full disk, or by a change of the file", offset);
+		         "its last line (from byte %lld) is cut: after a crash, on a full disk, or by a change of the file",
+		         offset);
 		return -1;
 	}
 	if (!before && (off_t)have < size) {

@@ -37,10 +37,10 @@ struct aj_chain_record {
  * `line` is changed while it is hashed, and restored. */
 bool aj_chain_read(char *line, size_t bytes, struct aj_chain_record *ret, char *ret_why, size_t why_bytes);
 
-/* Read the last line of an open file and the file's size; -1 with a reason when that line is not whole. The caller holds the lock. */
+/* Read the last line of an open file and the file's size; -1 with a reason if that line is incomplete. The lock must be held. */
 int aj_chain_tail(int fd, struct aj_chain_link *ret, off_t *ret_bytes, char *ret_why, size_t why_bytes);
 
-/* Lock the file, between processes: shared for readers, exclusive for writers. Returns -1 with EWOULDBLOCK after ten seconds, so that a
- * hanging holder does not hang all others. Closing the file unlocks too. */
+/* Lock the file, between processes: shared for readers, exclusive for writers; closing the file unlocks it. Returns -1 with
+ * EWOULDBLOCK after ten seconds, so that a hanging holder does not block all others. */
 int aj_chain_lock(int fd, bool exclusive);
 void aj_chain_unlock(int fd);

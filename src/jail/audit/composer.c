@@ -1,6 +1,5 @@
-/* Makes JSON strings of any bytes, none longer than its part of a record may be. A byte that is not UTF-8 is written as \xNN, and so is a
- * backslash that begins a text of this form, so that each \xNN stands for one byte. It knows no member of a record, and says in `truncated`
- * where bytes were left out. */
+/* Makes JSON strings of any bytes, within a length limit. A byte that is not UTF-8 is written as \xNN, and so is a backslash that
+ * begins a text of this form, so that each \xNN stands for one byte. `truncated` is set where bytes were left out. */
 #include "jail/audit/composer.h"
 
 #include <ctype.h>

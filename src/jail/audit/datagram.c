@@ -96,7 +96,9 @@ int aj_datagram_journal(const char *path, bool notable, const json_t *record, co
 	static const struct {
 		const char *name, *member;
 	} members[] = {
-		{ "AGENTJAIL_ID", "id" }, { "AGENTJAIL_EVENT", "event" }, { "AGENTJAIL_STATUS", "status" }, /* only an end has one */
+		{ "AGENTJAIL_ID", "id" },
+		{ "AGENTJAIL_EVENT", "event" },
+		{ "AGENTJAIL_STATUS", "status" }, /* only an end has one */
 	};
 	char *message = NULL, number[16];
 	size_t bytes = 0;

@@ -72,8 +72,9 @@ static void add_imports_refused(struct aj_composer *c, json_t *list, const json_
 	bool room = true;
 	json_array_foreach(refused, i, one) {
 		const char *module = json_string_value(json_object_get(one, "module"));
-		json_t *denial = json_pack("{s:s, s:o, s:O}", "rule", "PY-IMPORT", "message",
-		                           json_sprintf("Import of %s is not allowed", module), "line", json_object_get(one, "line"));
+		json_t *message = json_sprintf("Import of %s is not allowed", module);
+		json_t *denial = json_pack("{s:s, s:o, s:O}", "rule", "PY-IMPORT", "message", message, "line",
+		                           json_object_get(one, "line"));
 		room = room && add_denial(c, list, denial, budget);
 		json_decref(denial);
 	}

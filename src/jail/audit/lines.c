@@ -1,4 +1,4 @@
-/* Splits a long record: its lists move into further records with the same id, in pieces. Only single texts longer than a line are truncated. */
+/* Splits a long record: its lists move into further records with the same id. Only texts longer than a line are truncated. */
 #include "jail/audit/lines.h"
 
 #include <stdbool.h>
@@ -14,7 +14,9 @@ enum {
 /* Members that move, the longest first. inner: only this list of the member moves. */
 static const struct {
 	const char *member, *inner;
-} long_members[] = { { "denials", NULL }, { "claimed", "imports" }, { "policy", "options" }, { "policy", "files" }, { "enforced", NULL } };
+} long_members[] = {
+	{ "denials", NULL }, { "claimed", "imports" }, { "policy", "options" }, { "policy", "files" }, { "enforced", NULL },
+};
 
 static size_t bytes_of(const json_t *json)
 {
@@ -71,7 +73,8 @@ static void add(struct pieces *p, size_t row, const char *key, json_t *element)
 		json_object_set_new(p->now, key, own);
 	else
 		json_array_append_new(p->now, own);
-	if (truncated && json_object_set_new(json_array_get(p->lines, json_array_size(p->lines) - 1), "truncated", json_true()) == 0)
+	json_t *line = json_array_get(p->lines, json_array_size(p->lines) - 1);
+	if (truncated && json_object_set_new(line, "truncated", json_true()) == 0)
 		p->used += sizeof ",\"truncated\":true";
 }
 

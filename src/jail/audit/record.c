@@ -14,8 +14,8 @@
 #include "jail/audit/denials.h"
 #include "jail/audit/lines.h"
 
-/* Size limits of the parts, counted with escapes; denials.c has its own. The first four are always in the record's own line, and the part of
- * them that the caller chooses is below half a line. Each of the others may fill further lines (jail/audit/lines.h). */
+/* Size limits of the parts, counted with escapes; denials.c has its own. The first four are always in the record's own line, and
+ * their part that the caller chooses is below half a line. Each of the others may fill further lines (jail/audit/lines.h). */
 enum {
 	SHORT_BYTES = 1 << 10, /* each: id, host, the policy's name where its object is left out */
 	ARGV_BYTES = 2 << 10,
@@ -62,12 +62,13 @@ static json_t *policy_json(struct aj_composer *c, json_t *policy)
 {
 	if (!policy)
 		return json_null();
-	bool short_name = json_dumpb(json_object_get(policy, "name"), NULL, 0, JSON_ENSURE_ASCII | JSON_ENCODE_ANY) <= SHORT_BYTES;
+	json_t *name = json_object_get(policy, "name"), *sha256 = json_object_get(policy, "sha256");
+	bool short_name = json_dumpb(name, NULL, 0, JSON_ENSURE_ASCII | JSON_ENCODE_ANY) <= SHORT_BYTES;
 	if (short_name && json_dumpb(policy, NULL, 0, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY) <= POLICY_BYTES)
 		return json_incref(policy);
 	c->truncated = true;
-	return json_pack("{s:o, s:o}", "name", aj_composer_short(c, json_string_value(json_object_get(policy, "name")), SHORT_BYTES),
-	                 "sha256", aj_composer_short(c, json_string_value(json_object_get(policy, "sha256")), AJ_SHA256_HEX));
+	return json_pack("{s:o, s:o}", "name", aj_composer_short(c, json_string_value(name), SHORT_BYTES), "sha256",
+	                 aj_composer_short(c, json_string_value(sha256), AJ_SHA256_HEX));
 }
 
 /* The SHA-256 of all arguments, each with its NUL: a truncated `argv` can still be compared. */
@@ -211,8 +212,9 @@ static json_t *published_json(const struct aj_network_use *network, size_t i)
 static json_t *answer_json(const struct aj_network_use *network, size_t i)
 {
 	const struct aj_network_answer *one = &network->answers[i];
-	json_t *json = json_pack("{s:s, s:i, s:s, s:s, s:o, s:I}", "host", one->host, "port", one->port, "answer", one->answer, "by",
-	                         one->by, "time", time_of(one->answered_us), "waited_ms", (json_int_t)(one->waited_us / 1000));
+	json_int_t waited_ms = one->waited_us / 1000;
+	json_t *json = json_pack("{s:s, s:i, s:s, s:s, s:o, s:I}", "host", one->host, "port", one->port, "answer", one->answer,
+	                         "by", one->by, "time", time_of(one->answered_us), "waited_ms", waited_ms);
 	if (one->why[0])
 		json_object_set_new(json, "why", json_string(one->why));
 	return json;

@@ -23,7 +23,7 @@ static int check_visible(const struct aj_audit *audit, const struct aj_plan *pla
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
 		char *real = m->kind == AJ_MOUNT_BIND ? realpath(m->source, NULL) : NULL;
-		/* A source that does not exist will not be bound; one that cannot be resolved for another reason counts as visible. */
+		/* A missing source is not bound; one that cannot be resolved for another reason counts as visible. */
 		bool unknown = m->kind == AJ_MOUNT_BIND && !real && errno != ENOENT;
 		bool visible = unknown || (real && aj_audit_visible(audit, real));
 		free(real);
@@ -58,13 +58,14 @@ int aj_trail_start(struct aj_trail *trail, const struct aj_site *site, const str
 		if (!policy->audit)
 			return 0;
 		aj_fail(err, AJ_EXIT_SETUP, "audit", 0,
-		        "the policy `%s` requires a record of every run, but %s names no audit destination", policy->name, site->file);
+		        "the policy `%s` requires a record of every run, but %s names no audit destination", policy->name,
+		        site->file);
 		aj_advise(err, "set audit.destination in that file, for example \"file:/var/log/agentjail/audit.jsonl\"");
 		return -1;
 	}
 	struct aj_error why = { 0 };
 	int r = aj_audit_parse(&trail->audit, site->audit, &why);
-	/* Before the trail is opened, and whatever the policy's audit.on_failure: a jail that sees the trail could write records. */
+	/* Before the trail is opened, whatever the policy's audit.on_failure: a jail that sees the trail could write records. */
 	if (r == 0 && check_visible(&trail->audit, plan, err) < 0)
 		return -1;
 	json_t *named = aj_policy_json(policy, request);
@@ -126,8 +127,9 @@ int aj_trail_end(struct aj_trail *trail, const struct aj_policy *policy, const s
 	if (r == 0 && trail->late[0])
 		r = aj_fail(&why, AJ_EXIT_SETUP, "audit", 0, "%s", trail->late);
 	trail->late[0] = '\0';
+	bool notable = result->status != AJ_STATUS_OK;
 	if (r == 0)
-		r = append_record(&trail->audit, result->status != AJ_STATUS_OK, aj_record_end(request, named, plan, result), &why);
+		r = append_record(&trail->audit, notable, aj_record_end(request, named, plan, result), &why);
 	json_decref(named);
 	result->recorded = r == 0 && !trail->missed[0] ? AJ_RECORDED : AJ_MISSED;
 	if (result->recorded == AJ_RECORDED)

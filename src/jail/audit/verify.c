@@ -1,5 +1,5 @@
-/* Verifies an audit file in one pass, one line in memory at a time, and names the first problem.
- * It cannot detect a chain that was rebuilt from some line on, nor lines cut off at the end unless a later head was noted elsewhere. */
+/* Verifies an audit file in one pass, one line in memory at a time, and names the first problem. It cannot detect a chain that
+ * was rebuilt from some line on, nor lines cut off at the end unless a later head was noted elsewhere. */
 #include "jail/audit/verify.h"
 
 #include <errno.h>
@@ -57,7 +57,8 @@ static enum piece next_line(struct trail_reader *r, char **ret, size_t *ret_byte
 		r->start = 0;
 		r->have = bytes;
 		size_t room = BUFFER_BYTES - bytes;
-		ssize_t n = pread(r->fd, r->buffer + bytes, (off_t)room < r->end - r->at ? room : (size_t)(r->end - r->at), r->at);
+		size_t left = (size_t)(r->end - r->at);
+		ssize_t n = pread(r->fd, r->buffer + bytes, room < left ? room : left, r->at);
 		if (n < 0)
 			return PIECE_ERROR;
 		if (n == 0) /* the file was truncated meanwhile */
@@ -117,7 +118,8 @@ static uint64_t key_of(const char *id)
 
 static void note_run(struct aj_verify *v, struct aj_arena *arena, const json_t *json)
 {
-	const char *event = json_string_value(json_object_get(json, "event")), *id = json_string_value(json_object_get(json, "id"));
+	const char *event = json_string_value(json_object_get(json, "event"));
+	const char *id = json_string_value(json_object_get(json, "id"));
 	if (!event || !id)
 		return;
 	if (strcmp(event, "start") == 0) {
@@ -149,7 +151,8 @@ static void note_time(struct aj_verify *v, const json_t *json)
 }
 
 /* Check a record against the one before it. False: there is a problem. */
-static bool check_link(struct aj_verify *v, struct trail_reader *r, const struct aj_chain_record *record, const struct aj_chain_link *last)
+static bool check_link(struct aj_verify *v, struct trail_reader *r, const struct aj_chain_record *record,
+                       const struct aj_chain_link *last)
 {
 	if (record->seq > last->seq + 1)
 		classify_gap(v, r, last->seq + 1, record->seq);
@@ -222,7 +225,7 @@ int aj_verify(const char *path, const char *noted_head, struct aj_arena *arena, 
 		return aj_fail(err, AJ_EXIT_USAGE, "audit", errno, "open `%s`", path);
 	if (!S_ISREG(st.st_mode))
 		return aj_fail(err, AJ_EXIT_USAGE, "audit", 0, "`%s` is not a regular file", path);
-	/* The lock is held for the size only, which then is a whole number of lines, so writers do not wait for the verification. */
+	/* Locked only to read the size, a whole number of lines: writers do not wait for the verification. */
 	if (aj_chain_lock(fd, false) < 0 || fstat(fd, &st) < 0)
 		return aj_fail(err, AJ_EXIT_USAGE, "audit", errno, "lock `%s`", path);
 	aj_chain_unlock(fd);

@@ -16,8 +16,7 @@
 #include "jail/result/claim.h"
 #include "sandbox/handshake.h"
 
-/* Limits for tool answers that the jail has not read. Honest code has as many calls pending as waiting threads; each unread answer costs
- * our memory, not the jail's. */
+/* Limits for tool answers that the jail has not read, in our memory. Honest code has one pending call per waiting thread. */
 enum { UNREAD_MAX = 1024, UNREAD_BYTES = 64 << 20 };
 /* The outbox keeps this much memory when empty, and is compacted once this much was sent. */
 enum { KEPT_BYTES = 1 << 20 };
@@ -31,17 +30,20 @@ static unsigned fail_setup(struct aj_channel *c, const char *step, const char *c
 static void advise_rootfs(struct aj_channel *c)
 {
 	if (c->masked)
-		aj_advise(&c->result->setup, "the policy hides `%s` (filesystem.masks); the hidden file may be missing", c->masked);
+		aj_advise(&c->result->setup, "the policy hides `%s` (filesystem.masks); the hidden file may be missing",
+		          c->masked);
 	aj_advise(&c->result->setup, "the rootfs does not fit: `agentjail rootfs verify`, or build it again");
 }
 
 unsigned aj_channel_open(struct aj_channel *c, int *fd, pid_t init, int filters, size_t result_bytes, struct aj_result *result)
 {
-	*c = (struct aj_channel){ .fd = fd, .init = init, .result = result, .inbox.cap_bytes = 1 + AJ_NONCE_BYTES + result_bytes };
+	*c = (struct aj_channel){ .fd = fd, .init = init, .result = result };
+	c->inbox.cap_bytes = 1 + AJ_NONCE_BYTES + result_bytes;
 	if (*fd < 0)
 		return 0;
 	if (filters < 0)
-		return fail_setup(c, "attest", "the kernel does not count agentjail's own system call filters in /proc/self/status");
+		return fail_setup(c, "attest",
+		                  "the kernel does not count agentjail's own system call filters in /proc/self/status");
 	c->filters = (size_t)filters + 1;
 	return 0;
 }
@@ -148,7 +150,7 @@ void aj_channel_write(struct aj_channel *c)
 	int error = n < 0 && errno != EAGAIN && errno != EINTR ? errno : 0;
 	if (b->sent == b->bytes || error)
 		empty_outbox(c);
-	/* EPIPE: the peer's earlier messages can still be read. On other errors a frame may have been cut off, so the channel ends. */
+	/* EPIPE: the peer's earlier messages can be read. After other errors a frame may be cut off: the channel ends. */
 	if (error && error != EPIPE && error != ECONNRESET)
 		end_channel(c);
 	else if (b->sent > KEPT_BYTES && !reads_too_little(c))
@@ -193,8 +195,8 @@ static size_t json_at(const struct aj_channel *c, uint8_t kind)
 	return 1 + (kind == AJ_FRAME_RESULT && c->nonced ? AJ_NONCE_BYTES : 0);
 }
 
-/* JSON is checked as it arrives, so that a long message is spread over many steps; a call can be judged without a parsed tree. `body`:
- * the frame from its kind on, as far as it has arrived. */
+/* JSON is checked as it arrives: a long message takes many short steps, and a call needs no parsed tree. `body`: the frame from
+ * its kind on, as far as it has arrived. */
 static void scan_json(struct aj_channel *c, const char *body)
 {
 	uint8_t kind = (uint8_t)*body;
@@ -312,8 +314,8 @@ unsigned aj_channel_read(struct aj_channel *c)
 		}
 	}
 	c->reading = false;
-	/* The guest writes a length in one piece, and the kernel keeps it whole: a part of one is not from the runner, and its rest
-	 * would come with the result at the earliest, or never. */
+	/* The runner writes a length in one piece, and the kernel keeps it whole: a part of a length is not from the runner, and
+	 * the rest may never come. */
 	if (!c->broken && (size_t)n < room && c->inbox.head_bytes > 0 && c->inbox.head_bytes < AJ_FRAME_LENGTH)
 		found |= fail_protocol(c, "bytes that are not a message");
 	/* Send the answers that are due, in one piece; with a backlog the loop reports when the socket is writable. */

@@ -1,13 +1,12 @@
-/* The control channel to a snippet's runner: filters and requests out, claims and tool calls back, in a fixed order of messages. */
+/* The control channel to a snippet's runner: filters and requests out, claims and tool calls back, in a fixed order. */
 #pragma once
 #include "base/frame.h"
 #include "base/json/scan.h"
 #include "jail/channel/encode.h"
 #include "jail/result/result.h"
 
-/* Bytes per read. On the stack, as several threads may each have a supervisor; so not more, as their stacks may be small. Small messages
- * cost some hundred times as much as their bytes: unless a large one is under way less is read at a time, to keep an event loop
- * responsive. */
+/* Bytes per read: on the stack, which may be small in a thread with a supervisor. Small messages take some hundred times as long
+ * as their bytes: unless a large one is under way less is read at a time, to keep an event loop responsive. */
 enum { AJ_CHUNK_BYTES = 32 << 10, AJ_SMALL_CHUNK_BYTES = 4 << 10 };
 
 /* Results of a call, as bits. */
@@ -24,8 +23,8 @@ enum {
 struct aj_channel {
 	int *fd; /* owned by the jail; -1: none, or closed */
 	struct aj_result *result;
-	/* A tool call whose body `scan` has checked. Returns 0, AJ_CHANNEL_BROKEN when it is not a call, or AJ_CHANNEL_REFUSED, with why.
-	 * NULL: no tools. */
+	/* A tool call whose body `scan` has checked. Returns 0, AJ_CHANNEL_BROKEN when it is not a call, or AJ_CHANNEL_REFUSED,
+	 * with why. NULL: no tools. */
 	unsigned (*on_call)(void *arg, const char *body, size_t bytes, struct aj_scan *scan, const char **ret_why);
 	void *on_call_arg;
 	size_t call_values; /* limit of JSON values in a call: beyond it the scan stops */
@@ -53,14 +52,15 @@ struct aj_channel {
 	char why[160]; /* plain characters only */
 };
 
-/* Start a channel: no message has been exchanged. `init`: of the jail, the runner's parent. `filters`: result of aj_procfs_own_filters()
+/* Start a channel: no message has been exchanged. `init`: of the jail, the runner's parent. `filters`: aj_procfs_own_filters()
  * when the runner's process, or its zygote, was started. Without effect when there is no socket. */
-unsigned aj_channel_open(struct aj_channel *channel, int *fd, pid_t init, int filters, size_t result_bytes, struct aj_result *result);
+unsigned aj_channel_open(struct aj_channel *channel, int *fd, pid_t init, int filters, size_t result_bytes,
+                         struct aj_result *result);
 /* For a runner that starts cold: send what it needs to be armed. `lasting`: more than one snippet will come. */
 void aj_channel_arm(struct aj_channel *channel, const struct aj_plan *plan, const struct aj_policy *policy, bool lasting);
 /* For an armed runner that has got no snippet yet: the Python layer of another policy than the one that it was prepared with. */
 void aj_channel_layer(struct aj_channel *channel, const struct aj_policy *policy);
-/* Send the snippet, now or as soon as the runner is armed; none may be under way. Not `lasting`: the last one. -1 with err when the
+/* Send the snippet, now or as soon as the runner is armed; none may be under way. Not `lasting`: the last one. -1 with err: the
  * inputs are not valid JSON. */
 int aj_channel_request(struct aj_channel *channel, bool lasting, const struct aj_plan *plan, const struct aj_policy *policy,
                        const struct aj_request *request, struct aj_error *err);

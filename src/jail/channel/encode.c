@@ -91,7 +91,7 @@ static void layer_keys(struct aj_buffer *out, const struct aj_policy *policy)
 		add_number(out, ",\"sleep_ms\":", policy->sleep_ms);
 }
 
-/* An item of a list: `before` is what begins the list, and separates its items afterwards. So a list without items is left out. */
+/* Adds an item of a list: `before` is what begins the list, later the separator. So a list without items is left out. */
 static void add_item(struct aj_buffer *out, const char **before, const char *text)
 {
 	aj_buffer_text(out, *before);
@@ -169,7 +169,7 @@ static bool is_on(const struct aj_snippet *s, const struct aj_snippet_row *row)
 	return row->kind == AJ_MEMBER_CHOICE ? *(const unsigned *)member != 0 : *(const bool *)member;
 }
 
-/* A request, as guest/layer/runtime/request.py and guest/plain_request.c read it: its head, and then an object of the keys that few requests have. */
+/* A request, as guest/layer/runtime/request.py and guest/plain_request.c read it: a head, and an object of the rarer keys. */
 static void add_head(struct aj_buffer *out, const struct aj_snippet *s)
 {
 	size_t name_bytes = strlen(s->filename), code_bytes = s->code ? s->code_bytes : 0;
@@ -224,7 +224,9 @@ static const char *add_member(struct aj_buffer *out, size_t object, const struct
 
 static int check_text(const char *text, size_t bytes, const char *step, const char *what, struct aj_error *err)
 {
-	return aj_utf8_valid_prefix(text, bytes) == bytes ? 0 : aj_fail(err, AJ_EXIT_USAGE, step, 0, "%s is not valid UTF-8", what);
+	if (aj_utf8_valid_prefix(text, bytes) == bytes)
+		return 0;
+	return aj_fail(err, AJ_EXIT_USAGE, step, 0, "%s is not valid UTF-8", what);
 }
 
 int aj_encode_request(struct aj_buffer *out, const char *nonce, const struct aj_plan *plan, const struct aj_policy *policy,

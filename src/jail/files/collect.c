@@ -1,6 +1,6 @@
-/* The walk over /output. Every name is opened beneath the folder, through no symlink and into no other mount, without blocking; a file's
- * size is compared with what is left before a byte of it is read, and no more than that is read, whatever the file does meanwhile.
- * It changes nothing in the jail, and writes to the host only new files in the one folder that it was given. */
+/* The walk over /output. Every name is opened beneath the folder, through no symlink and into no other mount, without blocking; a
+ * file's size is checked against the remaining bytes first, and no more is read, even if the file grows. It writes to the host
+ * only new files in one folder. */
 #include "jail/files/collect.h"
 
 #include <errno.h>
@@ -21,8 +21,7 @@
 #include "jail/files/media_type.h"
 #include "policy/protected_places.h"
 
-/* Bounds of what a hostile tree can take of the supervisor: entries looked at, memory for the names of folders, depth, entries of the
- * list of what was left out. */
+/* Limits for a hostile tree: entries visited, memory for the names of folders, depth, listed files that were left out. */
 enum { ENTRIES_MAX = 20000, NAMES_BYTES = 1 << 20, DEPTH_MAX = 16, SKIPPED_MAX = 20, CHUNK = 64 << 10 };
 
 struct file {
@@ -249,7 +248,8 @@ static bool next_folder(struct aj_collect *c)
 {
 	if (!c->folders.bytes)
 		return false;
-	const char *end = c->folders.data + c->folders.bytes - 1, *at = memrchr(c->folders.data, '\0', (size_t)(end - c->folders.data));
+	const char *end = c->folders.data + c->folders.bytes - 1;
+	const char *at = memrchr(c->folders.data, '\0', c->folders.bytes - 1);
 	at = at ? at + 1 : c->folders.data;
 	memcpy(c->folder, at, (size_t)(end - at) + 1);
 	c->folders.bytes = (size_t)(at - c->folders.data);

@@ -1,5 +1,5 @@
-/* Collects the files that a jail has left in /output: name, size, SHA-256, and their bytes on request. The walk is cut into turns,
- * bounded in entries, depth, files and bytes, and follows no link. */
+/* Collects the files that a jail has left in /output: name, size, SHA-256, and their bytes on request. The walk is cut into
+ * turns, follows no link, and limits entries, depth, files and bytes. */
 #pragma once
 #include <jansson.h>
 #include <stdint.h>
@@ -17,12 +17,12 @@ struct aj_collect_how {
 	int to;                        /* a folder of the host that gets copies, never in the place of another file; 0: none */
 	const char *const *protect;    /* places of filesystem.protect, of which no copy is made */
 	size_t protect_count;
-	struct timespec since; /* only what was changed since then, by the time of change that no program can set; 0: everything */
+	struct timespec since; /* only files with a later ctime, which no program can set; 0: all */
 };
 
 /* For the result. */
 struct aj_collected {
-	json_t *files; /* array of {"name", "size", "media_type", "sha256"[, "obeyed"][, "data"]}, by name; NULL: none were asked for */
+	json_t *files; /* array of {"name", "size", "media_type", "sha256"[, "obeyed"][, "data"]}, by name; NULL: not requested */
 	json_t *skipped; /* array of {"name", "why"}, the first ones; NULL: nothing was left out */
 };
 void aj_collected_free(struct aj_collected *collected);

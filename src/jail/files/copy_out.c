@@ -1,5 +1,5 @@
-/* Writes the host's copies. A name comes from a jail: it is resolved beneath the folder alone, and every file is a new one (O_EXCL), with
- * the mode 0644 at most. It removes nothing but a copy of its own that failed. */
+/* Writes the host's copies. A name from the jail is resolved beneath the folder alone, and every file is new (O_EXCL), with mode
+ * 0644 at most. It removes only its own incomplete copies. */
 #include "jail/files/copy_out.h"
 
 #include <errno.h>
@@ -55,7 +55,8 @@ int aj_copy_out_folder(const char *path, struct aj_error *err)
 		return aj_fail(err, AJ_EXIT_USAGE, "output", errno, "write to the folder `%s`", path);
 	if (!is_empty(fd)) {
 		aj_fail(err, AJ_EXIT_USAGE, "output", 0, "`%s` is not empty", path);
-		aj_advise(err, "name a new or an empty folder: the snippet chooses the names of its files, and none may take another file's place");
+		aj_advise(err,
+		          "name a new or an empty folder: the snippet chooses the names of its files, and none may take another file's place");
 		return -1;
 	}
 	return aj_steal(&fd);
@@ -123,7 +124,8 @@ const char *aj_copy_out_end(struct aj_copy_out *copy)
 {
 	if (!copy->name)
 		return NULL;
-	int fd = aj_steal(&copy->fd), error = close(fd) < 0 ? errno : 0; /* a network's file system may say only now that the disk is full */
+	/* A network file system may report only now that the disk is full. */
+	int error = close(aj_steal(&copy->fd)) < 0 ? errno : 0;
 	end_file(copy, !error);
 	return error ? why(error) : NULL;
 }

@@ -1,12 +1,12 @@
-/* Copies a jail's files into a folder of the host: only to new files in new folders, never over an existing file, never through a link. */
+/* Copies a jail's files into a folder of the host: only to new files in new folders, never over a file, never through a link. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
 
-/* Open the host's folder for the copies: it is made, or must be empty, so that no name which a jail chose means anything there. No part of
- * the path may be a symlink. -1 with err. */
+/* Open the host's folder for the copies: it is made or must be empty, so that no name from the jail means anything there. No part
+ * of the path may be a symlink. -1 with err. */
 int aj_copy_out_folder(const char *path, struct aj_error *err);
 
 /* One file that is being copied. The functions return NULL, or why the copy failed. */

@@ -1,6 +1,6 @@
-/* Takes the descriptor of a jail's /tmp and translates the jail's paths.
- * The kernel shows the jail's mounts by the root of its runner (/proc/PID/root), a process that no jail can change: it has neither
- * chroot nor mounts. The jail is asked for nothing and sends no descriptor. */
+/* Takes the descriptor of a jail's /tmp and translates the jail's paths. The root of the jail's runner (/proc/PID/root) shows its
+ * mounts; no jail can change it: the runner has neither chroot nor mounts. The jail is asked for nothing and sends no
+ * descriptor. */
 #include "jail/files/scratch.h"
 
 #include <errno.h>
@@ -25,7 +25,8 @@ int aj_scratch_take(struct aj_scratch *scratch, const struct aj_plan *plan, pid_
 	if (scratch->tmp)
 		return 0;
 	if (!plan->files)
-		return fail(err, 0, "the policy or the request binds something at /tmp, /input or /output, so no files can be exchanged there");
+		return fail(err, 0,
+		            "the policy or the request binds something at /tmp, /input or /output, so no files can be exchanged there");
 	snprintf(path, sizeof path, "/proc/%d/root", runner);
 	cleanup_fd int root = pidfd < 0 ? -1 : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup_fd int tmp = root < 0 ? -1 : aj_beneath_open(root, "tmp", O_PATH | O_DIRECTORY);

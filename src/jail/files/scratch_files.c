@@ -80,7 +80,7 @@ ssize_t aj_scratch_read_bytes(const struct aj_scratch *scratch, const char *path
 	return fd < 0 ? -1 : read_part(fd, &st, offset, buffer, bytes, path, err);
 }
 
-json_t *aj_scratch_read(const struct aj_scratch *scratch, const char *path, uint64_t offset, uint64_t bytes, struct aj_error *err)
+json_t *aj_scratch_read(const struct aj_scratch *scratch, const char *path, uint64_t offset, uint64_t most, struct aj_error *err)
 {
 	struct stat st;
 	cleanup_fd int fd = open_file(scratch, path, &st, err);
@@ -89,7 +89,7 @@ json_t *aj_scratch_read(const struct aj_scratch *scratch, const char *path, uint
 		return NULL;
 	if (!data)
 		abort();
-	ssize_t n = read_part(fd, &st, offset, data, bytes < AJ_SCRATCH_READ_MAX ? bytes : AJ_SCRATCH_READ_MAX, path, err);
+	ssize_t n = read_part(fd, &st, offset, data, most < AJ_SCRATCH_READ_MAX ? most : AJ_SCRATCH_READ_MAX, path, err);
 	json_t *part = n < 0 ? NULL : part_json(&st, path, offset, data, (size_t)n);
 	free(data);
 	return part;
@@ -142,7 +142,9 @@ int aj_scratch_remove(const struct aj_scratch *scratch, const char *path, struct
 		return fail(err, EBUSY, "remove", path);
 	*slash = '\0';
 	cleanup_fd int parent = aj_beneath_open_here(scratch->tmp, name, O_PATH | O_DIRECTORY);
-	if (parent >= 0 && (unlinkat(parent, slash + 1, 0) == 0 || (errno == EISDIR && unlinkat(parent, slash + 1, AT_REMOVEDIR) == 0)))
+	if (parent >= 0 && unlinkat(parent, slash + 1, 0) == 0)
+		return 0;
+	if (parent >= 0 && errno == EISDIR && unlinkat(parent, slash + 1, AT_REMOVEDIR) == 0)
 		return 0;
 	return fail(err, errno, "remove", path);
 }

@@ -188,7 +188,8 @@ _Noreturn static void run_helper(struct work *w)
 	_exit(aj_message_send(w->socket, &done, sizeof done, -1) < 0);
 }
 
-int aj_copier_start(struct aj_copier *copier, const struct aj_plan *plan, const struct aj_copier_target *copied, struct aj_error *err)
+int aj_copier_start(struct aj_copier *copier, const struct aj_plan *plan, const struct aj_copier_target *copied,
+                    struct aj_error *err)
 {
 	struct clone_args args = { .flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&copier->pidfd, .exit_signal = SIGCHLD };
 	int sockets[2];

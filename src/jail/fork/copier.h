@@ -28,7 +28,8 @@ struct aj_copier_target {
 };
 
 /* Start the helper. -1 with err. */
-int aj_copier_start(struct aj_copier *copier, const struct aj_plan *plan, const struct aj_copier_target *copied, struct aj_error *err);
+int aj_copier_start(struct aj_copier *copier, const struct aj_plan *plan, const struct aj_copier_target *copied,
+                    struct aj_error *err);
 /* 1 a message, 0 the helper is gone, -1 with errno (EAGAIN: nothing there). */
 int aj_copier_read(struct aj_copier *copier, struct aj_copy_msg *ret, int *ret_fd);
 /* Kill the helper if it still runs, and reap it. */

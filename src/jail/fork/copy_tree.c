@@ -1,5 +1,5 @@
-/* Copies a tree of hostile files, and opens single files of the copy.
- * It follows no link, waits for no FIFO, allocates nothing, and is bounded in depth here, in size and number by the file system. */
+/* Copies a tree of hostile files, and opens single files of the copy. It follows no link, waits for no FIFO and allocates
+ * nothing; depth is limited here, size and number by the file system. */
 #include "jail/fork/copy_tree.h"
 
 #include <dirent.h>

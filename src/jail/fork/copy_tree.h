@@ -4,10 +4,10 @@
 
 enum { AJ_COPY_DEPTH = 64 }; /* depth of nested folders; deeper trees are an error */
 
-/* Copy everything below one folder into another, which is empty. Symlinks are copied and not followed, holes stay holes, other file
- * systems below `from` are skipped; each hard link becomes a file of its own. NULL, or the operation that failed, with errno. */
+/* Copy everything below one folder into another, which is empty. Symlinks are not followed, holes stay holes, other file systems
+ * below `from` are skipped; each hard link becomes a file of its own. NULL, or the operation that failed, with errno. */
 const char *aj_copy_tree(int from, int to);
-/* Open the file at a path without symlinks, with these flags, if it is the file that `st` describes. `copied`: the path lies in the
+/* Open the file at a path without symlinks, with these flags, if it is the file that `st` describes. `copied`: the path is in the
  * copied tree, where the copy must have the same type. -1: it is another file. */
 int aj_copy_open(const char *path, int flags, const struct stat *st, int copied);
 /* Copy an unlinked file, open as `fds`/`number`, into a folder; -1 with errno. */

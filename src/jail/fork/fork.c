@@ -1,5 +1,6 @@
-/* Makes one branch: asks the original for a copy, lets three calls pass that the filter refuses, and has the branch furnished meanwhile.
- * Each call passes once, in order, for the process that the kernel names; every other refused call is refused and counted as always. */
+/* Makes one branch: asks the original for a copy, allows three calls that the filter refuses, and has the branch set up
+ * meanwhile. Each call passes once, in order, for the process that the kernel names; other refused calls are refused and counted
+ * as usual. */
 #include "jail/fork/inner.h"
 
 #include <errno.h>
@@ -76,10 +77,12 @@ int aj_fork_begin(struct aj_fork_group *f, struct aj_jail *source, struct aj_err
 	if (source->fork.group != f)
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0, "the original ended");
 	if (f->listener_fd < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0, "the jail was refused so many calls that the supervisor listens no longer");
+		return aj_fail(err, AJ_EXIT_SETUP, "branch", 0,
+		               "the jail was refused so many calls that the supervisor listens no longer");
 	if (source->fork.depth >= AJ_BRANCH_DEPTH_MAX) {
 		aj_fail(err, AJ_EXIT_LIMIT, "depth", 0,
-		        "the branches would be nested %d deep, and the kernel nests user namespaces no deeper", AJ_BRANCH_DEPTH_MAX);
+		        "the branches would be nested %d deep, and the kernel nests user namespaces no deeper",
+		        AJ_BRANCH_DEPTH_MAX);
 		return aj_advise(err, "fork from an earlier checkpoint, or open a new session"), -1;
 	}
 	if (f->count >= AJ_BRANCHES_MAX)

@@ -1,6 +1,5 @@
-/* A fork group in an event loop: made of a jail, it watches what its members share, answers the calls that the filter reports, and ends with
- * its last member.
- * Lets no call pass itself: steps of a branch go to jail/fork/fork.c first. */
+/* A fork group in an event loop: it watches what its members share, answers the calls that the filter reports, and ends with its
+ * last member. Steps of a branch go to jail/fork/fork.c first. */
 #include "jail/fork/group.h"
 
 #include <errno.h>
@@ -201,7 +200,8 @@ static void take_shared(struct aj_fork_group *g, struct aj_jail *first, const st
 	aj_jail_watch(first);
 }
 
-static struct aj_fork_group *new_group(struct aj_fork_groups *list, const struct aj_fork_owner *owner, struct aj_jail *first, int filters)
+static struct aj_fork_group *new_group(struct aj_fork_groups *list, const struct aj_fork_owner *owner, struct aj_jail *first,
+                                       int filters)
 {
 	struct aj_fork_group *g = calloc(1, sizeof *g);
 	if (!g)

@@ -1,5 +1,6 @@
-/* A fork group: the guests of one jail once there can be more than one, the first and its branches. They share the jail's init, its
- * cgroup and the listener of its filter, which the group owns and watches; everything else of a branch is watched as for any other jail. */
+/* A fork group: the guests of one jail once there can be more than one, the first and its branches. The group owns and watches
+ * what they share: the jail's init, its cgroup and the listener of its filter. The rest of a branch is watched as for any
+ * jail. */
 #pragma once
 #include "jail/jail.h"
 #include "jail/waiter.h"
@@ -14,8 +15,8 @@ struct aj_fork_owner {
 struct aj_fork_group;
 LIST_HEAD(aj_fork_groups, aj_fork_group);
 
-/* The group of an armed, lasting jail whose plan allows branches; made when the jail has none yet, with the jail as its first, and then in
- * the list until its last jail is gone. `filters`: see aj_channel_open(). NULL with err, and nothing changed. */
+/* The group of an armed, lasting jail whose plan allows branches. It is made with the jail as its first member if there is none,
+ * and stays in the list until its last jail has ended. `filters`: see aj_channel_open(). NULL with err, and nothing changed. */
 struct aj_fork_group *aj_fork_group_get(struct aj_fork_groups *list, const struct aj_fork_owner *owner, struct aj_jail *jail,
                                         int filters, struct aj_error *err);
 /* Request a branch of a member, which must stay idle until the waiter is called, from the loop. */

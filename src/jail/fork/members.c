@@ -43,10 +43,11 @@ bool aj_fork_group_report(struct aj_fork_group *g)
 
 static void on_answered(struct aj_fork_group *g, const struct aj_jail *source)
 {
-	if (g->now.source == source && source->channel.branch_errnum)
-		aj_fork_fail(g, source->channel.branch_errnum,
-		             source->channel.branch_errnum == ENOSPC ? "the kernel allows no further user namespace, in number or in depth"
-		                                                     : "the session cannot copy itself");
+	int error = source->channel.branch_errnum;
+	const char *why = error == ENOSPC ? "the kernel allows no further user namespace, in number or in depth"
+	                                  : "the session cannot copy itself";
+	if (g->now.source == source && error)
+		aj_fork_fail(g, error, why);
 	aj_fork_group_changed(g);
 }
 

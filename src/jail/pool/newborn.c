@@ -52,8 +52,8 @@ static bool is_socket(int fd, int type)
 	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &is, &bytes) == 0 && is == type;
 }
 
-/* Status flags belong to the open file description, which the newborn shares: it could clear O_NONBLOCK and block us. So the pipe is
- * opened anew. */
+/* Status flags belong to the open file description, which the newborn shares: it could clear O_NONBLOCK and block us. So the pipe
+ * is reopened. */
 static int own_end(int fd)
 {
 	struct stat st;
@@ -95,7 +95,7 @@ static const char *wrong_channels(const struct aj_birth_answer *claim, struct aj
 	return NULL;
 }
 
-/* errnum: of the calls that checked the claim. The zygote ends in any case, as the newborn may be a process that we cannot kill. */
+/* errnum: of the calls that checked the claim. The zygote ends, as the newborn may be a process that we cannot kill. */
 static enum aj_newborn reject_newborn(struct aj_error *err, const char *wrong, int errnum)
 {
 	if (errnum == EMFILE || errnum == ENFILE) {
@@ -103,7 +103,8 @@ static enum aj_newborn reject_newborn(struct aj_error *err, const char *wrong, i
 		return AJ_NEWBORN_INVALID;
 	}
 	aj_fail(err, AJ_EXIT_SETUP, "birth", 0, "the zygote's answer is not true: %s", wrong);
-	aj_advise(err, "a package that the policy allows, or the Python tree, is damaged or hostile: run `agentjail rootfs verify`");
+	aj_advise(err,
+	          "a package that the policy allows, or the Python tree, is damaged or hostile: run `agentjail rootfs verify`");
 	return AJ_NEWBORN_INVALID;
 }
 
@@ -113,8 +114,9 @@ static enum aj_newborn give_up_birth(struct aj_process *process, int errnum, str
 	aj_process_end(process, NULL);
 	aj_fail(err, AJ_EXIT_SETUP, "birth", errnum, "the zygote cannot make a jail");
 	if (errnum == EAGAIN)
-		aj_advise(err, "the processes of one policy and tenant are bounded (`enforced.zygote`): spread the jails over tenants, "
-		               "raise limits.pids, or delegate a cgroup");
+		aj_advise(err,
+		          "the processes of one policy and tenant are bounded (`enforced.zygote`): spread the jails over tenants, "
+		          "raise limits.pids, or delegate a cgroup");
 	return AJ_NEWBORN_GONE;
 }
 
@@ -129,8 +131,8 @@ enum aj_newborn aj_newborn_take(const struct aj_process *zygote, const struct aj
 	if (pidfd < 0 && aj_procfs_is_ending(zygote->init_pid))
 		return give_up_birth(process, ECHILD, err); /* ended with the zygote: its owner learns of that from the pidfd */
 	const char *wrong = pidfd < 0 ? "it names no descriptor of its own" : wrong_process(pidfd, &pid);
-	/* A pidfd of our own: the zygote's shares its flags, and may be one of a thread. Only we can reap the process, so its pid cannot
-	 * have been reused. */
+	/* The zygote's pidfd shares its flags, and may be one of a thread: open our own. Only we can reap the process, so its pid
+	 * was not reused. */
 	cleanup_fd int own = wrong ? -1 : aj_pidfd_open(pid);
 	if (!wrong && own < 0)
 		return give_up_birth(process, errno, err);

@@ -1,4 +1,4 @@
-/* Adopts the processes that a zygote reports as born. A zygote has imported third-party packages, so its report is a claim, and every
+/* Adopts the processes that a zygote reports as born. A zygote has imported third-party packages, so its report is a claim: every
  * part of it is verified with the kernel. */
 #pragma once
 #include "sandbox/birth_protocol.h"

@@ -9,7 +9,7 @@
 #include "jail/pool/inner.h"
 #include "jail/pool/newborn.h"
 
-/* A parked jail that was handed out is replaced once its first snippet has had the processors to itself for this long, or is over. */
+/* A parked jail that was handed out is replaced once its first snippet has had the processors alone for this long, or is over. */
 enum { REFILL_US = 5000 };
 
 /* The callback may cancel its own request or other queued ones. */

@@ -29,10 +29,10 @@ struct aj_pool_counts {
 	uint64_t births, failures, zygote_deaths;
 };
 
-/* NULL with err when no jail can be built under this plan. Starts the zygote at once when `depth` > 0, else with the first waiter. */
+/* NULL with err if no jail can be built under this plan. Starts the zygote at once if `depth` > 0, else with the first waiter. */
 struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *config, struct aj_error *err);
-/* End the zygote and the parked jails, now, and fail the waiters. Jails that were given away live on and need the pool's policy and
- * plan, so free the pool when aj_pool_used() is 0. */
+/* End the zygote and the parked jails now, and fail the waiters. Jails that were given away need the pool's policy and plan, so
+ * free the pool when aj_pool_used() is 0. */
 void aj_pool_retire(struct aj_pool *pool);
 void aj_pool_free(struct aj_pool *pool);
 /* Jails that were given away and not returned. */
@@ -42,9 +42,9 @@ unsigned aj_pool_used(const struct aj_pool *pool);
 void aj_pool_request(struct aj_pool *pool, struct aj_jail_waiter *waiter);
 /* Cancel a request. */
 void aj_pool_cancel(struct aj_pool *pool, struct aj_jail_waiter *waiter);
-/* Request a copy of a jail that was given away and is idle; it must stay idle until the waiter is called, from the loop. The copy has
- * its own memory, scratch space and channels, and is returned like any jail. Returning `jail` meanwhile fails the request. -1 with
- * err: nothing has begun. */
+/* Request a copy of a jail that was given away; it must stay idle until the waiter is called, from the loop. The copy has its own
+ * memory, scratch space and channels, and is returned like any jail. Returning `jail` meanwhile fails the request. -1 with err:
+ * nothing has begun. */
 int aj_pool_branch(struct aj_pool *pool, struct aj_jail *jail, struct aj_jail_waiter *waiter, struct aj_error *err);
 /* Return a jail that is not needed any more, or gone: it is ended and freed later. */
 void aj_pool_return(struct aj_pool *pool, struct aj_jail *jail);

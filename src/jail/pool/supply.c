@@ -86,8 +86,8 @@ static void on_unused_gone(struct aj_pool *p, struct aj_jail *jail)
 		retry_or_pause(p, &err);
 }
 
-/* For the oldest waiter, else to be parked. The waiter that the jail was made for may have left: a jail beyond those that are kept ends,
- * as it would wait for no waiter. */
+/* For the oldest waiter, else to be parked. If the waiter that the jail was made for has left, a jail beyond the pool's depth
+ * ends: no waiter would take it. */
 static void place_jail(struct aj_pool *p, struct aj_jail *jail)
 {
 	unsigned kept = p->counts.cold_why ? 0 : p->config.depth;
@@ -201,7 +201,8 @@ unsigned aj_pool_available(const struct aj_pool *p)
 
 int aj_pool_fail_busy(const struct aj_pool *p, struct aj_error *err)
 {
-	aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_LIMIT, "busy", 0, "%u jails are alive, which is the limit", p->config.jails_max);
+	aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_LIMIT, "busy", 0, "%u jails are alive, which is the limit",
+	                p->config.jails_max);
 	aj_advise(err, "end unused jails or sessions and forget checkpoints, or raise the limit (jails_max)");
 	return -1;
 }
@@ -223,8 +224,10 @@ void aj_pool_fill(struct aj_pool *p)
 		start_zygote(p);
 	for (;;) {
 		unsigned there = aj_pool_available(p);
-		uint64_t wanted = (uint64_t)p->counts.asked + (warm ? p->config.depth : 0); /* the caller's depth may be UINT_MAX */
-		if (there >= wanted || (p->config.jails_max && there + p->used >= p->config.jails_max) || p->pause.place)
+		/* The caller's depth may be UINT_MAX. */
+		uint64_t wanted = (uint64_t)p->counts.asked + (warm ? p->config.depth : 0);
+		bool at_limit = p->config.jails_max && there + p->used >= p->config.jails_max;
+		if (there >= wanted || at_limit || p->pause.place)
 			return;
 		if (!warm) {
 			start_cold(p);

@@ -1,5 +1,5 @@
-/* A zygote in an event loop: started, asked for one jail after another, and ended when it sends an invalid message or takes too long.
- * Of a jail it uses only what jail/pool/newborn.c confirms; jail/channel/channel.c attests it, as for every other jail. */
+/* A zygote in an event loop: started, asked for one jail after another, and ended when it sends an invalid message or takes too
+ * long. Only what jail/pool/newborn.c confirms of a jail is used; jail/channel/channel.c attests it, as for every jail. */
 #include "jail/pool/zygote.h"
 
 #include <errno.h>
@@ -179,8 +179,8 @@ static enum aj_zygote_found on_born(struct aj_zygote *z, struct aj_process *ret_
 /* The next event; called again until it returns AJ_ZYGOTE_NOTHING. */
 static enum aj_zygote_found read_event(struct aj_zygote *z, struct aj_process *ret_process, struct aj_error *ret_err)
 {
-	/* Checked before reading, so that its last messages are read then. Not by EOF: another process may hold a duplicate of the
-	 * socket. */
+	/* Checked before reading, so that its last messages are read then. Not by EOF: another process may have a duplicate of
+	 * the socket. */
 	bool ended = aj_pidfd_ended(z->process.init_pidfd);
 	enum aj_zygote_found found = z->process.report_fd >= 0 ? on_report(z) : AJ_ZYGOTE_NOTHING;
 	if (found != AJ_ZYGOTE_NOTHING)
@@ -209,6 +209,13 @@ static void set_deadline(struct aj_zygote *z)
 static int watch_control(struct aj_zygote *z)
 {
 	return aj_loop_watch(z->loop, &z->control, z->process.control_fd, is_writing(z) ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+static int watch_all(struct aj_zygote *z)
+{
+	if (watch_control(z) < 0 || aj_loop_watch(z->loop, &z->report, z->process.report_fd, EPOLLIN) < 0)
+		return -1;
+	return aj_loop_watch(z->loop, &z->end, z->process.init_pidfd, EPOLLIN);
 }
 
 static void end_dead(struct aj_zygote *z)
@@ -275,8 +282,7 @@ int aj_zygote_start(struct aj_zygote *z, const struct aj_plan *plan, const struc
 	z->there = true;
 	aj_encode_zygote(&z->outbox, plan, policy, z->process.listens);
 	set_deadline(z);
-	if (send_plan(z, err) == 0 && (watch_control(z) < 0 || aj_loop_watch(z->loop, &z->report, z->process.report_fd, EPOLLIN) < 0 ||
-	                               aj_loop_watch(z->loop, &z->end, z->process.init_pidfd, EPOLLIN) < 0))
+	if (send_plan(z, err) == 0 && watch_all(z) < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "zygote", errno, "watch it");
 	if (err->exit_code)
 		aj_zygote_end(z);

@@ -17,8 +17,8 @@ enum aj_zygote_found {
 };
 
 struct aj_zygote {
-	/* The owner's, before aj_zygote_start(). err with WARNS, FAILED and DEAD. The callback may end or start the zygote, and must not free
-	 * this struct. */
+	/* The owner's, before aj_zygote_start(). err with WARNS, FAILED and DEAD. The callback may end or start the zygote, and
+	 * must not free this struct. */
 	struct aj_loop *loop;
 	void (*on_event)(void *arg, enum aj_zygote_found found, const struct aj_process *process, const struct aj_error *err);
 	void *arg;
@@ -42,8 +42,8 @@ struct aj_zygote {
 	struct aj_timer deadline;
 };
 
-/* Start a zygote under a plan that was built with request.zygote and for which aj_plan_warm_why_not() is NULL. -1 with err, and nothing
- * left behind. */
+/* Start a zygote under a plan that was built with request.zygote and for which aj_plan_warm_why_not() is NULL. -1 with err:
+ * nothing is left behind. */
 int aj_zygote_start(struct aj_zygote *zygote, const struct aj_plan *plan, const struct aj_policy *policy, struct aj_error *err);
 /* Does the zygote take orders now? At most AJ_BIRTHS_MAX are under way. */
 bool aj_zygote_open(const struct aj_zygote *zygote);

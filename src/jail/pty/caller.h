@@ -6,7 +6,7 @@
 
 struct aj_caller_terminal {
 	int in, out; /* open file descriptions of our own where possible, O_NONBLOCK */
-	bool whole; /* the jail's standard input and output both lead here; else other programs of a pipeline write to it as well */
+	bool whole;  /* the jail's standard input and output both lead here; else other programs of a pipeline write to it too */
 	bool raw;
 	struct termios before; /* its modes when it became raw */
 };
@@ -20,7 +20,7 @@ void aj_caller_close(struct aj_caller_terminal *t);
 bool aj_caller_same(int one, int other);
 /* Are we its foreground? A terminal that is not our controlling one knows no other. */
 bool aj_caller_is_front(const struct aj_caller_terminal *t);
-/* Every key goes to the jail as it is. In a pipeline the keys for signals, and the processing of output, stay as other programs expect. */
+/* Every key goes to the jail unchanged. In a pipeline signal keys and output processing stay, as other programs expect. */
 void aj_caller_make_raw(struct aj_caller_terminal *t);
 void aj_caller_restore(struct aj_caller_terminal *t);
 /* Does it put a carriage return before each line feed? */

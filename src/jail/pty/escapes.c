@@ -151,7 +151,7 @@ static size_t on_character(struct aj_escape_filter *f, unsigned char c, char *ou
 	return aj_obeyed_as_control(f->point) ? leave_out(f, AJ_ESCAPE_C1) : put_sequence(f, out);
 }
 
-/* A byte that belongs to no sequence: the sequence under way is left out, as terminals break it off too, and the byte counts by itself. */
+/* A byte that belongs to no sequence: the sequence under way is dropped, as terminals do, and the byte is handled by itself. */
 static size_t break_off(struct aj_escape_filter *f, unsigned char c, char *out)
 {
 	leave_out(f, AJ_ESCAPE_OTHER);

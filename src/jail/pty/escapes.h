@@ -1,6 +1,6 @@
 /* The filter between a jail and the caller's terminal. Text, colours, cursor movement, and modes of the keyboard and mouse pass.
- * Sequences that affect more than picture, title and progress (clipboard, window, printer, replies whose text the sender chooses) are
- * dropped and counted. */
+ * Sequences that affect more than picture, title and progress (clipboard, window, printer, replies whose text the sender chooses)
+ * are dropped and counted. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +37,5 @@ void aj_escape_init(struct aj_escape_filter *filter, enum aj_escapes level);
 /* The time by which bells are counted: AJ_ESCAPE_BELLS at once, then one each AJ_ESCAPE_BELL_US. */
 enum { AJ_ESCAPE_BELLS = 16, AJ_ESCAPE_BELL_US = 250000 };
 void aj_escape_time(struct aj_escape_filter *filter, int64_t now_us);
-/* Copy the text and sequences of `in` that pass into `out`, which has room for bytes + AJ_ESCAPE_MAX. Returns the number of bytes. */
+/* Copy the text and sequences of `in` that pass to `out`, which has room for bytes + AJ_ESCAPE_MAX. Returns their bytes. */
 size_t aj_escape_filter(struct aj_escape_filter *filter, const char *in, size_t bytes, char *out);

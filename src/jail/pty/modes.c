@@ -6,20 +6,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the order in which they are undone. Leaving the alternate screen also brings back the cursor's attributes and charsets of before, so
+/* In the order in which they are undone. Leaving the alternate screen restores the cursor's earlier attributes and charsets, so
  * these follow it. DEC private modes have a number: CSI ? number h sets one, l resets it. */
 static const struct {
 	unsigned number;
 	bool on; /* as terminals start */
 	char key;
-	const char *undo, *again; /* of the other modes; again: NULL where a program draws it anew, or where its value is not kept */
+	const char *undo, *again; /* of the other modes; again: NULL where a program redraws it, or its value is not kept */
 } table[] = {
 	{ .key = '>', .undo = "\033[>4;0m" },
 	{ .key = '=', .undo = "\033>", .again = "\033=" },
 	{ .key = 'r', .undo = "\0337\033[r\0338" }, /* setting the region moves the cursor */
 	{ .key = 'i', .undo = "\033[4l" },
 	{ .key = 'q', .undo = "\033[0 q" },
-	{ .key = 'c', .undo = "\033]104\033\\\033]105\033\\\033]110\033\\\033]111\033\\\033]112\033\\\033]117\033\\\033]119\033\\" },
+	{ .key = 'c',
+	  .undo = "\033]104\033\\\033]105\033\\\033]110\033\\\033]111\033\\"
+	          "\033]112\033\\\033]117\033\\\033]119\033\\" },
 	{ .key = 'p', .undo = "\033]9;4;0\033\\" }, /* progress in the task bar */
 	{ .key = 't', .undo = "\033]0;\033\\" },
 	{ .number = 1 },
@@ -95,7 +97,7 @@ static unsigned number_of(const char *text, size_t bytes, unsigned fallback)
 	return number;
 }
 
-/* What is saved with the cursor (ESC 7) or with its attributes: a later sequence brings them back, whatever was set in between. */
+/* Saves what ESC 7 saves with the cursor, or with its attributes: a later sequence restores it, whatever was set in between. */
 static void save(struct aj_modes *modes)
 {
 	struct aj_modes kept = { .set = modes->set };

@@ -1,5 +1,5 @@
-/* The modes of a terminal that a jail's output has set: the alternate screen, the mouse, colours. A jail may be killed while they are on,
- * so they are reset before the caller gets the terminal back. */
+/* The modes of a terminal that a jail's output has set: the alternate screen, the mouse, colours. A jail may be killed while they
+ * are set, so they are reset before the caller gets the terminal back. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,11 +30,11 @@ void aj_modes_escape(struct aj_modes *modes, const char *sequence, size_t bytes)
 /* `text`: behind the number and its semicolon. */
 void aj_modes_osc(struct aj_modes *modes, unsigned number, const char *text, size_t bytes);
 
-/* Ends a sequence, a link or an attribute that is open, whether modes.c knows of it or not, then clears the lines below the cursor: for text of
- * ours in the midst of a jail's output. Each part does nothing to a terminal that needs it not. */
+/* Ends an open sequence, link or attribute, whether modes.c has recorded it or not, then clears the lines below the cursor: for
+ * our text in the midst of a jail's output. Each part is harmless to a terminal that does not need it. */
 #define AJ_MODES_ON_CLEAN_LINES "\030\033\\\033]8;;\033\\\033[m\033(B\017\033[?25h\r\n\033[J"
 
 enum { AJ_MODES_TEXT = 1024 };
-/* The sequences that undo the modes that are set; then (`again`) those that set the modes of the keyboard, mouse and screen anew. The length. */
+/* The sequences that undo the set modes; then (`again`) those that set keyboard, mouse and screen again. Returns the length. */
 size_t aj_modes_undo(const struct aj_modes *modes, char out[AJ_MODES_TEXT]);
 size_t aj_modes_again(const struct aj_modes *modes, char out[AJ_MODES_TEXT]);

@@ -75,8 +75,8 @@ static void write_screen(struct aj_pty *pty)
 	out->bytes = out->sent = 0;
 }
 
-/* Both terminals would put a carriage return before a line feed, and the caller's does: take the jail's away. `data` has room for one byte
- * before it, for a return that was the last byte read before. */
+/* Both terminals would put a carriage return before a line feed: remove the jail's, as the caller's adds its own. `data` has room
+ * for one byte before it, for a return that was the last byte read before. */
 static size_t strip_returns(struct aj_pty *pty, char **data, size_t bytes)
 {
 	struct termios jail;

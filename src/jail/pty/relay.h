@@ -32,22 +32,22 @@ struct aj_pty {
 
 /* Before the jail starts. `number`: our descriptor of the caller's terminal. -1 with errno. */
 int aj_pty_open(struct aj_pty *pty, struct aj_loop *loop, int number, bool whole, enum aj_escapes level);
-/* The jail's terminal exists; it gets the modes and the size of the caller's. `master` is taken. -1 with errno: it is not a terminal. */
+/* The jail's terminal exists: give it the modes and size of the caller's. `master` is taken. -1 with errno: it is no terminal. */
 int aj_pty_start(struct aj_pty *pty, int master);
 /* The jail reads its terminal from now on. */
 void aj_pty_want(struct aj_pty *pty);
 /* We have been continued, or the foreground or the size of the caller's terminal may have changed. */
 void aj_pty_refresh(struct aj_pty *pty);
-/* Give the caller's terminal back, stop ourselves until we are continued, and take it again. `group`: the whole job. Returns the time that
- * we were stopped, which is next to nothing where no shell could continue us. */
+/* Give the caller's terminal back, stop ourselves until we are continued, and take it again. `group`: the whole job. Returns the
+ * time that we were stopped, which is next to nothing where no shell could continue us. */
 int64_t aj_pty_suspend(struct aj_pty *pty, bool group);
-/* While the relay is paused, the jail's output and keys wait, and the caller's terminal has the modes from before the run, for a question
- * of ours on empty lines. The question may follow once the relay is flushed; on_flushed is called if that is later. */
+/* While the relay is paused, the jail's output and keys wait, and the caller's terminal has the modes from before the run, for a
+ * question of ours on empty lines. The question may follow once the relay is flushed; on_flushed is called if that is later. */
 void aj_pty_pause(struct aj_pty *pty, bool paused);
 /* Has the caller's terminal taken everything? While the relay is paused, nothing follows. */
 bool aj_pty_is_flushed(const struct aj_pty *pty);
 /* Every process of the jail has ended: read their last output. */
 void aj_pty_drain(struct aj_pty *pty);
-/* Write the rest of the output, waiting for the terminal, and restore it. overdue: a limit ended the run; if the terminal does not read for
- * some seconds, drop the rest and print how much. */
+/* Write the rest of the output, waiting for the terminal, and restore it. overdue: a limit ended the run; if the terminal does
+ * not read for some seconds, drop the rest and print how much. */
 void aj_pty_close(struct aj_pty *pty, bool overdue);

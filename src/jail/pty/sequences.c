@@ -1,6 +1,5 @@
-/* Classifies control sequences by two tables: some families pass only if listed as harmless, others unless listed as harmful. A mode
- * passes if it can be undone or may stay.
- * It keeps no state, and needs complete sequences. */
+/* Classifies complete control sequences by two tables: some families pass only if listed as harmless, others unless listed as
+ * harmful. A mode passes if it can be undone or may stay. */
 #include "jail/pty/sequences.h"
 
 #include <stdbool.h>
@@ -49,8 +48,8 @@ static const struct csi_row {
 	{ '~', '*', '$', 0, ~0U, AJ_ESCAPE_OTHER },
 };
 
-/* Modes, CSI ... h and CSI ... l, that pass although modes.c does not undo them; the others are left out, for they may change what keys send
- * (VT52, the language of Windows' console, Backspace), or may be permanent. */
+/* Modes, CSI ... h and CSI ... l, that pass although modes.c does not undo them. The others may change what keys send (VT52, the
+ * language of Windows' console, Backspace), or may be permanent. */
 static const struct {
 	char final, prefix; /* final 0: both */
 	unsigned number;
@@ -74,9 +73,11 @@ static const struct {
 
 static bool mode_passes(char final, char prefix, unsigned number)
 {
-	for (size_t i = 0; i < sizeof mode_rows / sizeof *mode_rows; i++)
-		if (mode_rows[i].number == number && mode_rows[i].prefix == prefix && (!mode_rows[i].final || mode_rows[i].final == final))
+	for (size_t i = 0; i < sizeof mode_rows / sizeof *mode_rows; i++) {
+		char only = mode_rows[i].final;
+		if (mode_rows[i].number == number && mode_rows[i].prefix == prefix && (!only || only == final))
 			return true;
+	}
 	return prefix == '?' && aj_modes_knows(number);
 }
 
@@ -122,7 +123,7 @@ static const struct {
 	{ 104, 105 }, { 110, 119 },
 };
 
-/* The number of a character, or of the part of it that came: does a terminal obey it? Also one that is written longer than need be. */
+/* Whether a terminal obeys this code point, or its first part, as a control. Overlong encodings count too. */
 bool aj_obeyed_as_control(unsigned point)
 {
 	return point < 0x20 || (point >= 0x7f && point < 0xa0);
@@ -174,10 +175,10 @@ int aj_osc_kind(const char *text, size_t bytes, bool whole, unsigned *ret_number
 /* --- ESC --- */
 
 /* The finals of ESC sequences that pass: they save and restore the cursor, switch the keypad, move a line, shift one character,
- * reset the terminal, ring the visual bell. Left out are tab stops, locking shifts, guarded areas, which an erasure leaves, and the memory
- * lock. */
+ * reset the terminal, ring the visual bell. Not listed: tab stops, locking shifts, guarded areas, which an erasure leaves, and
+ * the memory lock. */
 static const char finals[] = "6789=>DEMNOZcg";
-/* Of ESC between final: sets of characters; and of ESC # final the test pattern, not the lines of double width, half of which is hidden. */
+/* ESC between final: sets of characters; ESC # final: the test pattern, but not double-width lines, half of which is hidden. */
 static const char charsets[] = "()*+-./";
 
 int aj_escape_kind_of(const char *sequence, size_t bytes)

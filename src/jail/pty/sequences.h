@@ -26,7 +26,7 @@ int aj_escape_kind_of(const char *sequence, size_t bytes);
 /* `text`: between OSC and its end; `whole`: it was kept to its end. *ret_number: that it begins with. */
 int aj_osc_kind(const char *text, size_t bytes, bool whole, unsigned *ret_number);
 
-/* The number of a character, or of the part of it that came: does a terminal obey it? Also one that is written longer than need be. */
+/* Whether a terminal obeys this code point, or its first part, as a control. Overlong encodings count too. */
 bool aj_obeyed_as_control(unsigned point);
 /* Length of the character that this byte begins; 1 also for bytes that begin none. */
 unsigned aj_character_bytes(unsigned char c);

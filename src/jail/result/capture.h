@@ -3,6 +3,6 @@
 #include "jail/result/members.h"
 #include "jail/result/output_buffer.h"
 
-/* `claim`: of the run, or NULL. Add `stdout`, `stderr`, each with `_base64` where the text differs from the bytes that were written, and `truncated`. */
+/* Add `stdout`, `stderr`, each with `_base64` if it is not UTF-8, and `truncated`. `claim`: of the run, or NULL. */
 void aj_capture_members(struct aj_members *members, const struct aj_output_buffer *jail_out,
                         const struct aj_output_buffer *jail_err, const json_t *claim);

@@ -33,8 +33,8 @@ static bool is_member(const struct aj_field *f, const struct aj_field *object, c
 	return name && strcmp(name, wanted) == 0;
 }
 
-/* NULL: a guest may send no member of this name. `after`: the row of the member before it, or NULL: a runner writes them in the table's
- * order, so the search begins there. */
+/* NULL: a guest may send no member of this name. `after`: the row of the member before it, or NULL: a runner writes members in
+ * the table's order, so the search begins there. */
 static const struct aj_field *find_member(const struct aj_field *object, const char *wanted, const struct aj_field *after)
 {
 	const struct aj_field *first = after ? after + 1 : aj_fields, *f = first;
@@ -172,8 +172,9 @@ json_t *aj_claim_parse(const char *text, size_t bytes, char *ret_reason, size_t 
 	const char *wrong;
 	char room[120];
 	if (aj_json_tree_bytes(text, bytes, MAX_DEPTH) > MAX_TREE_BYTES) {
-		snprintf(ret_reason, reason_bytes, "the result would take more than %d MiB of memory, or is nested more than %d deep",
-		         MAX_TREE_BYTES >> 20, MAX_DEPTH);
+		snprintf(ret_reason, reason_bytes,
+		         "the result would take more than %d MiB of memory, or is nested more than %d deep", MAX_TREE_BYTES >> 20,
+		         MAX_DEPTH);
 		return NULL;
 	}
 	json_t *claim = aj_json_read(text, bytes, &wrong);

@@ -1,4 +1,4 @@
-/* THE table of a result's fields: the result's claims, docs/reference/result.md, its JSON Schema and agentjail(1) are made from it. */
+/* The table of a result's fields, from which its claims, docs/reference/result.md, its JSON Schema and agentjail(1) are made. */
 #pragma once
 #include <stdbool.h>
 
@@ -18,7 +18,7 @@ struct aj_field {
 	unsigned types;
 	bool claimed; /* else the supervisor attests it */
 	bool sent;    /* a guest may send it; a claim is refused for any other member */
-	bool unbrief; /* a brief result lacks it: the same in each result of a policy, known to the caller, or of no use to a program */
+	bool unbrief; /* not in a brief result: equal for all results of a policy, known to the caller, or useless to a program */
 	const char *when;  /* when it is there; NULL: always, in the object that it is a member of */
 	const char *help;  /* a sentence without its period */
 	const char *words; /* the strings that it may be, with spaces between; NULL: any string */
@@ -29,7 +29,7 @@ struct aj_field {
 /* In the order in which a result has them. The last row has no path. */
 extern const struct aj_field aj_fields[];
 
-/* Is this path, or the rest of one, a single name? So the path of a field of the result itself is, and of one in an object or array is not. */
+/* Whether this path, or the rest of one, is a single name: that of a field of the result itself, not of an object or array. */
 bool aj_field_is_name(const char *path);
 /* The row of a member of the result itself, which must be in the table. */
 const struct aj_field *aj_field_of_result(const char *name);

@@ -1,5 +1,5 @@
-/* Makes the text from a result's own fields: what happened, the value and the output, the errors with their lines, and what to do.
- * It adds no fact of its own, and cuts what is long. */
+/* Makes the text from a result's own fields: what happened, the value and the output, the errors with their lines, and what to
+ * do. Long parts are truncated. */
 #include "jail/result/for_model.h"
 
 #include <stdio.h>

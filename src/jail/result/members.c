@@ -1,5 +1,5 @@
-/* Writes a result as text, member by member, and keeps out of a brief one what a program that reads thousands of them does not need.
- * A brief result lacks whole members alone, and none that tells of a failure, a limit, a cut or a refusal. */
+/* Writes a result as text, member by member. A brief result lacks whole members that a program which reads thousands of results
+ * does not need; none of them reports a failure, a limit, a truncation or a refusal. */
 #include "jail/result/members.h"
 
 #include <string.h>

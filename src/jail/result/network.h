@@ -1,5 +1,5 @@
-/* The network use of a run, as the supervisor's own processes reported it: the relay of an allow-list, the publisher of ports, and the
- * answers to questions about names. An attested part of a result. */
+/* The network use of a run, as reported by the supervisor's own processes: the relay of an allow-list, the publisher of ports,
+ * and the answers to questions about names. An attested part of a result. */
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
@@ -42,7 +42,7 @@ struct aj_network_answer {
 
 enum {
 	AJ_NETWORK_TROUBLES_MAX = 32,       /* different refusals, and as many failures */
-	AJ_NETWORK_CONNECTIONS_MAX = 10000, /* with their figures, and as many to published ports; the others are in the sums alone */
+	AJ_NETWORK_CONNECTIONS_MAX = 10000, /* with their figures, and as many to published ports; the sums count all */
 	AJ_NETWORK_ANSWERS_MAX = 1000,      /* that wait to be recorded */
 };
 
@@ -69,7 +69,7 @@ struct aj_network_use {
 };
 
 void aj_network_add_trouble(struct aj_network_troubles *list, const struct aj_network_trouble *one);
-/* A refused connection, which takes the place of up to so many refused look-ups of the same name: program and reader mean one attempt. */
+/* A refused connection, which replaces up to so many refused look-ups of the same name: they are one attempt for a reader. */
 void aj_network_add_refused(struct aj_network_troubles *list, const struct aj_network_trouble *one, uint64_t lookups);
 void aj_network_add_connection(struct aj_network_use *network, const struct aj_network_connection *one);
 void aj_network_add_published(struct aj_network_use *network, const struct aj_network_published *one);

@@ -88,7 +88,8 @@ json_t *aj_files_json(const struct aj_policy *policy)
 	json_t *files = json_array();
 	for (size_t i = 0; i < policy->files.count; i++) {
 		const struct aj_policy_file *f = &policy->files.items[i];
-		json_array_append_new(files, json_pack("{s:o, s:s}", "file", aj_json_text(f->file, strlen(f->file)), "sha256", f->sha256));
+		json_t *file = aj_json_text(f->file, strlen(f->file));
+		json_array_append_new(files, json_pack("{s:o, s:s}", "file", file, "sha256", f->sha256));
 	}
 	return files;
 }
@@ -102,8 +103,9 @@ json_t *aj_policy_json(const struct aj_policy *policy, const struct aj_request *
 	snprintf(seed, sizeof seed, "request: seed = %" PRIu64, request ? request->snippet.seed.value : 0);
 	if (request && request->snippet.seed.given)
 		json_array_append_new(options, json_string(seed));
-	return json_pack("{s:s, s:s?, s:o, s:o}", "name", policy->name, "sha256",
-	                 policy->files.count ? policy->files.items[0].sha256 : NULL, "files", aj_files_json(policy), "options", options);
+	const char *sha256 = policy->files.count ? policy->files.items[0].sha256 : NULL;
+	return json_pack("{s:s, s:s?, s:o, s:o}", "name", policy->name, "sha256", sha256, "files", aj_files_json(policy),
+	                 "options", options);
 }
 
 json_t *aj_violations_json(const struct aj_violations *v)
@@ -137,7 +139,8 @@ bool aj_result_bound(struct aj_result *r, const struct aj_plan *plan, const char
 	return false;
 }
 
-const char *aj_result_wall(const struct aj_result *r, const struct aj_plan *plan, const struct aj_enforced *wall, char room[AJ_WALL_TEXT])
+const char *aj_result_wall(const struct aj_result *r, const struct aj_plan *plan, const struct aj_enforced *wall,
+                           char room[AJ_WALL_TEXT])
 {
 	if (r->layer && strcmp(wall->wall, AJ_PYTHON_LAYER) == 0)
 		return r->layer;
@@ -209,14 +212,14 @@ static void add_enforced(struct aj_members *m, struct aj_common *c, const struct
 	aj_buffer_add(aj_member(m, "enforced"), c->enforced.data, c->enforced.bytes);
 }
 
-static void add_policy(struct aj_members *m, struct aj_common *c, const struct aj_policy *policy, const struct aj_request *request)
+static void add_policy(struct aj_members *m, struct aj_common *c, const struct aj_policy *policy, const struct aj_request *asked)
 {
-	if (!c || request->snippet.seed.given) {
-		aj_member_json(m, "policy", aj_policy_json(policy, request));
+	if (!c || asked->snippet.seed.given) {
+		aj_member_json(m, "policy", aj_policy_json(policy, asked));
 		return;
 	}
 	if (!c->policy.bytes)
-		add_json(&c->policy, aj_policy_json(policy, request));
+		add_json(&c->policy, aj_policy_json(policy, asked));
 	aj_buffer_add(aj_member(m, "policy"), c->policy.data, c->policy.bytes);
 }
 

@@ -45,18 +45,18 @@ struct aj_result {
 	char note[480];            /* an optional wall that could not be built */
 	char hint[480];            /* why the run may have failed, and what to do, where the supervisor knows */
 	char bound[480];           /* read-only folders that are binds in place of overlays, and why */
-	const struct aj_socket_limits *sockets; /* the plan's `in_reach`, where a folder is bound in place of its overlay; or NULL */
-	const char *layer; /* in place of the plan's entry for the Python layer, where a request chose that; or NULL */
+	const struct aj_socket_limits *sockets; /* the plan's `in_reach`, if a folder is bound in place of an overlay; or NULL */
+	const char *layer; /* replaces the plan's entry for the Python layer, where a request chose that; or NULL */
 	enum aj_recorded recorded;
 	char audit_why[480]; /* MISSED: why a record could not be written */
 	struct aj_violations violations;
 	struct aj_network_use network;
-	/* Control sequences that did not reach the caller's terminal. Not in JSON: outputs that are captured reach no terminal. */
+	/* Control sequences that did not reach the caller's terminal. Not in JSON: captured outputs reach no terminal. */
 	uint64_t escapes[AJ_ESCAPE_KINDS];
 	bool interrupt_sent;           /* to a command, since the supervisor got a signal; not in JSON */
 	json_t *changes;               /* of a workspace that are kept apart; NULL where none are kept */
-	json_t *workspace;             /* changes to the places of a writable workspace that the host obeys; NULL without one */
-	json_t *files, *files_skipped; /* of /output: what came back and what did not; NULL where none were asked for, or all came */
+	json_t *workspace;             /* changes to places of a writable workspace that the host obeys; NULL without one */
+	json_t *files, *files_skipped; /* of /output; NULL: not requested, or for the skipped: none */
 	struct aj_output_buffer out, err;
 	char code_sha256[AJ_SHA256_HEX];
 	struct aj_error setup; /* SETUP_ERROR: the step that failed */
@@ -71,10 +71,11 @@ int aj_status_exit_code(const struct aj_result *result, const struct aj_plan *pl
 void aj_usage_json(json_t *usage, const struct aj_leaf_usage *leaf);
 /* The policy's files, each with its sha256 (new reference). */
 json_t *aj_files_json(const struct aj_policy *policy);
-/* The policy's name, the sha256 of its file, all its files, and the options that changed it, with the request's seed (new reference). */
+/* The policy's name, its file's sha256, all its files, and the options that changed it, with the request's seed (new
+ * reference). */
 json_t *aj_policy_json(const struct aj_policy *policy, const struct aj_request *request);
-/* Note init's report that the folder `target` of the jail is bound in place of the planned overlay. False: the plan has no overlay there,
- * and the report is ignored. */
+/* Note init's report that the folder `target` of the jail is bound in place of the planned overlay. False: ignored, as the plan
+ * has no overlay there. */
 bool aj_result_bound(struct aj_result *result, const struct aj_plan *plan, const char *target, int errnum);
 /* The enforcer of a wall of the plan, as built. The text is the plan's own, or in `room`. */
 enum { AJ_WALL_TEXT = 1024 };
@@ -86,8 +87,8 @@ json_t *aj_enforced_json(const struct aj_result *result, const struct aj_plan *p
 json_t *aj_result_refused_json(const char *id, enum aj_status status, const char *type, const struct aj_error *err);
 /* The refused system calls, a list (new reference). */
 json_t *aj_violations_json(const struct aj_violations *violations);
-/* The texts of members that most results of one plan and one policy have in common, from one result to the next. Ready for use when
- * zeroed; plan and policy outlive it. */
+/* The texts of members that most results of one plan and policy have in common, kept between results. Ready for use when zeroed;
+ * plan and policy outlive it. */
 struct aj_common {
 	struct aj_buffer enforced, policy;
 	const char *layer; /* `enforced` is of results with these */

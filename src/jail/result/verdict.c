@@ -68,9 +68,11 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 		return;
 	case AJ_CAUSE_TIMEOUT:
 		set_status(r, AJ_STATUS_TIMEOUT, "wall_clock",
-		           f->unarmed ? "wall clock limit of %lu ms reached before Python had installed the filter; no code was handed over, and every process of the jail was killed"
-		           : f->interrupt_sent ? "wall clock limit of %lu ms reached; the snippet was interrupted and did not stop, so every process of the jail was killed"
-		                               : "wall clock limit of %lu ms reached; every process of the jail was killed",
+		           f->unarmed
+		               ? "wall clock limit of %lu ms reached before Python had installed the filter; no code was handed over, and every process of the jail was killed"
+		           : f->interrupt_sent
+		               ? "wall clock limit of %lu ms reached; the snippet was interrupted and did not stop, so every process of the jail was killed"
+		               : "wall clock limit of %lu ms reached; every process of the jail was killed",
 		           limit_ms(f, plan));
 		return;
 	case AJ_CAUSE_OUTPUT:
@@ -88,13 +90,13 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 	case AJ_CAUSE_INTERRUPT:
 		r->signal = f->interrupt_signal;
 		set_status(r, AJ_STATUS_SIGNAL, NULL,
-		           plan->snippet ? "interrupted by SIG%s" : "SIG%s did not end the command; every process of the jail was killed",
+		           plan->snippet ? "interrupted by SIG%s"
+		                         : "SIG%s did not end the command; every process of the jail was killed",
 		           sigabbrev_np(f->interrupt_signal));
 		return;
 	case AJ_CAUSE_LOCKS:
 		set_status(r, AJ_STATUS_LIMIT, "locks",
-		           "a thread replaced a file while it was being locked, and so locked a file that the jail may not lock; every "
-		           "process of the jail was killed");
+		           "a thread replaced a file while it was being locked, and so locked a file that the jail may not lock; every process of the jail was killed");
 		return;
 	case AJ_CAUSE_CALLS:
 		set_status(r, AJ_STATUS_LIMIT, "tool_calls",
@@ -126,8 +128,9 @@ static void from_memory(const struct aj_facts *f, const struct aj_plan *plan, st
 	if (!f->leaf.oom_kills)
 		return;
 	if (f->leaf.oom)
-		set_status(r, AJ_STATUS_OOM, "memory", "memory limit of %lu bytes reached: the kernel killed the jail (%lu kills)",
-		           plan->memory_bytes, f->leaf.oom_kills);
+		set_status(r, AJ_STATUS_OOM, "memory",
+		           "memory limit of %lu bytes reached: the kernel killed the jail (%lu kills)", plan->memory_bytes,
+		           f->leaf.oom_kills);
 	else
 		set_status(r, AJ_STATUS_OOM, NULL,
 		           "the host, or a cgroup above the jail, was out of memory: the kernel killed processes of the jail (%lu kills)",
@@ -222,13 +225,14 @@ static void list_limits(const struct aj_facts *f, struct aj_result *r)
 		add_limit_hit(r, "wall_clock");
 }
 
-/* Messages of programs after a failed allocation. A sanitizer, as in Go's race detector, reserves terabytes at its start, all of which
+/* Messages of programs after a failed allocation. A sanitizer, as in Go's race detector, reserves terabytes at its start, which
  * RLIMIT_DATA counts: no limit is high enough. */
 struct sign {
 	const char *words, *remedy;
 };
 static const struct sign memory_signs[] = {
-	{ "Sanitizer failed to allocate", "a sanitizer reserves more than any limit: use --memory none, or a memory cgroup (--cgroup DIR)" },
+	{ "Sanitizer failed to allocate",
+	  "a sanitizer reserves more than any limit: use --memory none, or a memory cgroup (--cgroup DIR)" },
 	{ "MemoryError", NULL },
 	{ "Cannot allocate memory", NULL },
 	{ "out of memory", NULL },
@@ -258,8 +262,8 @@ static const struct sign *find_sign(const struct aj_output_buffer *output, const
 	return found ? signs : NULL;
 }
 
-/* The kernel counts neither failed allocations nor forks that an rlimit refuses: the status stays and no limit is listed, but a hint names the
- * signs of one. */
+/* The kernel counts neither failed allocations nor forks that an rlimit refuses: the status stays and no limit is listed, but a
+ * hint names the signs of one. */
 static void hint_at_rlimits(const struct aj_facts *f, const struct aj_plan *plan, struct aj_result *r)
 {
 	if (plan->snippet || (r->status != AJ_STATUS_ERROR && r->status != AJ_STATUS_SIGNAL))
@@ -280,7 +284,8 @@ static void hint_at_rlimits(const struct aj_facts *f, const struct aj_plan *plan
 		snprintf(why, sizeof why, "the largest process used %lu MiB", r->peak_memory_bytes >> 20);
 	else if (said)
 		snprintf(why, sizeof why, "the output says `%s`", said->words);
-	else if (f->unread && r->peak_memory_bytes >= plan->memory_bytes / 16) /* a smaller program rarely asks for that much at once */
+	/* A smaller program rarely asks for that much at once. */
+	else if (f->unread && r->peak_memory_bytes >= plan->memory_bytes / 16)
 		snprintf(why, sizeof why, "its refusals are not counted: look for a failed allocation in the command's output");
 	else
 		return;

@@ -54,8 +54,9 @@ struct aj_facts {
 	const char *full;          /* target of a scratch mount that init found full when the guest had ended, or NULL */
 	char workspace_why[160];   /* AJ_CAUSE_WORKSPACE: what was measured */
 	bool workspace_over;       /* it had grown too much at the end */
-	const struct aj_output_buffer *passed_on; /* a command's standard error, or its terminal's output, where the result has none; may be NULL */
-	bool unread;                              /* the command inherited its standard error, so nobody here read it */
+	const struct aj_output_buffer
+	    *passed_on; /* a command's standard error, or its terminal's output, if the result has none; may be NULL */
+	bool unread;    /* the command inherited its standard error, so nobody here read it */
 	uint64_t cpu_limit_ms, pids_limit, file_limit_bytes, workspace_limit_bytes;
 };
 
