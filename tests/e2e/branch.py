@@ -25,6 +25,9 @@ wall = "6s"
 PROGRAMS = FOLDER + "/programs.toml"  # whose filter has the list of commands
 with open(PROGRAMS, "w") as f:
     f.write('extends = "snippet"\n[process]\nexec = true\nfork = true\n[python]\nlayer = false\n')
+MASKS = FOLDER + "/masks.toml"  # of which no zygote makes jails
+with open(MASKS, "w") as f:
+    f.write('extends = "snippet"\n[filesystem]\nmasks = ["/usr/share/doc"]\n')
 WORDS = {"checkpoint": "checkpoint %(checkpoint)d", "rollback": "rolled back", "forget": "forgotten", "close": "closed"}
 
 
@@ -118,6 +121,12 @@ run A print(x) => ok alive\|\[1\]
 close B => closed
 close A => closed
 """, PROGRAMS)
+script("a jail that no zygote makes", r"""
+open A => error: branching: a session can be branched only if its jail is made by a zygote, but the policy shows /proc, terminals or masks
+plain B => opened
+run B print(1) => ok alive\|1
+fork B C => error: branching: the session was not opened for branching
+""", MASKS)
 
 script("checkpoints", r"""
 open A => opened

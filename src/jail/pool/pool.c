@@ -56,6 +56,20 @@ void aj_pool_end(struct aj_pool *p, struct aj_jail *jail)
 		aj_jail_give_up(jail);
 }
 
+/* Only a process that a zygote made can copy itself (guest/branch.c). */
+static int set_cold_why(struct aj_pool *p, struct aj_error *err)
+{
+	p->counts.cold_why = aj_plan_warm_why_not(&p->jail_plan);
+	if (!p->counts.cold_why)
+		p->counts.cold_why = aj_newborn_why_not();
+	if (!p->config.branching || !p->counts.cold_why)
+		return 0;
+	aj_fail(err, AJ_EXIT_USAGE, "branching", 0, "a session can be branched only if its jail is made by a zygote, but %s",
+	        p->counts.cold_why);
+	aj_advise(err, "open the session without branching, or under a policy without that");
+	return -1;
+}
+
 struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *config, struct aj_error *err)
 {
 	struct aj_pool *p = calloc(1, sizeof *p);
@@ -79,14 +93,13 @@ struct aj_pool *aj_pool_new(struct aj_loop *loop, const struct aj_pool_config *c
 	request.zygote = true;
 	if (r == 0)
 		r = aj_plan_build(&p->zygote_plan, &p->arena, config->policy, &request, config->host, err);
+	if (r == 0)
+		r = set_cold_why(p, err);
 	if (r < 0) {
 		aj_arena_free(&p->arena);
 		free(p);
 		return NULL;
 	}
-	p->counts.cold_why = aj_plan_warm_why_not(&p->jail_plan);
-	if (!p->counts.cold_why)
-		p->counts.cold_why = aj_newborn_why_not();
 	aj_pool_fill(p);
 	return p;
 }

@@ -41,7 +41,7 @@ static const struct {
 	[AJ_M_LAYER] = { "layer", SWITCH, 0, "whether the Python layer is on, in place of python.layer of the policy. See below", NULL },
 	[AJ_M_CLOCK] = { "clock", NAME, 64, "the time that time and datetime show, in place of python.clock of the policy: `real`, a fixed time in UTC (`2026-01-01T00:00:00Z`), or a shift (`+24h`, `-90s`)", NULL },
 	[AJ_M_SLEEP_MAX] = { "sleep_max", NAME, 32, "longest time that one call of time.sleep() takes (`100ms`), in place of python.sleep_max of the policy, and no longer than that", NULL },
-	[AJ_M_BRANCHING] = { "branching", SWITCH, 0, "whether the session can be forked, kept and rolled back; writes inside are then bounded by mounts alone, not by Landlock too", NULL },
+	[AJ_M_BRANCHING] = { "branching", SWITCH, 0, "whether the session can be forked, kept and rolled back; writes inside are then bounded by mounts alone, not by Landlock too. Not under a policy that needs a cold start, such as one with masks", NULL },
 	[AJ_M_SESSION] = { "session", NAME, 64, "a session's name, as the answer to `open` gave it", NULL },
 	[AJ_M_CHECKPOINT] = { "checkpoint", COUNT, INT64_MAX, "what `checkpoint` answered, to this session or to one that has the same origin", NULL },
 #define MEMBER(constant, member, name, kind, most, words, frame, key, text, more) [AJ_M_##constant] = { name, kind, most, text more, words },
