@@ -4,13 +4,22 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+
+static int open_how(int dir, const char *path, const struct open_how *how)
+{
+	return (int)syscall(SYS_openat2, dir, path, how, sizeof *how);
+}
+
+int aj_open_resolved(int dir, const char *path, int flags, uint64_t resolve)
+{
+	return open_how(dir, path, &(struct open_how){ .flags = (unsigned)flags | O_CLOEXEC, .resolve = resolve });
+}
 
 int aj_beneath_open(int dir, const char *path, int flags)
 {
@@ -19,7 +28,7 @@ int aj_beneath_open(int dir, const char *path, int flags)
 		                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | beneath };
 	if (!(flags & O_PATH))
 		how.flags |= O_NONBLOCK | O_NOCTTY;
-	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+	return open_how(dir, path, &how);
 }
 
 int aj_beneath_open_here(int dir, const char *path, int flags)
@@ -27,7 +36,7 @@ int aj_beneath_open_here(int dir, const char *path, int flags)
 	struct open_how how = { .flags = (unsigned)flags | O_CLOEXEC | O_NOFOLLOW | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY),
 		                .mode = flags & O_CREAT ? 0644 : 0,
 		                .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV };
-	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+	return open_how(dir, path, &how);
 }
 
 struct aj_listing aj_beneath_list(int dir, const char *path)

@@ -1,11 +1,15 @@
 /* Opens and examines files that a jail may have created: beneath a descriptor, without following symlinks or blocking. */
 #pragma once
+#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/listing.h"
 
+/* openat2(2) of an existing file: `resolve` (RESOLVE_*) says what its path may lead through. O_CLOEXEC is added. */
+int aj_open_resolved(int dir, const char *path, int flags, uint64_t resolve);
 /* Open `path`, relative to `dir` or, with AT_FDCWD, any path, through no symlink. O_CLOEXEC and O_NONBLOCK are added. */
 int aj_beneath_open(int dir, const char *path, int flags);
 /* Open `path` beneath `dir`, through no symlink and into no other mount: for trees that a hostile process changes meanwhile. A

@@ -1,8 +1,8 @@
-/* Signals, waits for and reaps processes by pidfd.
- * It opens no pidfd of a thread and reads nothing in /proc: base/procfs.h does. */
+/* Signals, waits for and reaps processes by pidfd, and copies their descriptors. */
 #include "base/pidfd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -11,9 +11,23 @@
 
 #include "base/fd.h"
 
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#endif
+
 int aj_pidfd_open(pid_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+int aj_pidfd_open_thread(pid_t tid)
+{
+	return (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+}
+
+int aj_pidfd_copy_fd(int pidfd, int number)
+{
+	return (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
 }
 
 void aj_pidfd_signal(int pidfd, int signal)

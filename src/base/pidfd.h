@@ -5,6 +5,10 @@
 #include <sys/types.h>
 
 int aj_pidfd_open(pid_t pid); /* close-on-exec; -1 with errno */
+/* Of one thread, whose descriptor table may be its own: Linux 6.9, before that EINVAL for a thread that leads no process. */
+int aj_pidfd_open_thread(pid_t tid);
+/* A copy of that process's descriptor, close-on-exec; the kernel requires the right to trace the process. -1 with errno. */
+int aj_pidfd_copy_fd(int pidfd, int number);
 /* Without effect where the process has ended. */
 void aj_pidfd_signal(int pidfd, int signal);
 /* The process has ended, reaped or not. */

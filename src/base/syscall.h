@@ -1,6 +1,7 @@
 /* System calls without libc: the kernel's return value, a negative errno on failure.
  * For code that shares its memory, and so libc's errno, with a process that runs at the same time. */
 #pragma once
+#include <errno.h>
 #include <sys/syscall.h>
 
 static inline long aj_syscall_raw(long number, long a, long b, long c, long d, long e, long f)
@@ -28,4 +29,13 @@ static inline long aj_syscall_raw(long number, long a, long b, long c, long d, l
 #else
 #error "how this machine makes a system call is not written here yet"
 #endif
+}
+
+/* An answer of the kernel's as libc gives it: -1 with errno in place of a negative errno. */
+static inline long aj_syscall_errno(long answer)
+{
+	if (answer >= 0)
+		return answer;
+	errno = (int)-answer;
+	return -1;
 }

@@ -6,12 +6,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/spawn.h"
 #include "policy/host/paths.h"
 #include "policy/plan/plan.h"
 
@@ -22,15 +22,8 @@ static int spawn_helper(const char *program, int out, pid_t *ret_pid, struct aj_
 {
 	extern char **environ;
 	char *argv[] = { aj_strdup(arena, program), aj_printf(arena, "%d", getpid()), NULL };
-	posix_spawn_file_actions_t files;
-	int r = posix_spawn_file_actions_init(&files);
-	if (r)
-		return r;
-	if (!(r = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0)) &&
-	    !(r = posix_spawn_file_actions_adddup2(&files, out, 1)) && !(r = posix_spawn_file_actions_adddup2(&files, out, 2)))
-		r = posix_spawn(ret_pid, program, &files, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&files);
-	return r;
+	const struct aj_spawn_fd fds[] = { { 0, -1 }, { 1, out }, { 2, out } };
+	return aj_spawn(ret_pid, program, argv, environ, fds, sizeof fds / sizeof *fds);
 }
 
 /* Read the helper's output until end of file; false at the deadline. */
@@ -87,7 +80,8 @@ void aj_scope_when_demanded(struct aj_host *host, const struct aj_options *o)
 {
 	if (o->request.cgroup || !aj_plan_lacks_cgroup(&o->loaded.policy, host))
 		return;
-	const char *before = host->cgroup_why ? host->cgroup_why : "the cgroup lacks a controller", *why = aj_scope_enter(o->arena);
+	const char *before = host->cgroup_why ? host->cgroup_why : "the cgroup lacks a controller",
+		   *why = aj_scope_enter(o->arena);
 	if (!why)
 		aj_host_find_cgroup(host, o->arena, NULL, NULL);
 	else

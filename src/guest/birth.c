@@ -13,18 +13,19 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/futex.h>
-#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/capset.h"
+#include "base/clone.h"
 #include "base/fd.h"
+#include "base/prctl.h"
 #include "base/syscall.h"
 #include "sandbox/caps.h"
 #include "sandbox/handshake.h"
@@ -54,7 +55,7 @@ static void *guest_context[5]; /* the guest's jump buffer */
 int *aj_birth_tid(void)
 {
 	int *found = NULL;
-	if (!guest_tid && prctl(PR_GET_TID_ADDRESS, &found) == 0 && found && *found == (int)syscall(SYS_gettid))
+	if (!guest_tid && aj_prctl_tid_address(&found) == 0 && found && *found == (int)syscall(SYS_gettid))
 		guest_tid = found;
 	return guest_tid;
 }
@@ -64,7 +65,7 @@ const char *aj_birth_prepare(void)
 	if (!aj_birth_tid())
 		return "the kernel does not say where libc keeps its thread number (CONFIG_CHECKPOINT_RESTORE)";
 	/* Init's memory is the zygote's, and both are closed to the guests, which have the same user id. */
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+	if (aj_prctl_dumpable(false) < 0)
 		return "the zygote cannot close its memory to others";
 	return NULL;
 }
@@ -73,20 +74,19 @@ const char *aj_birth_prepare(void)
  * also have to carry the library into every Python process. */
 static long bound_caps(void)
 {
-	long r = aj_syscall_raw(SYS_prctl, PR_SET_SECUREBITS, AJ_SECUREBITS, 0, 0, 0, 0);
+	long r = aj_prctl_securebits_raw(AJ_SECUREBITS);
 	long cap = 0;
 	while (r == 0 && cap < AJ_CAPS_MAX)
-		r = aj_syscall_raw(SYS_prctl, PR_CAPBSET_DROP, cap++, 0, 0, 0, 0);
+		r = aj_prctl_drop_bound_raw(cap++);
 	/* The first capability number that the kernel does not know. */
 	return r == -EINVAL && cap > CAP_LAST_CAP + 1 ? 0 : r;
 }
 
 static long drop_caps(void)
 {
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
-	long r = aj_syscall_raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0);
-	return r < 0 ? r : aj_syscall_raw(SYS_capset, (long)&head, (long)none, 0, 0, 0, 0);
+	const struct aj_capset none = { 0 };
+	long r = aj_prctl_clear_ambient_raw();
+	return r < 0 ? r : aj_capset_set_raw(&none);
 }
 
 /* The bounding set and the securebits are those of init, which emptied and locked them before it made the guest. */
@@ -102,7 +102,7 @@ int aj_birth_drop_caps(void)
 static long tie_to_parent(void)
 {
 	char byte;
-	long r = aj_syscall_raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
+	long r = aj_prctl_death_signal_raw(SIGKILL);
 	if (r < 0)
 		return r;
 	long n = aj_syscall_raw(SYS_recvfrom, CONTROL_FD, (long)&byte, 1, MSG_DONTWAIT | MSG_PEEK, 0, 0);
@@ -129,18 +129,14 @@ __attribute__((noinline, noreturn)) static void jump_to_guest(void)
 /* Fork the guest. In the guest this does not return; in init: the guest's pid, or a negative errno. */
 __attribute__((noinline)) static long fork_guest(int leaves_fd, const char *leaf)
 {
-	struct clone_args args = { .flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID,
-		                   .child_tid = (uint64_t)(uintptr_t)guest_tid,
-		                   .exit_signal = SIGCHLD };
+	long cgroup = -1;
 	if (*leaf) {
 		const long flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-		long fd = aj_syscall_raw(SYS_openat, leaves_fd, (long)leaf, flags, 0, 0, 0);
-		if (fd < 0)
-			return fd;
-		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)fd;
+		cgroup = aj_syscall_raw(SYS_openat, leaves_fd, (long)leaf, flags, 0, 0, 0);
+		if (cgroup < 0)
+			return cgroup;
 	}
-	long guest = aj_syscall_raw(SYS_clone3, (long)&args, sizeof args, 0, 0, 0, 0);
+	long guest = aj_clone3_raw(0, (int)cgroup, NULL, guest_tid);
 	if (guest == 0)
 		jump_to_guest();
 	return guest;
@@ -156,7 +152,7 @@ __attribute__((noinline)) static int init_main(void *arg)
 	while (!__atomic_load_n(&slot->ordered, __ATOMIC_ACQUIRE))
 		aj_syscall_raw(SYS_futex, (long)&slot->ordered, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, 0, 0, 0);
 	long guest = fork_guest(slot->birth->leaves_fd, slot->birth->leaf);
-	aj_syscall_raw(SYS_prctl, PR_SET_NAME, (long)slot->name, 0, 0, 0, 0);
+	aj_prctl_name_raw(slot->name);
 	/* From here on the zygote runs again, and may reuse `birth`. */
 	__atomic_store_n(&slot->outcome, guest > 0 ? BORN : (int)guest, __ATOMIC_RELEASE);
 	aj_syscall_raw(SYS_futex, (long)&slot->outcome, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, 0, 0, 0);
@@ -212,10 +208,7 @@ static int await_birth(struct birth_slot *slot)
 
 pid_t aj_birth_fork_trial(void)
 {
-	struct clone_args args = { .flags = CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID,
-		                   .child_tid = (uint64_t)(uintptr_t)guest_tid,
-		                   .exit_signal = SIGCHLD };
-	return (pid_t)syscall(SYS_clone3, &args, sizeof args);
+	return (pid_t)aj_syscall_errno(aj_clone3_raw(0, -1, NULL, guest_tid));
 }
 
 /* Of the init that waits; static: the guest returns into aj_birth_make() with the memory of the copy. */
@@ -233,7 +226,7 @@ int aj_birth_begin(struct aj_birth_args *birth)
 	slot->tid = -1;
 	unsigned long flags = birth->plan->namespaces | CLONE_NEWPID | CLONE_VM | CLONE_PARENT | CLONE_PIDFD |
 	                      CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
-	pid_t init = clone(init_main, slot->stack + STACK_BYTES, (int)flags, slot, &birth->init_pidfd, NULL, &slot->tid);
+	pid_t init = aj_clone_shared(init_main, slot, slot->stack + STACK_BYTES, (int)flags, &birth->init_pidfd, &slot->tid);
 	int error = init < 0 ? errno : 0;
 	close(slot->ready[0]);
 	close(slot->ready[1]);

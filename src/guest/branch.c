@@ -4,11 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/branch.h"
+#include "base/capset.h"
+#include "base/clone.h"
 #include "guest/atfork.h"
 #include "guest/birth.h"
 
@@ -17,11 +18,10 @@ enum { EXIT_BROKEN = 125 };
 /* The kernel suspends every call here until the supervisor answers it. */
 static void take_own_files(void)
 {
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
+	const struct aj_capset none = { 0 };
 	/* Drop the capabilities that the new user namespace gave. While this call waits, the supervisor puts channels, files and
 	 * scratch space in place. */
-	if (syscall(SYS_capset, &head, none) < 0)
+	if (aj_capset_set(&none) < 0)
 		_exit(EXIT_BROKEN);
 	/* Until now the working directory is the original's; the branch's own folder is open as descriptor 0. */
 	if (syscall(SYS_fchdir, 0) < 0 || close(0) < 0 || open("/dev/null", O_RDONLY) != 0)
@@ -36,15 +36,11 @@ pid_t aj_branch(void)
 		return -1;
 	}
 	aj_atfork_before();
-#ifdef __aarch64__
-	long pid = syscall(SYS_clone, AJ_BRANCH_FLAGS, NULL, NULL, NULL, tid);
-#else
-	long pid = syscall(SYS_clone, AJ_BRANCH_FLAGS, NULL, NULL, tid, NULL);
-#endif
+	pid_t pid = aj_clone_branch(AJ_BRANCH_FLAGS, tid);
 	int error = errno;
 	if (pid == 0)
 		take_own_files();
 	aj_atfork_after(pid == 0);
 	errno = error;
-	return (pid_t)pid;
+	return pid;
 }

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/prctl.h"
 #include "guest/birth.h"
 
 #ifndef MADV_POPULATE_READ /* Linux 5.14 */
@@ -90,7 +90,7 @@ static void learn_pages(void)
 {
 	char *maps = trial->maps;
 	size_t have = 0, known = 0;
-	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* otherwise /proc/self/maps and pagemap are not readable */
+	aj_prctl_dumpable(true); /* otherwise /proc/self/maps and pagemap are not readable */
 	cleanup_fd int maps_fd = openat(trial->proc_fd, "self/maps", O_RDONLY | O_CLOEXEC);
 	cleanup_fd int pagemap = openat(trial->proc_fd, "self/pagemap", O_RDONLY | O_CLOEXEC);
 	for (ssize_t n = 1; maps_fd >= 0 && n > 0 && have<MAPS_BYTES - 1; have += n> 0 ? (size_t)n : 0)

@@ -5,15 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/message.h"
+#include "base/prctl.h"
 #include "guest/atfork.h"
 #include "guest/birth.h"
 #include "guest/prefault.h"
@@ -31,7 +30,7 @@ static int init_ready; /* of the jail that is being built: readable once its ini
 static int step_write_maps(struct aj_steps *w, struct aj_error *err)
 {
 	/* An undumpable process's /proc/self belongs to root. */
-	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 || aj_write_text(w->proc_fd, "self/setgroups", "deny") < 0)
+	if (aj_prctl_dumpable(true) < 0 || aj_write_text(w->proc_fd, "self/setgroups", "deny") < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "write_maps", errno, "deny setgroups");
 	const char *file = aj_map_ids(w->plan, w->proc_fd, "self/", w->plan->uid, w->plan->gid);
 	return file ? aj_fail(err, AJ_EXIT_SETUP, "write_maps", errno, "write %s", file) : 0;

@@ -7,12 +7,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/personality.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/prctl.h"
 #include "sandbox/handshake.h"
 #include "sandbox/jail_steps.h"
 #include "sandbox/launch.h"
@@ -52,7 +52,7 @@ static const char *reset_personality(void)
 {
 	if (personality(PER_LINUX) < 0 && personality(0xffffffff) != PER_LINUX)
 		return "reset the personality";
-	return prctl(PR_SET_TIMERSLACK, DEFAULT_SLACK_NS, 0, 0, 0) < 0 ? "reset the timer slack" : NULL;
+	return aj_prctl_timer_slack(DEFAULT_SLACK_NS) < 0 ? "reset the timer slack" : NULL;
 }
 
 /* A negative oom_score_adj becomes 0; -1 on failure. */

@@ -4,11 +4,12 @@
 
 #include <errno.h>
 #include <sys/capability.h>
-#include <sys/prctl.h>
+
+#include "base/prctl.h"
 
 int aj_caps_drop_all(struct aj_error *err)
 {
-	if (prctl(PR_SET_SECUREBITS, AJ_SECUREBITS) < 0)
+	if (aj_prctl_securebits(AJ_SECUREBITS) < 0)
 		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "drop_caps", errno, "lock securebits");
 	/* Not up to cap_max_bits(): libcap takes the first query that fails for the end of the list. */
 	for (cap_value_t cap = 0; cap < AJ_CAPS_MAX; cap++) {
@@ -25,7 +26,7 @@ int aj_caps_drop_all(struct aj_error *err)
 int aj_caps_empty(struct aj_error *err)
 {
 	/* libcap's own call asks for each capability first. */
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+	if (aj_prctl_clear_ambient() < 0)
 		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "drop_caps", errno, "clear the ambient set");
 	cap_t none = cap_init();
 	int r = none ? cap_set_proc(none) : -1;

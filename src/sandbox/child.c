@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clone.h"
 #include "base/fd.h"
 #include "base/message.h"
+#include "base/prctl.h"
 #include "policy/seccomp/compile.h"
 #include "sandbox/caps.h"
 #include "sandbox/handshake.h"
@@ -34,7 +34,7 @@
 static int step_tie_early(struct aj_steps *w, struct aj_error *err)
 {
 	(void)w;
-	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? aj_step_fail(err, "tie_early", "set the parent-death signal") : 0;
+	return aj_prctl_death_signal(SIGKILL) < 0 ? aj_step_fail(err, "tie_early", "set the parent-death signal") : 0;
 }
 
 static int step_close_parent(struct aj_steps *w, struct aj_error *err)
@@ -153,7 +153,7 @@ static int step_drop_caps(struct aj_steps *w, struct aj_error *err)
 static int step_tie_to_parent(struct aj_steps *w, struct aj_error *err)
 {
 	/* Not dumpable: init's memory and fds are closed to the guest, which has the same id. */
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+	if (aj_prctl_dumpable(false) < 0 || aj_prctl_death_signal(SIGKILL) < 0)
 		return aj_step_fail(err, "tie_to_parent", "set the parent-death signal");
 	if (aj_msg_peer_gone(w->report))
 		return aj_fail(err, AJ_EXIT_SETUP, "tie_to_parent", 0, "the supervisor has ended");
@@ -179,7 +179,7 @@ static int step_seccomp(struct aj_steps *w, struct aj_error *err)
 	if (!w->listens)
 		return aj_filter_install(&alone, err);
 	/* Init made itself undumpable, and so its copy, the guest. Exec undoes that in any case. */
-	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+	if (aj_prctl_dumpable(true) < 0)
 		return aj_step_fail(err, "seccomp", "let the supervisor take the listener");
 	if (aj_filter_install_reported(&filter, &alone, &listener, err) < 0)
 		return -1;
@@ -251,8 +251,7 @@ _Noreturn void aj_child(struct aj_built *built, const struct aj_child_fds *fds)
 	if (plan->zygote)
 		start_program(&w, zygote_steps, sizeof zygote_steps / sizeof *zygote_steps);
 	aj_steps_walk(&w, init_steps, sizeof init_steps / sizeof *init_steps);
-	/* Not fork(): atfork handlers that the surrounding program has registered are not for a jail. */
-	pid_t guest = _Fork();
+	pid_t guest = aj_fork_bare();
 	if (guest < 0)
 		aj_steps_give_up(w.report, AJ_REASON_PROCESS, "fork", "start the guest");
 	if (guest == 0)

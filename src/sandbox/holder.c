@@ -3,27 +3,20 @@
 #include "sandbox/holder.h"
 
 #include <errno.h>
-#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clone.h"
 #include "base/fd.h"
+#include "base/namespaces.h"
+#include "base/prctl.h"
 #include "sandbox/caps.h"
 #include "sandbox/handshake.h"
 #include "sandbox/init.h"
 #include "sandbox/jail_steps.h"
-
-/* Fork a fork_sibling: a child of the caller's parent. */
-static pid_t fork_sibling(void)
-{
-	struct clone_args args = { .flags = CLONE_PARENT };
-	return (pid_t)syscall(SYS_clone3, &args, sizeof args);
-}
 
 /* PID 1 of the namespace: reaps orphans, which become its children. */
 _Noreturn static void hold(struct aj_steps *w)
@@ -33,9 +26,9 @@ _Noreturn static void hold(struct aj_steps *w)
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	if (aj_init_block_signals() < 0 || aj_step_identity(w, &err) < 0 || aj_caps_drop_all(&err) < 0 ||
-	    aj_step_no_new_privs(w, &err) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
-	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || /* again: a change of ids sets it to the sysctl fs.suid_dumpable */
-	    prctl(PR_SET_NAME, "holder", 0, 0, 0) < 0)
+	    aj_step_no_new_privs(w, &err) < 0 || aj_prctl_death_signal(SIGKILL) < 0 ||
+	    aj_prctl_dumpable(false) < 0 || /* again: a change of ids sets it to the sysctl fs.suid_dumpable */
+	    aj_prctl_name("holder") < 0)
 		_exit(AJ_EXIT_SETUP);
 	if (aj_msg_peer_gone(w->report))
 		_exit(AJ_EXIT_SETUP);
@@ -71,12 +64,13 @@ int aj_holder_part(struct aj_steps *w, struct aj_error *err)
 	if (setsid() < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "pid_view", errno, "begin a session for the zygote and its holder");
 	/* Before a process exists that could trace it: the holder's memory is a copy of the supervisor's. */
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || unshare(CLONE_NEWPID) < 0)
+	if (aj_prctl_dumpable(false) < 0 || aj_namespaces_make(CLONE_NEWPID) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "pid_view", errno, "make a PID namespace for the zygote");
-	pid_t holder = fork_sibling();
+	/* Both are siblings: the supervisor reaps them. */
+	pid_t holder = aj_clone3(CLONE_PARENT, -1, NULL);
 	if (holder == 0)
 		hold(w);
-	pid_t zygote = holder < 0 ? -1 : fork_sibling();
+	pid_t zygote = holder < 0 ? -1 : aj_clone3(CLONE_PARENT, -1, NULL);
 	if (zygote == 0)
 		return await_taken(w, err);
 	int error = errno;

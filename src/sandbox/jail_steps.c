@@ -7,12 +7,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/ids.h"
+#include "base/prctl.h"
 #include "sandbox/birth_protocol.h"
 #include "sandbox/handshake.h"
 #include "sandbox/landlock.h"
@@ -76,7 +77,7 @@ const char *aj_map_ids(const struct aj_plan *plan, int proc, const char *process
 
 int aj_step_identity(struct aj_steps *w, struct aj_error *err)
 {
-	if (setresgid(w->plan->gid, w->plan->gid, w->plan->gid) < 0 || setresuid(w->plan->uid, w->plan->uid, w->plan->uid) < 0)
+	if (aj_ids_take(w->plan->uid, w->plan->gid) < 0)
 		return aj_step_fail(err, "identity", "set the jail's user and group id");
 	return 0;
 }
@@ -91,7 +92,7 @@ int aj_step_hostname(struct aj_steps *w, struct aj_error *err)
 int aj_step_no_new_privs(struct aj_steps *w, struct aj_error *err)
 {
 	(void)w;
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? aj_step_fail(err, "no_new_privs", "set no_new_privs") : 0;
+	return aj_prctl_no_new_privs() < 0 ? aj_step_fail(err, "no_new_privs", "set no_new_privs") : 0;
 }
 
 static int dup_to(int fd, int target)

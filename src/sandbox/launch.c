@@ -11,19 +11,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/single_threaded.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clone.h"
 #include "base/fd.h"
-#include "base/groups.h"
+#include "base/ids.h"
 #include "base/message.h"
 #include "base/pidfd.h"
 #include "policy/seccomp/notify.h"
@@ -97,21 +97,9 @@ static bool give_network(const struct aj_process *process, int user_ns)
 	       (aj_message_send(process->report_fd, &msg, sizeof msg, network) == 0 || errno == EPIPE || errno == ECONNRESET);
 }
 
-static long clone_with(uint64_t flags, int cgroup_fd, int *ret_pidfd)
-{
-	struct clone_args args = { .flags = CLONE_PIDFD | flags,
-		                   .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
-		                   .exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD };
-	if (cgroup_fd >= 0) {
-		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)cgroup_fd;
-	}
-	return syscall(SYS_clone3, &args, sizeof args);
-}
-
 /* In a multi-threaded program another thread may hold libc's locks at this moment, and init, a copy of this thread alone, would
  * wait for them for ever. libc's fork() resets those locks. Its child makes init, as a sibling, and exits. */
-static long clone_by_child(uint64_t namespaces, int cgroup_fd, int *ret_pidfd)
+static pid_t clone_by_child(uint64_t namespaces, int cgroup_fd, int *ret_pidfd)
 {
 	int ends[2];
 	struct made {
@@ -119,12 +107,12 @@ static long clone_by_child(uint64_t namespaces, int cgroup_fd, int *ret_pidfd)
 	} born = { .errnum = ECHILD };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -1;
-	pid_t child = fork();
+	pid_t child = aj_fork();
 	if (child == 0) {
 		int pidfd = -1;
-		long pid = clone_with(namespaces | CLONE_PARENT, cgroup_fd, &pidfd);
+		pid_t pid = aj_clone3(namespaces | CLONE_PARENT, cgroup_fd, &pidfd);
 		if (pid != 0) {
-			born = (struct made){ .pid = pid > 0 ? (int32_t)pid : 0, .errnum = errno };
+			born = (struct made){ .pid = pid > 0 ? pid : 0, .errnum = errno };
 			aj_fd_raise_limit(); /* no other process reads this socket: init exists already */
 			aj_message_send(ends[1], &born, sizeof born, pidfd);
 			_exit(0);
@@ -155,15 +143,15 @@ static pid_t clone_init(uint64_t namespaces, int cgroup_fd, int *ret_pidfd, stru
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, &before) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "signals", errno, "block signals for the jail's init");
-	long pid = __libc_single_threaded ? clone_with(namespaces, cgroup_fd, ret_pidfd)
-	                                  : clone_by_child(namespaces, cgroup_fd, ret_pidfd);
+	pid_t pid = __libc_single_threaded ? aj_clone3(namespaces, cgroup_fd, ret_pidfd)
+	                                   : clone_by_child(namespaces, cgroup_fd, ret_pidfd);
 	int error = errno;
 	if (pid != 0)
 		sigprocmask(SIG_SETMASK, &before, NULL);
 	errno = error;
 	if (pid < 0)
 		aj_fail_because(err, AJ_REASON_PROCESS, AJ_EXIT_SETUP, "clone", errno, "create the jail's namespaces");
-	return (pid_t)pid;
+	return pid;
 }
 
 /* Let init begin. 0, or -1: with err, or without where init, which has ended, must be born in its network namespace. */

@@ -9,11 +9,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clone.h"
 #include "base/fd.h"
+#include "base/namespaces.h"
+#include "base/prctl.h"
 #include "base/syscall.h"
 
 enum { STACK_BYTES = 16384 };
@@ -30,12 +32,11 @@ struct order {
 static long make_network(const struct order *order)
 {
 	long r;
-	if ((r = aj_syscall_raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0)) < 0)
+	if ((r = aj_prctl_death_signal_raw(SIGKILL)) < 0)
 		return r;
 	if (aj_syscall_raw(SYS_getppid, 0, 0, 0, 0, 0, 0) != order->supervisor)
 		return -ESRCH;
-	if ((r = aj_syscall_raw(SYS_setns, order->user_ns, CLONE_NEWUSER, 0, 0, 0, 0)) < 0 ||
-	    (r = aj_syscall_raw(SYS_unshare, CLONE_NEWNET, 0, 0, 0, 0, 0)) < 0)
+	if ((r = aj_namespaces_join_raw(order->user_ns, CLONE_NEWUSER)) < 0 || (r = aj_namespaces_make_raw(CLONE_NEWNET)) < 0)
 		return r;
 	return aj_syscall_raw(SYS_openat, AT_FDCWD, (long)"/proc/self/ns/net", O_RDONLY | O_CLOEXEC, 0, 0, 0);
 }
@@ -63,7 +64,8 @@ int aj_network_make(int user_ns)
 		return -1;
 	/* CLONE_VFORK: this thread continues when the process has ended, as its stack is in this frame. No signal at its end: a
 	 * program that waits for any child of its own must not find this one. */
-	pid_t pid = clone(network_maker, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FILES, &order);
+	const int flags = CLONE_VM | CLONE_VFORK | CLONE_FILES;
+	pid_t pid = aj_clone_shared(network_maker, &order, stack + sizeof stack, flags, NULL, NULL);
 	int error = errno;
 	if (pid > 0)
 		waitpid(pid, NULL, __WALL);
@@ -78,5 +80,5 @@ int aj_network_make(int user_ns)
 
 int aj_network_enter(int network)
 {
-	return setns(network, CLONE_NEWNET);
+	return aj_namespaces_join(network, CLONE_NEWNET);
 }

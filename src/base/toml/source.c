@@ -5,13 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -60,14 +59,13 @@ static int check_folders(int fd, int dir, const char *folder, const struct aj_or
 static int open_beneath(const char *path, bool optional, const struct aj_origin *at, struct aj_diags *diags)
 {
 	const char *folder = aj_path_folder(path, diags->arena), *slash = strrchr(path, '/');
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-		                .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	cleanup_fd int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const char *name = slash ? slash + 1 : path;
-	cleanup_fd int fd = dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, name, &how, sizeof how);
+	cleanup_fd int fd = dir < 0 ? -1 : aj_open_resolved(dir, name, flags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
 	/* ENOSYS: the filter of a container or a jail denies openat2; then no symlink is followed. */
 	if (dir >= 0 && fd < 0 && errno == ENOSYS)
-		fd = openat(dir, name, (int)how.flags | O_NOFOLLOW);
+		fd = openat(dir, name, flags | O_NOFOLLOW);
 	if (fd < 0 && errno == ENOENT && optional) {
 		/* A dangling symlink is not absent: its author meant the file to be read. */
 		struct stat st;

@@ -4,23 +4,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clone.h"
 #include "base/dirent64.h"
 #include "base/fd.h"
+#include "base/ids.h"
 #include "base/message.h"
+#include "base/namespaces.h"
 #include "base/pidfd.h"
+#include "base/prctl.h"
 #include "jail/fork/copy_tree.h"
 #include "sandbox/jail_steps.h"
 #include "sandbox/mounts/mount.h"
@@ -60,9 +62,9 @@ static void send_fd(const struct work *w, int number, int fd)
 static void map_id(const struct work *w)
 {
 	const struct aj_plan *plan = w->plan;
-	if (setns(w->copied->parent, CLONE_NEWUSER) < 0)
+	if (aj_namespaces_join(w->copied->parent, CLONE_NEWUSER) < 0)
 		fail_copy(w, "join the original's user namespace");
-	if (setresgid(plan->gid, plan->gid, plan->gid) < 0 || setresuid(plan->uid, plan->uid, plan->uid) < 0)
+	if (aj_ids_take(plan->uid, plan->gid) < 0)
 		fail_copy(w, "set the jail's user and group id");
 	if (aj_map_ids(plan, w->copied->proc_fd, "", plan->uid, plan->gid))
 		fail_copy(w, "map the jail's id");
@@ -174,10 +176,10 @@ _Noreturn static void run_helper(struct work *w)
 	aj_fd_raise_limit();
 	umask(0);
 	map_id(w);
-	if (setns(w->copied->branch, CLONE_NEWUSER | CLONE_NEWNS) < 0)
+	if (aj_namespaces_join(w->copied->branch, CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		fail_copy(w, "join the branch's namespaces");
 	/* Our memory is a copy of the supervisor's. After the last change of ids, which would reset both. */
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+	if (aj_prctl_dumpable(false) < 0 || aj_prctl_death_signal(SIGKILL) < 0)
 		fail_copy(w, "make the helper undumpable");
 	make_scratch(w);
 	reopen_files(w);
@@ -191,20 +193,15 @@ _Noreturn static void run_helper(struct work *w)
 int aj_copier_start(struct aj_copier *copier, const struct aj_plan *plan, const struct aj_copier_target *copied,
                     struct aj_error *err)
 {
-	struct clone_args args = { .flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&copier->pidfd, .exit_signal = SIGCHLD };
 	int sockets[2];
 	*copier = (struct aj_copier){ .pidfd = -1, .socket = -1 };
 	cleanup_fd int leaf = copied->leaf[0] ? open(copied->leaf, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (leaf >= 0) {
-		args.flags |= CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)leaf;
-	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "branch", errno, "make a socket pair");
 	sigset_t all, before;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	long pid = syscall(SYS_clone3, &args, sizeof args);
+	pid_t pid = aj_clone3(0, leaf, &copier->pidfd);
 	if (pid == 0)
 		run_helper(&(struct work){ .plan = plan, .copied = copied, .socket = sockets[1] });
 	int error = errno;

@@ -6,12 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/dirent64.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -117,10 +117,8 @@ const char *aj_copy_tree(int from, int to)
 
 int aj_copy_open(const char *path, int flags, const struct stat *st, int copied)
 {
-	struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC | O_NONBLOCK),
-		                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 	struct stat now;
-	cleanup_fd int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+	cleanup_fd int fd = aj_open_resolved(AT_FDCWD, path, flags | O_NONBLOCK, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	if (fd < 0 || fstat(fd, &now) < 0)
 		return -1;
 	bool same = now.st_dev == st->st_dev && now.st_ino == st->st_ino;

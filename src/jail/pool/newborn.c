@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -16,11 +15,6 @@
 #include "base/procfs.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
-
-static int take_fd(int pidfd, int number)
-{
-	return (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
-}
 
 /* The pid in our PID namespace; 0: no pidfd. */
 static pid_t number_of(int pidfd)
@@ -65,7 +59,7 @@ static int own_end(int fd)
 
 static int take_pipe(int pidfd, int number)
 {
-	cleanup_fd int theirs = take_fd(pidfd, number);
+	cleanup_fd int theirs = aj_pidfd_copy_fd(pidfd, number);
 	return theirs < 0 ? -1 : own_end(theirs);
 }
 
@@ -81,10 +75,10 @@ static bool names_senders(int socket)
 static const char *wrong_channels(const struct aj_birth_answer *claim, struct aj_process *process)
 {
 	const struct aj_msg taken = { .kind = AJ_MSG_TAKEN };
-	if ((process->report_fd = take_fd(process->init_pidfd, claim->report)) < 0 ||
+	if ((process->report_fd = aj_pidfd_copy_fd(process->init_pidfd, claim->report)) < 0 ||
 	    !is_socket(process->report_fd, SOCK_SEQPACKET) || !names_senders(process->report_fd))
 		return "the newborn's report socket is invalid, or does not name its senders";
-	if ((process->control_fd = take_fd(process->init_pidfd, claim->control)) < 0 ||
+	if ((process->control_fd = aj_pidfd_copy_fd(process->init_pidfd, claim->control)) < 0 ||
 	    !is_socket(process->control_fd, SOCK_STREAM) || !names_senders(process->control_fd))
 		return "the newborn's control socket is invalid, or does not name its senders";
 	if ((process->stdout_fd = take_pipe(process->init_pidfd, claim->out)) < 0 ||
@@ -125,7 +119,7 @@ enum aj_newborn aj_newborn_take(const struct aj_process *zygote, const struct aj
 {
 	pid_t pid = 0;
 	errno = 0;
-	cleanup_fd int pidfd = claim->init < 0 ? -1 : take_fd(zygote->init_pidfd, claim->init);
+	cleanup_fd int pidfd = claim->init < 0 ? -1 : aj_pidfd_copy_fd(zygote->init_pidfd, claim->init);
 	if (claim->init < 0 && claim->errnum > 0)
 		return give_up_birth(process, claim->errnum, err);
 	if (pidfd < 0 && aj_procfs_is_ending(zygote->init_pid))
@@ -167,7 +161,7 @@ const char *aj_newborn_why_not(void)
 {
 	char scope[16];
 	cleanup_fd int self = aj_pidfd_open(getpid());
-	cleanup_fd int fd = self < 0 ? -1 : take_fd(self, self);
+	cleanup_fd int fd = self < 0 ? -1 : aj_pidfd_copy_fd(self, self);
 	if (fd < 0)
 		return "this kernel, or a filter above agentjail, denies the supervisor a newborn's descriptors (pidfd_getfd)";
 	if (aj_read_text("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope) > 0 && scope[0] == '3')

@@ -6,15 +6,13 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/pidfd.h"
 #include "network/ask/ask.h"
-
-enum { SUPERVISOR_ENDED = SIGUSR1 };
+#include "network/helper/host_command.h"
 
 static const char no_answer[] = "this name and port are not on the jail's list, and the command that is asked gave no answer";
 
@@ -38,45 +36,6 @@ static void on_output(struct aj_io *io, uint32_t events)
 	             good ? "this name and port are not on the jail's list, and the answer was no" : no_answer);
 }
 
-_Noreturn static void run_command(const char *command, int in, int out)
-{
-	sigset_t none;
-	sigemptyset(&none);
-	if (dup2(in, 0) < 0 || dup2(out, 1) < 0)
-		_exit(126);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-	_exit(127);
-}
-
-/* The leader of the command's process group, which outlives the command: the supervisor kills the group, or the leader does when
- * the kernel reports that the supervisor has died. */
-_Noreturn static void lead_group(const char *command, int in, int out, pid_t parent)
-{
-	sigset_t all;
-	const int keep[] = { in, out };
-	int sig;
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	for (int i = 1; i < NSIG; i++)
-		signal(i, SIG_DFL);
-	setpgid(0, 0);
-	if (prctl(PR_SET_PDEATHSIG, SUPERVISOR_ENDED, 0, 0, 0) < 0 || getppid() != parent || aj_fd_close_others(3, keep, 2) < 0)
-		_exit(126);
-	pid_t pid = fork();
-	if (pid == 0)
-		run_command(command, in, out);
-	/* The end of the output is the command's. */
-	close(in);
-	close(out);
-	sigemptyset(&all);
-	sigaddset(&all, SUPERVISOR_ENDED);
-	if (pid > 0)
-		sigwait(&all, &sig);
-	kill(0, SIGKILL);
-	_exit(126);
-}
-
 static bool put_question(struct aj_asked *q)
 {
 	char line[AJ_ASK_LINE_BYTES];
@@ -93,12 +52,10 @@ static bool put_question(struct aj_asked *q)
 	if (aj_fd_move_high(&in) < 0 || aj_fd_move_high(&out) < 0 || aj_fd_move_high(&from) < 0 ||
 	    fcntl(from, F_SETFL, O_NONBLOCK) < 0 || aj_write_all(to, line, bytes) < 0)
 		return false;
-	pid_t us = getpid(), pid = fork();
-	if (pid == 0)
-		lead_group(q->asker->whom.command, in, out, us);
+	pid_t pid = aj_host_command_start(&(struct aj_host_command){
+	    .text = q->asker->whom.command, .in = in, .out = out, .whole_group = true });
 	if (pid < 0)
 		return false;
-	setpgid(pid, pid); /* or it has done so itself */
 	q->pid = pid;
 	q->pidfd = aj_pidfd_open(pid);
 	q->out = (struct aj_io){ .fn = on_output, .arg = q, .fd = -1 };

@@ -6,9 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +15,7 @@
 #include "base/loop/loop.h"
 #include "base/pidfd.h"
 #include "base/text.h"
+#include "network/helper/host_command.h"
 
 enum { WAIT_US = 10 * 1000000, EXIT_MS = 1000, LINE_BYTES = AJ_CREDENTIALS_MAX + 2 };
 
@@ -62,34 +61,14 @@ static int from_file(const char *path, char line[LINE_BYTES], ssize_t *ret, stru
 	return 0;
 }
 
-/* Not in the working directory or with the caller's PATH: an earlier jail may have written programs there. */
-_Noreturn static void run_command(const char *command, int out)
-{
-	static const char system_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-	sigset_t none;
-	sigemptyset(&none);
-	setpgid(0, 0);
-	if (chdir("/") < 0 || setenv("PATH", system_path, 1) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
-	    dup2(out, 1) < 0 || aj_fd_close_others(3, NULL, 0) < 0)
-		_exit(126);
-	for (int i = 1; i < NSIG; i++)
-		signal(i, SIG_DFL);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-	_exit(127);
-}
-
 static int from_command(const char *command, char line[LINE_BYTES], ssize_t *ret, struct aj_error *err)
 {
 	int ends[2], status = 0;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "proxy", errno, "make a pipe");
 	cleanup_fd int from = ends[0];
-	pid_t pid = fork();
-	if (pid == 0)
-		run_command(command, ends[1]);
-	if (pid > 0)
-		setpgid(pid, pid); /* in both processes: either may run first */
+	pid_t pid = aj_host_command_start(&(struct aj_host_command){
+	    .text = command, .in = -1, .out = ends[1], .of_system = true });
 	close(ends[1]);
 	*ret = pid < 0 ? -1 : read_line(from, line, aj_now_us() + WAIT_US);
 	int error = errno;

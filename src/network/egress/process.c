@@ -6,12 +6,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/ids.h"
 #include "base/loop/loop.h"
 #include "network/egress/relay_loop.h"
 #include "network/resolve/own_address.h"
+#include "policy/host/host.h"
 #include "policy/seccomp/compile.h"
 #include "sandbox/caps.h"
 #include "sandbox/landlock.h"
@@ -19,7 +20,6 @@
 enum {
 	NOBODY = 65534, /* root's relay gives root's ids up; another user's keeps the one it has */
 	NAME_SERVER_PORT = 53,
-	LANDLOCK_VERSION = 1, /* LANDLOCK_CREATE_RULESET_VERSION */
 };
 
 /* Where only one id is mapped (a user namespace), there is no other to take. */
@@ -27,11 +27,9 @@ static int give_up_root(void)
 {
 	if (geteuid() != 0)
 		return 0;
-	if (syscall(SYS_setgroups, 0, NULL) < 0 && errno != EPERM)
+	if (aj_groups_clear() < 0 && errno != EPERM)
 		return -1;
-	if (setresgid(NOBODY, NOBODY, NOBODY) < 0 && errno != EINVAL)
-		return -1;
-	return setresuid(NOBODY, NOBODY, NOBODY) < 0 && errno != EINVAL ? -1 : 0;
+	return aj_ids_take_mapped(NOBODY, NOBODY);
 }
 
 /* The folder of a file that programs replace by rename: the rule must cover the new file. Links are followed; a link that leads
@@ -66,9 +64,8 @@ static int restrict_files_and_ports(const struct aj_rules *rules, uint16_t proxy
 	for (size_t i = 0; i < rules->count; i++)
 		if (!proxy_port || rules->items[i].kind == AJ_HOST_LOOPBACK)
 			ports[port_count++] = rules->items[i].port;
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
 	const uint16_t *allowed_ports = any_port && !proxy_port ? NULL : ports;
-	int r = aj_landlock_relay(abi > 0 ? (int)abi : 0, folders, folder_count, allowed_ports, port_count, err);
+	int r = aj_landlock_relay(aj_host_landlock_abi(), folders, folder_count, allowed_ports, port_count, err);
 	free(ports);
 	return r;
 }

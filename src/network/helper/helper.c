@@ -8,14 +8,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clone.h"
 #include "base/fd.h"
 #include "base/pidfd.h"
+#include "base/prctl.h"
 
 enum {
 	END_MS = 200,      /* for a helper to end by itself, before it is killed */
@@ -35,7 +36,7 @@ int aj_helper_begin(struct aj_helper *helper, aj_helper_fn *fn, void *arg, const
 	sigset_t all, before;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	pid_t us = getpid(), pid = fork(); /* not clone3: libc's fork() resets the locks that other threads hold */
+	pid_t us = getpid(), pid = aj_fork();
 	if (pid == 0) {
 		fn(arg, ends[1], us);
 		_exit(1);
@@ -187,7 +188,7 @@ int aj_helper_limits(void)
 
 int aj_helper_end_with(pid_t parent, struct aj_error *err)
 {
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
+	if (aj_prctl_end_with(parent, SIGKILL) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "helper", errno, "tie a helper process to the supervisor");
 	return 0;
 }
@@ -195,7 +196,7 @@ int aj_helper_end_with(pid_t parent, struct aj_error *err)
 int aj_helper_tie(pid_t parent, struct aj_error *err)
 {
 	/* After the last change of ids, which would reset it: our memory is a copy of the supervisor's. */
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	if (aj_prctl_dumpable(false) < 0 || aj_prctl_no_new_privs() < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "helper", errno, "give up privileges");
 	return aj_helper_end_with(parent, err);
 }

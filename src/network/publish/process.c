@@ -3,11 +3,12 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/ids.h"
 #include "base/loop/loop.h"
+#include "base/namespaces.h"
 #include "network/publish/publish.h"
 #include "policy/seccomp/compile.h"
 #include "sandbox/caps.h"
@@ -17,10 +18,10 @@
 static int join_jail(const struct aj_publisher_of *of, struct aj_error *err)
 {
 	const struct aj_plan *plan = of->plan;
-	if ((plan->host_uid != geteuid() && syscall(SYS_setgroups, 0, NULL) < 0) || setns(of->user_ns, CLONE_NEWUSER) < 0 ||
-	    setns(of->net_ns, CLONE_NEWNET) < 0)
+	if ((plan->host_uid != geteuid() && aj_groups_clear() < 0) || aj_namespaces_join(of->user_ns, CLONE_NEWUSER) < 0 ||
+	    aj_namespaces_join(of->net_ns, CLONE_NEWNET) < 0)
 		return aj_fail_because(err, AJ_REASON_NAMESPACE, AJ_EXIT_SETUP, "publish", errno, "enter the jail's network");
-	if (setresgid(plan->gid, plan->gid, plan->gid) < 0 || setresuid(plan->uid, plan->uid, plan->uid) < 0)
+	if (aj_ids_take(plan->uid, plan->gid) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "publish", errno, "take the jail's ids");
 	return 0;
 }

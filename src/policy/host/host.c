@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/capset.h"
 #include "base/fd.h"
 
 #ifndef SYS_landlock_create_ruleset
@@ -69,18 +69,24 @@ bool aj_host_has_id(uid_t id)
 static int root_rights(struct aj_host *host, struct aj_error *err)
 {
 	enum { NOBODY = 65534, SETGID_AND_SETUID = 1 << 6 | 1 << 7 };
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct caps[2] = { 0 };
+	struct aj_capset caps;
 	bool initial, gid = false, uid = false;
 	if (host->uid != 0)
 		return 0;
 	if (id_exists("/proc/self/gid_map", NOBODY, &gid, &initial, err) < 0 ||
 	    id_exists("/proc/self/uid_map", NOBODY, &uid, &host->init_root, err) < 0)
 		return -1;
-	if (syscall(SYS_capget, &header, caps) < 0)
+	if (aj_capset_get(&caps) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "host", errno, "read agentjail's own capabilities");
-	host->may_map_ids = gid && uid && (caps[0].effective & SETGID_AND_SETUID) == SETGID_AND_SETUID;
+	host->may_map_ids = gid && uid && (caps.half[0].effective & SETGID_AND_SETUID) == SETGID_AND_SETUID;
 	return 0;
+}
+
+int aj_host_landlock_abi(void)
+{
+	enum { VERSION = 1 }; /* LANDLOCK_CREATE_RULESET_VERSION */
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, VERSION);
+	return abi > 0 ? (int)abi : 0;
 }
 
 int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *given_cgroup, struct aj_error *err)
@@ -91,8 +97,7 @@ int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *giv
 	struct utsname u;
 	if (uname(&u) == 0)
 		sscanf(u.release, "%d.%d", &host->kernel_major, &host->kernel_minor);
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1 /* LANDLOCK_CREATE_RULESET_VERSION */);
-	host->landlock_abi = abi > 0 ? (int)abi : 0;
+	host->landlock_abi = aj_host_landlock_abi();
 	cpu_set_t processors;
 	host->processors = sched_getaffinity(0, sizeof processors, &processors) == 0 ? (unsigned)CPU_COUNT(&processors) : 0;
 	if (top_links(host, arena, err) < 0 || aj_etc_find(&host->etc, arena, err) < 0)
@@ -106,7 +111,8 @@ int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *giv
 		                       "`%s` is not a cgroup v2 directory that this user may write", given_cgroup);
 	/* Unreadable is not empty: a silent fallback to rlimits would surprise a caller who provided a cgroup for limits. */
 	if (aj_host_controllers(given_cgroup, &host->cgroup_controllers) < 0)
-		return aj_fail_because(err, AJ_REASON_CGROUP, AJ_EXIT_SETUP, "cgroup", errno, "read the controllers of `%s`", given_cgroup);
+		return aj_fail_because(err, AJ_REASON_CGROUP, AJ_EXIT_SETUP, "cgroup", errno, "read the controllers of `%s`",
+		                       given_cgroup);
 	host->cgroup = given_cgroup;
 	host->cgroup_given = true;
 	return 0;
@@ -169,17 +175,20 @@ void aj_host_advise(struct aj_error *err)
 		return;
 	}
 	if (err->reason == AJ_REASON_PROCESS && err->errnum == EAGAIN) {
-		aj_advise(err, "no more processes may be created: raise the limit (`ulimit -u`, or pids.max of agentjail's cgroup), or leave SCHED_DEADLINE");
+		aj_advise(err,
+		          "no more processes may be created: raise the limit (`ulimit -u`, or pids.max of agentjail's cgroup), or leave SCHED_DEADLINE");
 		return;
 	}
 	if (err->reason == AJ_REASON_SOURCE && err->errnum == ENOSYS) {
-		aj_advise(err, "a seccomp filter on agentjail refuses openat2(): remove RestrictSUIDSGID= from the systemd unit, or let the container's "
-		               "seccomp profile allow openat2");
+		aj_advise(err,
+		          "a seccomp filter on agentjail refuses openat2(): remove RestrictSUIDSGID= from the systemd unit, or let the container's "
+		          "seccomp profile allow openat2");
 		return;
 	}
 	if (err->reason == AJ_REASON_NAMESPACE && err->errnum == EACCES && !is_dumpable()) {
-		aj_advise(err, "this program is not dumpable, as after setuid() or prctl(PR_SET_DUMPABLE, 0), so it may not write the id map of a jail: call "
-		               "prctl(PR_SET_DUMPABLE, 1), or let a program of its own run the jails, which execve() makes dumpable");
+		aj_advise(err,
+		          "this program is not dumpable, as after setuid() or prctl(PR_SET_DUMPABLE, 0), so it may not write the id map of a jail: call "
+		          "prctl(PR_SET_DUMPABLE, 1), or let a program of its own run the jails, which execve() makes dumpable");
 		return;
 	}
 	if (err->reason < AJ_REASON_PROCESS || (err->reason == AJ_REASON_SOURCE && !in_container()))
@@ -195,18 +204,22 @@ void aj_host_advise(struct aj_error *err)
 	else if (sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", "0"))
 		aj_advise(err, "unprivileged user namespaces are switched off: `sudo sysctl kernel.unprivileged_userns_clone=1`");
 	else if (sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") && geteuid() != 0)
-		aj_advise(err, "AppArmor removes the capabilities of new user namespaces (Ubuntu 23.10 and later): install a profile that "
-		               "gives this program `userns,` (`agentjail doctor` prints it), or "
-		               "`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`");
+		aj_advise(err,
+		          "AppArmor removes the capabilities of new user namespaces (Ubuntu 23.10 and later): install a profile that "
+		          "gives this program `userns,` (`agentjail doctor` prints it), or "
+		          "`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`");
 	else if (err->reason == AJ_REASON_PROC)
-		aj_advise(err, "the masked /proc of a container forbids mounting another /proc: use `--proc none`, or start the container with "
-		               "`--security-opt systempaths=unconfined`");
+		aj_advise(err,
+		          "the masked /proc of a container forbids mounting another /proc: use `--proc none`, or start the container with "
+		          "`--security-opt systempaths=unconfined`");
 	else if (in_container())
-		aj_advise(err, "agentjail runs in a container, whose seccomp or AppArmor profile forbids user namespaces and mounts: start the container with "
-		               "`--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or with a profile that allows "
-		               "clone, unshare, mount, umount2, pivot_root, open_tree, move_mount and mount_setattr");
+		aj_advise(err,
+		          "agentjail runs in a container, whose seccomp or AppArmor profile forbids user namespaces and mounts: start the container with "
+		          "`--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or with a profile that allows "
+		          "clone, unshare, mount, umount2, pivot_root, open_tree, move_mount and mount_setattr");
 	else if (err->errnum == ENOSPC || err->errnum == EUSERS)
-		aj_advise(err, "a limit on namespaces is reached: raise user.max_user_namespaces and the other limits in /proc/sys/user");
+		aj_advise(err,
+		          "a limit on namespaces is reached: raise user.max_user_namespaces and the other limits in /proc/sys/user");
 	else if (err->reason == AJ_REASON_PROCESS && err->errnum == EACCES && confined_by_apparmor(profile, sizeof profile))
 		aj_advise(err,
 		          "the AppArmor profile `%s`, which confines this process, forbids user namespaces: give this program a profile of its own "

@@ -31,6 +31,8 @@ struct aj_host {
 
 extern const char *const aj_top_links[6]; /* their names, "bin" first */
 
+/* The version of Landlock that this kernel has; 0: none. */
+int aj_host_landlock_abi(void);
 /* `given_cgroup`: a directory that the caller provides, or NULL. A missing feature is not a failure. */
 int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *given_cgroup, struct aj_error *err);
 

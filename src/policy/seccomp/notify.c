@@ -9,10 +9,12 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/branch.h"
 #include "base/fd.h"
+#include "base/pidfd.h"
 
 bool aj_notify_listener(int fd)
 {
@@ -23,7 +25,7 @@ bool aj_notify_listener(int fd)
 bool aj_notify_may_take(int pidfd)
 {
 	/* The kernel checks permission first: EBADF means that only the descriptor is missing. */
-	int fd = (int)syscall(SYS_pidfd_getfd, pidfd, 0, 0);
+	int fd = aj_pidfd_copy_fd(pidfd, 0);
 	bool may = fd >= 0 || errno == EBADF;
 	aj_close(&fd);
 	return may;
@@ -31,7 +33,7 @@ bool aj_notify_may_take(int pidfd)
 
 int aj_notify_take_listener(int pidfd, int number)
 {
-	cleanup_fd int fd = number < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+	cleanup_fd int fd = number < 0 ? -1 : aj_pidfd_copy_fd(pidfd, number);
 	return fd >= 0 && aj_notify_listener(fd) ? aj_steal(&fd) : -1;
 }
 
@@ -51,6 +53,12 @@ int aj_notify_take(int listener_fd, struct aj_notification *ret)
 	for (int i = 0; i < 6; i++)
 		ret->args[i] = call.data.args[i];
 	return 1;
+}
+
+int aj_notify_read(const struct aj_notification *call, int index, void *out, size_t bytes)
+{
+	struct iovec here = { out, bytes }, there = { (void *)(uintptr_t)call->args[index], bytes };
+	return syscall(SYS_process_vm_readv, call->tid, &here, 1UL, &there, 1UL, 0UL) == (long)bytes ? 0 : -1;
 }
 
 bool aj_notify_waits(int listener_fd, uint64_t id)

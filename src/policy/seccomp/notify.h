@@ -23,6 +23,9 @@ int aj_notify_take_listener(int pidfd, int number);
  * reads the same listener; a signal ends that. */
 int aj_notify_take(int listener_fd, struct aj_notification *ret);
 
+/* Copy `bytes` bytes of the caller's memory from the address in argument `index`: it may change them meanwhile. The kernel
+ * requires the right to trace the caller. -1 with errno: not all could be read. */
+int aj_notify_read(const struct aj_notification *call, int index, void *out, size_t bytes);
 /* Is the caller still blocked in this call? Then what /proc says about `tid` is about the caller. */
 bool aj_notify_waits(int listener_fd, uint64_t id);
 

@@ -4,12 +4,11 @@
 #include "sandbox/mediate/connector.h"
 
 #include <errno.h>
-#include <linux/sched.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clone.h"
 #include "base/fd.h"
 #include "base/pidfd.h"
 #include "sandbox/cgroup/leaf.h"
@@ -22,14 +21,12 @@ int aj_connector_start(struct aj_connector *c, const struct aj_plan *plan, const
 	int sockets[2];
 	char ready;
 	*c = (struct aj_connector){ .pidfd = -1, .socket = -1 };
-	struct clone_args args = { .flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&c->pidfd, .exit_signal = SIGCHLD };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "connector", errno, "make a socket pair");
 	sigset_t all, before;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	pid_t us = getpid();
-	long pid = syscall(SYS_clone3, &args, sizeof args);
+	pid_t us = getpid(), pid = aj_clone3(0, -1, &c->pidfd);
 	if (pid == 0)
 		aj_connector_run(plan, jail, first, sockets[1], us);
 	int error = errno;
@@ -42,7 +39,7 @@ int aj_connector_start(struct aj_connector *c, const struct aj_plan *plan, const
 	if (n == 1) {
 		/* Charge the connector to the jail's cgroup. Only once it is ready: before, the jail's low limits could slow its start,
 		 * for which the supervisor waits. */
-		aj_leaf_take(jail->leaf, (pid_t)pid);
+		aj_leaf_take(jail->leaf, pid);
 		return 0;
 	}
 	if (pid < 0)

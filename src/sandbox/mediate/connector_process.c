@@ -5,21 +5,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clone.h"
 #include "base/fd.h"
+#include "base/ids.h"
+#include "base/namespaces.h"
+#include "base/prctl.h"
 #include "base/procfs.h"
 #include "sandbox/mediate/endpoint.h"
 
@@ -109,14 +110,13 @@ static int wait_for_connect(const struct connector_work *w, const struct aj_noti
 
 static void die_with(pid_t parent)
 {
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
+	if (aj_prctl_end_with(parent, SIGKILL) < 0)
 		_exit(1);
 }
 
 /* 0: a worker took the call. */
 static int start_worker(struct connector_work *w, const struct aj_notification *call, struct aj_endpoint *e, int64_t started_us)
 {
-	struct clone_args args = { .exit_signal = SIGCHLD };
 	pid_t parent = getpid();
 	pid_t *free = NULL;
 	for (int i = 0; i < WORKERS_MAX && !free; i++)
@@ -124,7 +124,7 @@ static int start_worker(struct connector_work *w, const struct aj_notification *
 			free = &w->workers[i];
 	if (!free)
 		return EAGAIN;
-	long pid = syscall(SYS_clone3, &args, sizeof args);
+	pid_t pid = aj_clone3(0, -1, NULL);
 	if (pid == 0) {
 		die_with(parent);
 		close(w->socket);
@@ -134,7 +134,7 @@ static int start_worker(struct connector_work *w, const struct aj_notification *
 		answer_call(w, call, error);
 		_exit(0);
 	}
-	*free = pid > 0 ? (pid_t)pid : 0;
+	*free = pid > 0 ? pid : 0;
 	return pid > 0 ? 0 : EAGAIN;
 }
 
@@ -220,17 +220,17 @@ static int join_jail(struct connector_work *w)
 	const struct aj_plan *plan = w->plan;
 	int spaces = CLONE_NEWUSER | CLONE_NEWNS | (int)(plan->namespaces & CLONE_NEWNET);
 	/* Root's groups would open files too, and cannot be dropped inside the user namespace. */
-	if (plan->host_uid != geteuid() && syscall(SYS_setgroups, 0, NULL) < 0)
+	if (plan->host_uid != geteuid() && aj_groups_clear() < 0)
 		return -1;
 	/* All processes of a jail have the same namespaces. Init's cannot be joined, since its memory began as that of a process
 	 * outside: so join those of the caller, if its call still waits. */
 	cleanup_fd int caller = aj_holders_pidfd(w->reach.holders.proc_fd, w->first->tid);
-	if (caller < 0 || !aj_notify_waits(w->jail->listener_fd, w->first->id) || setns(caller, spaces) < 0)
+	if (caller < 0 || !aj_notify_waits(w->jail->listener_fd, w->first->id) || aj_namespaces_join(caller, spaces) < 0)
 		return -1;
-	if (setresgid(plan->gid, plan->gid, plan->gid) < 0 || setresuid(plan->uid, plan->uid, plan->uid) < 0)
+	if (aj_ids_take(plan->uid, plan->gid) < 0)
 		return -1;
 	/* After the last change of ids, which would reset it: our memory is a copy of the supervisor's. */
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	if (aj_prctl_dumpable(false) < 0 || aj_prctl_no_new_privs() < 0)
 		return -1;
 	return aj_endpoint_rights(false) < 0 || find_file_systems(w) < 0 ? -1 : 0;
 }

@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/capset.h"
 #include "base/fd.h"
+#include "base/pidfd.h"
 
 #ifndef SIOCGSKNS
 #define SIOCGSKNS 0x894C
@@ -27,22 +27,20 @@ enum { PATH_AT = offsetof(struct sockaddr_un, sun_path) };
 int aj_endpoint_rights(bool in_effect)
 {
 	const unsigned wanted = 1U << CAP_SYS_PTRACE | 1U << CAP_NET_ADMIN;
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct sets[2] = { { .effective = in_effect ? wanted : 0, .permitted = wanted } };
-	return (int)syscall(SYS_capset, &head, sets);
+	const struct aj_capset set = { { { .effective = in_effect ? wanted : 0, .permitted = wanted } } };
+	return aj_capset_set(&set);
 }
 
 int aj_endpoint_fetch(const struct aj_reach *reach, const struct aj_notification *call, int *ret_fd)
 {
 	cleanup_fd int pidfd = aj_holders_pidfd(reach->holders.proc_fd, call->tid);
-	*ret_fd = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, (int)call->args[0]);
+	*ret_fd = pidfd < 0 ? -1 : aj_pidfd_copy_fd(pidfd, (int)call->args[0]);
 	return *ret_fd >= 0 ? 0 : pidfd >= 0 && errno == EBADF ? EBADF : AJ_ENDPOINT_REFUSED;
 }
 
 int aj_endpoint_read(const struct aj_notification *call, int index, void *out, size_t bytes)
 {
-	struct iovec here = { out, bytes }, there = { (void *)(uintptr_t)call->args[index], bytes };
-	if (bytes == 0 || syscall(SYS_process_vm_readv, call->tid, &here, 1UL, &there, 1UL, 0UL) == (long)bytes)
+	if (bytes == 0 || aj_notify_read(call, index, out, bytes) == 0)
 		return 0;
 	return errno == EPERM || errno == ESRCH ? AJ_ENDPOINT_REFUSED : EFAULT;
 }

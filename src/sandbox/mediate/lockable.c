@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -164,8 +162,7 @@ bool aj_lockable_has_lock(int folder, int number)
 
 int aj_lockable_range(const struct aj_notification *call, struct flock *ret)
 {
-	struct iovec here = { ret, sizeof *ret }, there = { (void *)(uintptr_t)call->args[2], sizeof *ret };
-	return syscall(SYS_process_vm_readv, call->tid, &here, 1UL, &there, 1UL, 0UL) == (long)sizeof *ret ? 0 : EFAULT;
+	return aj_notify_read(call, 2, ret, sizeof *ret) == 0 ? 0 : EFAULT;
 }
 
 int aj_lockable_threads(int folder, pid_t tid)

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/listing.h"
+#include "base/pidfd.h"
 #include "base/procfs.h"
 #include "sandbox/mediate/socket_holders.h"
 
@@ -65,7 +66,7 @@ static int holds_lock(const struct aj_locks *l, int thread, pid_t tid, int numbe
 		return -1;
 	/* The process is not dumpable any more. */
 	cleanup_fd int pidfd = aj_holders_pidfd(l->proc_fd, tid);
-	cleanup_duplicate int copy = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, number);
+	cleanup_duplicate int copy = pidfd < 0 ? -1 : aj_pidfd_copy_fd(pidfd, number);
 	if (copy < 0)
 		return errno == EBADF || errno == ESRCH ? -1 : 1;
 	return aj_lockable_fd(&l->files, copy) <= 0 && (fcntl(copy, F_GETLK, &any) < 0 || any.l_type != F_UNLCK);
@@ -181,7 +182,7 @@ static int check_descriptor(const struct aj_locks *l, const struct aj_notificati
 	if (r >= 0 || errno != EACCES)
 		return r;
 	cleanup_fd int pidfd = aj_holders_pidfd(l->proc_fd, call->tid);
-	cleanup_duplicate int copy = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, number);
+	cleanup_duplicate int copy = pidfd < 0 ? -1 : aj_pidfd_copy_fd(pidfd, number);
 	if (copy < 0 && errno == EBADF)
 		errno = ENOENT;
 	return copy < 0 ? -1 : aj_lockable_fd(&l->files, copy);
@@ -204,7 +205,7 @@ static enum aj_lock lock_duplicate(struct aj_locks *l, int listener_fd, const st
 	int lockable = check_descriptor(l, call);
 	int error = lockable < 0 ? errno : 0;
 	cleanup_fd int pidfd = lockable > 0 ? aj_holders_pidfd(l->proc_fd, call->tid) : -1;
-	cleanup_duplicate int copy = pidfd < 0 ? -1 : aj_holders_fetch(pidfd, (int)call->args[0]);
+	cleanup_duplicate int copy = pidfd < 0 ? -1 : aj_pidfd_copy_fd(pidfd, (int)call->args[0]);
 	if (lockable > 0 && copy < 0)
 		error = errno == EBADF ? ENOENT : errno;
 	int no_range = copy < 0 || call->nr == SYS_flock ? 0 : aj_lockable_range(call, &range);

@@ -20,9 +20,6 @@
 #include "base/pidfd.h"
 #include "base/procfs.h"
 
-#ifndef PIDFD_THREAD
-#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
-#endif
 #ifndef SIOCUNIXFILE
 #define SIOCUNIXFILE (SIOCPROTOPRIVATE + 0)
 #endif
@@ -32,15 +29,10 @@ enum { PROCESSES_MAX = 4096, DESCRIPTORS_MAX = 65536, TRIES = 3 };
 /* Threads may have descriptor tables of their own; before Linux 6.9 (PIDFD_THREAD) only the process's pidfd is available. */
 int aj_holders_pidfd(int proc_fd, pid_t tid)
 {
-	int fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
+	int fd = aj_pidfd_open_thread(tid);
 	if (fd >= 0 || errno != EINVAL)
 		return fd;
 	return aj_pidfd_open((pid_t)aj_procfs_number(proc_fd, tid, "Tgid"));
-}
-
-int aj_holders_fetch(int pidfd, int number)
-{
-	return (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
 }
 
 void aj_holders_drop(int *copy)
@@ -76,7 +68,7 @@ static bool bound_to(int socket, const struct stat *want, bool *ret_listens)
 
 static bool holds(int pidfd, int number, const struct stat *want, bool *ret_listens)
 {
-	cleanup_fd int socket = aj_holders_fetch(pidfd, number);
+	cleanup_fd int socket = aj_pidfd_copy_fd(pidfd, number);
 	return socket >= 0 && bound_to(socket, want, ret_listens);
 }
 

@@ -20,9 +20,8 @@ struct aj_holders {
  * and CAP_NET_ADMIN in the jail's user namespace. */
 bool aj_holders_have(struct aj_holders *h, const struct stat *want, bool *ret_listens);
 
-/* A pidfd of a thread, or of its process before Linux 6.9; a duplicate of a descriptor; a socket's option. -1 with errno. */
+/* A pidfd of a thread, or of its process before Linux 6.9; a socket's option. -1 with errno. */
 int aj_holders_pidfd(int proc_fd, pid_t tid);
-int aj_holders_fetch(int pidfd, int number);
 int aj_holders_option(int socket, int name);
 /* aj_close() of such a duplicate. The last close() of a socket with SO_LINGER would wait for its peer. */
 void aj_holders_drop(int *copy);

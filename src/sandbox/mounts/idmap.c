@@ -11,13 +11,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clone.h"
 #include "base/fd.h"
+#include "base/namespaces.h"
 
 /* A namespace lives as long as a process or a descriptor refers to it. The child has no descriptor but its own end of the pair, so it holds
  * no lock of ours, and ends when we do. */
 _Noreturn static void hold_namespace(int end)
 {
-	char made = unshare(CLONE_NEWUSER) == 0 ? 1 : 0;
+	char made = aj_namespaces_make(CLONE_NEWUSER) == 0 ? 1 : 0;
 	if (aj_fd_close_others(0, &end, 1) == 0 && aj_write_all(end, &made, 1) == 0)
 		aj_read_all(end, &made, 1);
 	_exit(0);
@@ -45,8 +47,7 @@ int aj_idmap_namespace(const struct aj_idmap *map, struct aj_error *err)
 	char made = 0;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "make a pair of sockets");
-	/* Not fork(): atfork handlers that the surrounding program has registered are not for this child. */
-	pid_t child = _Fork();
+	pid_t child = aj_fork_bare();
 	if (child == 0)
 		hold_namespace(ends[1]);
 	close(ends[1]);

@@ -4,21 +4,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
 
 int aj_named_sockets_open(struct aj_named_sockets *named, const struct aj_plan *plan, struct aj_error *err)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 	struct stat st;
 	*named = (struct aj_named_sockets){ .count = 0 };
 	for (size_t i = 0; i < plan->sockets.count; i++) {
 		const char *path = plan->sockets.items[i];
-		int fd = named->count == AJ_SOCKETS_MAX ? -1 : (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+		int fd = named->count == AJ_SOCKETS_MAX
+		           ? -1
+		           : aj_open_resolved(AT_FDCWD, path, O_PATH, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 		if (fd >= 0)
 			named->fds[named->count++] = fd;
 		else

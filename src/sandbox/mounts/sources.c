@@ -3,12 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
@@ -77,8 +75,6 @@ static void clone_parent(int path, struct aj_built_mount *b, struct common *comm
 	unsigned flags = b->row->flags;
 	char real[PATH_MAX];
 	struct statx file, there;
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 	if (!(flags & AJ_OVERLAY) || (flags & AJ_LAYERED))
 		return;
 	if (statx(path, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_MNT_ID, &file) < 0) {
@@ -95,7 +91,8 @@ static void clone_parent(int path, struct aj_built_mount *b, struct common *comm
 	if (!name || !name[1])
 		return;
 	*name++ = '\0';
-	cleanup_fd int folder = (int)syscall(SYS_openat2, AT_FDCWD, *real ? real : "/", &how, sizeof how);
+	cleanup_fd int folder = aj_open_resolved(AT_FDCWD, *real ? real : "/", O_PATH | O_DIRECTORY,
+	                                         RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	if (folder < 0 || statx(folder, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &there) < 0 ||
 	    there.stx_ino != file.stx_ino || there.stx_dev_major != file.stx_dev_major ||
 	    there.stx_dev_minor != file.stx_dev_minor)
@@ -137,10 +134,9 @@ static bool is_part(struct aj_built_mount *b, const struct common *common)
 /* The state folder of an overlay, by a path that the supervisor has found for its descriptor: the same folder, or none. */
 static int open_layers(struct aj_built_mount *b, struct aj_error *err)
 {
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		                .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 	struct stat st;
-	cleanup_fd int path = (int)syscall(SYS_openat2, AT_FDCWD, b->layers, &how, sizeof how);
+	cleanup_fd int path = aj_open_resolved(AT_FDCWD, b->layers, O_PATH | O_DIRECTORY,
+	                                       RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	if (path < 0 || fstat(path, &st) < 0)
 		return aj_mount_fail_source(b->layers, err);
 	if (st.st_dev != b->layers_dev || st.st_ino != b->layers_ino)
@@ -160,10 +156,9 @@ static int open_source(struct aj_built_mount *b, struct common *common, struct a
 	}
 	if (is_part(b, common))
 		return -1;
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-		                .resolve = m->flags & AJ_FOLLOW ? 0 : RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	uint64_t resolve = m->flags & AJ_FOLLOW ? 0 : RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
 	bool again = (m->flags & AJ_MASK) && common->mask && strcmp(common->mask, source) == 0;
-	cleanup_fd int opened = again ? -1 : (int)syscall(SYS_openat2, AT_FDCWD, source, &how, sizeof how);
+	cleanup_fd int opened = again ? -1 : aj_open_resolved(AT_FDCWD, source, O_PATH, resolve);
 	int path = again ? common->mask_fd : opened;
 	if (path >= 0)
 		clone_parent(path, b, common);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/program.h"
+#include "base/spawn.h"
 #include "base/tree/node.h"
 
 enum { CHUNK = 64 << 10, TEXT_LOOKED_AT = 8000, TEXT_MAX = 64 << 20 };
@@ -160,7 +160,8 @@ static int put_whole(const struct patch_part *p, const struct patch_side *s, cha
 			open = chunk[i] != '\n';
 		}
 	lines += open;
-	snprintf(head, sizeof head, sign == '+' ? "@@ -0,0 +%d,%llu @@\n" : "@@ -%d,%llu +0,0 @@\n", lines > 0, (unsigned long long)lines);
+	snprintf(head, sizeof head, sign == '+' ? "@@ -0,0 +%d,%llu @@\n" : "@@ -%d,%llu +0,0 @@\n", lines > 0,
+	         (unsigned long long)lines);
 	put_text(p, lines ? head : "");
 	open = false;
 	for (uint64_t at = 0; n >= 0 && (n = read_side(s, chunk, CHUNK, at)) > 0; at += (uint64_t)n)
@@ -194,21 +195,15 @@ static bool find_diff(char *out, size_t room)
 static int start_diff(const struct patch_part *p, int was, int is, int to, pid_t *ret)
 {
 	char program[PATH_MAX];
-	char *const words[] = { "diff", "-a", "-u", "/proc/self/fd/3", "/proc/self/fd/4", NULL }, *const env[] = { "LC_ALL=C", NULL };
-	posix_spawn_file_actions_t files;
+	char *const words[] = { "diff", "-a", "-u", "/proc/self/fd/3", "/proc/self/fd/4", NULL }, *const env[] = { "LC_ALL=C",
+		                                                                                                   NULL };
+	const struct aj_spawn_fd fds[] = { { 0, -1 }, { 2, -1 }, { 1, to }, { 3, was }, { 4, is } };
 	if (!find_diff(program, sizeof program)) {
 		aj_fail(p->err, AJ_EXIT_SETUP, "changes", 0, "the program diff is missing");
 		aj_advise(p->err, "install the package diffutils");
 		return -1;
 	}
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_adddup2(&files, to, 1);
-	posix_spawn_file_actions_adddup2(&files, was, 3);
-	posix_spawn_file_actions_adddup2(&files, is, 4);
-	int error = posix_spawn(ret, program, &files, NULL, words, env);
-	posix_spawn_file_actions_destroy(&files);
+	int error = aj_spawn(ret, program, words, env, fds, sizeof fds / sizeof *fds);
 	return error ? aj_fail(p->err, AJ_EXIT_SETUP, "changes", error, "start %s", program) : 0;
 }
 

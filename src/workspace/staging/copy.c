@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/capability.h>
 #include <search.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,8 +17,9 @@
 
 #include "base/beneath.h"
 #include "base/buffer.h"
+#include "base/capset.h"
 #include "base/fd.h"
-#include "base/groups.h"
+#include "base/ids.h"
 #include "base/path.h"
 #include "base/tree/content.h"
 
@@ -59,7 +59,8 @@ static int fail(struct copy *c, int errnum, const char *what)
 {
 	aj_fail(c->err, AJ_EXIT_SETUP, "copy", errnum, "%s `%s` of %s", what, c->path_bytes ? c->path : ".", name_of(c));
 	if (errnum == ENOSPC || errnum == EDQUOT)
-		aj_advise(c->err, "make room in the state directory, name another one with XDG_STATE_HOME, or use --workspace-mode overlay");
+		aj_advise(c->err,
+		          "make room in the state directory, name another one with XDG_STATE_HOME, or use --workspace-mode overlay");
 	return -1;
 }
 
@@ -67,8 +68,9 @@ static int refuse(struct copy *c, const char *why)
 {
 	aj_fail(c->err, AJ_EXIT_SETUP, "copy", 0, "%s is not copied: %s (%llu files and %llu MiB so far)", name_of(c), why,
 	        (unsigned long long)c->done->files, (unsigned long long)c->done->bytes >> 20);
-	aj_advise(c->err, "use --workspace-mode overlay, which copies a file when it is changed, --workspace-mode rw, which changes the folder "
-	                  "itself, or a smaller folder");
+	aj_advise(c->err,
+	          "use --workspace-mode overlay, which copies a file when it is changed, --workspace-mode rw, which changes the folder "
+	          "itself, or a smaller folder");
 	return -1;
 }
 
@@ -88,19 +90,18 @@ static bool is_denied(int error)
  * is_denied(), or it cannot be told. The groups are what the jail would have in an overlay: the folder's alone, see aj_copy_workspace(). */
 static int owner_may(const struct copy *c, int fd, int rights)
 {
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct before[2], none[2];
+	struct aj_capset before, none;
 	if (!c->job->give)
 		return 0;
-	if (syscall(SYS_capget, &head, before) < 0)
+	if (aj_capset_get(&before) < 0)
 		return -1;
-	memcpy(none, before, sizeof none);
-	none[0].effective = none[1].effective = 0;
+	none = before;
+	none.half[0].effective = none.half[1].effective = 0;
 	setfsuid(c->owner);
-	int r = syscall(SYS_capset, &head, none) < 0 ? -1 : (int)syscall(SYS_faccessat2, fd, "", rights, AT_EACCESS | AT_EMPTY_PATH);
+	int r = aj_capset_set(&none) < 0 ? -1 : (int)syscall(SYS_faccessat2, fd, "", rights, AT_EACCESS | AT_EMPTY_PATH);
 	int error = errno;
 	setfsuid(geteuid());
-	if (syscall(SYS_capset, &head, before) < 0)
+	if (aj_capset_set(&before) < 0)
 		return -1;
 	errno = error;
 	return r;
@@ -278,7 +279,8 @@ static int copy_folder(struct copy *c, int from_dir, int to_dir, const char *nam
 	if (list_entry(c, 'd', &st) < 0 || copy_entries(c, from, to, level + 1) < 0)
 		return -1;
 	c->path[c->path_bytes = bytes] = '\0';
-	if (give_away(c, to) < 0 || fchmod(to, st.st_mode & MODE) < 0 || futimens(to, (struct timespec[]){ st.st_atim, st.st_mtim }) < 0)
+	if (give_away(c, to) < 0 || fchmod(to, st.st_mode & MODE) < 0 ||
+	    futimens(to, (struct timespec[]){ st.st_atim, st.st_mtim }) < 0)
 		return fail(c, errno, "copy the mode of the folder");
 	return 0;
 }
