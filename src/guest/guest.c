@@ -207,17 +207,17 @@ static int install_filter(const struct frame *insns)
 	struct aj_error err = { 0 };
 	struct aj_filter filter = { (const struct sock_filter *)insns->body,
 		                    (unsigned short)(insns->bytes / sizeof(struct sock_filter)) };
-	unsigned char said[2UL * AJ_FRAME_HEADER + sizeof(int32_t)];
+	unsigned char answer[2UL * AJ_FRAME_HEADER + sizeof(int32_t)];
 	int32_t listener = -1;
 	bool reported = insns->kind == AJ_FRAME_REPORTED;
 	if ((reported ? aj_filter_install_reported(&filter, &filter, &listener, &err) : aj_filter_install(&filter, &err)) < 0)
 		exit_refused("the system call filter cannot be installed", err.errnum);
 	aj_python_collect(1);
-	aj_frame_header(said, sizeof listener, AJ_FRAME_LISTENER);
-	memcpy(said + AJ_FRAME_HEADER, &listener, sizeof listener);
+	aj_frame_header(answer, sizeof listener, AJ_FRAME_LISTENER);
+	memcpy(answer + AJ_FRAME_HEADER, &listener, sizeof listener);
 	size_t skip = listener < 0 ? AJ_FRAME_HEADER + sizeof listener : 0;
-	aj_frame_header(said + sizeof said - AJ_FRAME_HEADER, 0, AJ_FRAME_ARMED);
-	if (aj_write_all(CONTROL_FD, said + skip, sizeof said - skip) < 0)
+	aj_frame_header(answer + sizeof answer - AJ_FRAME_HEADER, 0, AJ_FRAME_ARMED);
+	if (aj_write_all(CONTROL_FD, answer + skip, sizeof answer - skip) < 0)
 		_exit(EXIT_BROKEN);
 	return listener;
 }
@@ -238,8 +238,8 @@ static _Noreturn void serve_requests(object *run, int listener)
 {
 	object *started = started_header();
 	for (;;) {
-		struct frame request = read_frame(
-		    (char[]){ AJ_FRAME_REQUEST, AJ_FRAME_SNIPPET, AJ_FRAME_TOOL, AJ_FRAME_BRANCH, AJ_FRAME_LAYER, 0 });
+		struct frame request = read_frame((char[]){ AJ_FRAME_REQUEST, AJ_FRAME_SNIPPET, AJ_FRAME_TOOL, AJ_FRAME_BRANCH,
+		                                            AJ_FRAME_LAYER, 0 });
 		aj_close(&listener);
 		if (request.kind == AJ_FRAME_BRANCH)
 			handle_branch(&request);

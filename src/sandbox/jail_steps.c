@@ -161,7 +161,7 @@ int aj_step_session(struct aj_steps *w, struct aj_error *err)
 	sigaddset(&ttou, SIGTTOU);
 	sigprocmask(SIG_BLOCK, &ttou, &before);
 	int r = setpgid(0, 0);
-	if (r == 0 && w->plan->terminal_front) /* then its standard input is the terminal */
+	if (r == 0 && w->plan->terminal_foreground) /* then its standard input is the terminal */
 		r = tcsetpgrp(0, getpid());
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return r < 0 ? aj_step_fail(err, "session", "become a process group of its terminal") : 0;

@@ -91,7 +91,7 @@ static void refusal(const uint8_t *data, size_t bytes)
 	if (text)
 		memcpy(sentence, data, text);
 	enum aj_refusal whole = aj_refusal_answer(data, bytes, false, 8080, sentence, out, &got);
-	must((whole == AJ_REFUSAL_SAID) == (got > 0) && got < sizeof out, "an answer is there when it is said to be");
+	must((whole == AJ_REFUSAL_ANSWERED) == (got > 0) && got < sizeof out, "an answer is there when it is said to be");
 	for (size_t cut = 0, step = bytes / 16 + 1; cut < bytes; cut += step) {
 		enum aj_refusal found = aj_refusal_answer(data, cut, false, 8080, sentence, part, &some);
 		must(found == AJ_REFUSAL_MORE || found == whole, "the protocol stands when more bytes come");

@@ -116,7 +116,7 @@ static void choose_terminal(struct aj_request *request)
 		if (aj_caller_same(fd, request->command.terminal_fd))
 			request->command.terminal |= 1U << fd;
 	}
-	request->command.terminal_front = (request->command.terminal & 3) == 3;
+	request->command.terminal_foreground = (request->command.terminal & 3) == 3;
 }
 
 int aj_terminal_choose(struct aj_request *request, struct aj_arena *arena, struct aj_error *err)

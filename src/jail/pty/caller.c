@@ -85,7 +85,7 @@ bool aj_caller_same(int one, int other)
 	       (ioctl(one, TIOCGDEV, &numbers[0]) == 0 && ioctl(other, TIOCGDEV, &numbers[1]) == 0 && numbers[0] == numbers[1]);
 }
 
-bool aj_caller_is_front(const struct aj_caller_terminal *t)
+bool aj_caller_is_foreground(const struct aj_caller_terminal *t)
 {
 	pid_t front = tcgetpgrp(t->in);
 	return front <= 0 || front == getpgrp();
@@ -112,7 +112,7 @@ void aj_caller_make_raw(struct aj_caller_terminal *t)
  * background too, but there the modes are others'. */
 void aj_caller_restore(struct aj_caller_terminal *t)
 {
-	if (t->raw && aj_caller_is_front(t))
+	if (t->raw && aj_caller_is_foreground(t))
 		tcsetattr(t->in, TCSANOW, &t->before);
 	restored.raw = t->raw = false;
 }

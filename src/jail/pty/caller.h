@@ -19,7 +19,7 @@ void aj_caller_close(struct aj_caller_terminal *t);
 /* Do two descriptors lead to the same terminal? */
 bool aj_caller_same(int one, int other);
 /* Are we its foreground? A terminal that is not our controlling one knows no other. */
-bool aj_caller_is_front(const struct aj_caller_terminal *t);
+bool aj_caller_is_foreground(const struct aj_caller_terminal *t);
 /* Every key goes to the jail unchanged. In a pipeline signal keys and output processing stay, as other programs expect. */
 void aj_caller_make_raw(struct aj_caller_terminal *t);
 void aj_caller_restore(struct aj_caller_terminal *t);

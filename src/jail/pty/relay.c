@@ -170,7 +170,7 @@ static void on_keys(struct aj_io *io, uint32_t events)
 {
 	struct aj_pty *pty = io->arg;
 	(void)events;
-	if (aj_caller_is_front(&pty->caller))
+	if (aj_caller_is_foreground(&pty->caller))
 		read_keys(pty);
 	else
 		aj_pty_refresh(pty);
@@ -249,7 +249,7 @@ static void detach(struct aj_pty *pty)
 
 void aj_pty_refresh(struct aj_pty *pty)
 {
-	bool front = !pty->hung_up && !pty->paused && pty->master >= 0 && aj_caller_is_front(&pty->caller);
+	bool front = !pty->hung_up && !pty->paused && pty->master >= 0 && aj_caller_is_foreground(&pty->caller);
 	copy_size(pty);
 	if (front && pty->wanted)
 		attach(pty);

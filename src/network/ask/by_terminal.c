@@ -20,7 +20,7 @@ static const char nobody[] =
     "this name and port are not on the jail's list, and agentjail is not in the foreground of its terminal";
 static const char not_listed[] = "this name and port are not on the jail's list, and the answer was no";
 
-static bool is_front(const struct aj_asker *a)
+static bool is_foreground(const struct aj_asker *a)
 {
 	return tcgetpgrp(a->whom.fd) == getpgrp();
 }
@@ -148,7 +148,7 @@ static void on_terminal(struct aj_io *io, uint32_t events)
 {
 	struct aj_asker *a = io->arg;
 	(void)events;
-	if (!is_front(a)) /* the terminal's keys go to another program */
+	if (!is_foreground(a)) /* the terminal's keys go to another program */
 		aj_asked_end(a->shown, AJ_EGRESS_DENY, nobody);
 	else if (a->text.bytes)
 		write_text(a);
@@ -161,7 +161,7 @@ static void on_terminal(struct aj_io *io, uint32_t events)
 static bool show_question(struct aj_asked *q)
 {
 	struct aj_asker *a = q->asker;
-	if (!is_front(a) || !choose_number(a))
+	if (!is_foreground(a) || !choose_number(a))
 		return false;
 	a->io.fn = on_terminal;
 	a->io.arg = a;
@@ -199,7 +199,7 @@ static void drop_question(struct aj_asked *q)
 	aj_loop_unwatch(a->loop, &a->io);
 	aj_buffer_free(&a->text);
 	if (a->posed && !a->typed) {
-		if (is_front(a))
+		if (is_foreground(a))
 			tcflush(a->whom.fd, TCIFLUSH);                          /* half an answer is no input of the jail's */
 		ssize_t n = write(a->whom.fd, no_answer, sizeof no_answer - 1); /* a terminal that is stuck does not show it */
 		(void)n;

@@ -62,12 +62,12 @@ static void judge(struct refused_connections *t, bool whole)
 {
 	uint8_t out[AJ_REFUSAL_BYTES];
 	size_t bytes = 0;
-	enum aj_refusal said = aj_refusal_answer(t->first, t->bytes, whole || t->bytes == sizeof t->first, t->port, t->sentence,
-	                                         out, &bytes);
-	if (said == AJ_REFUSAL_MORE)
+	enum aj_refusal answer = aj_refusal_answer(t->first, t->bytes, whole || t->bytes == sizeof t->first, t->port, t->sentence,
+	                                           out, &bytes);
+	if (answer == AJ_REFUSAL_MORE)
 		return;
 	/* Nothing was sent on this socket before, so it takes the answer whole, or its peer is gone. */
-	t->answered = said == AJ_REFUSAL_SAID && send(t->io.fd, out, bytes, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)bytes;
+	t->answered = answer == AJ_REFUSAL_ANSWERED && send(t->io.fd, out, bytes, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)bytes;
 	if (!t->answered || whole) {
 		end(t);
 		return;

@@ -12,7 +12,7 @@
 #include "network/resolve/names.h"
 
 enum {
-	AJ_RELAY_SAID = 16,
+	AJ_RELAY_RECENT = 16,
 	AJ_RELAY_REPORTS_MAX = 256, /* waiting for the supervisor: no more is taken from the jail until they are fewer */
 };
 
@@ -47,9 +47,9 @@ struct aj_relay {
 	struct aj_io supervisor;
 	struct aj_egress_report *first_report, **last_report;
 	unsigned reports;
-	struct aj_egress_event said[AJ_RELAY_SAID]; /* refusals of this second; count: that came again */
-	unsigned said_times[AJ_RELAY_SAID];         /* reported in that second, one by one */
-	struct aj_timer say_again;
+	struct aj_egress_event recent[AJ_RELAY_RECENT]; /* refusals of this second; count: that came again */
+	unsigned recent_times[AJ_RELAY_RECENT];         /* reported in that second, one by one */
+	struct aj_timer repeat_timer;
 	int64_t report_us; /* when they are sent; 0: at once */
 	/* The jail: names and connections. */
 	struct aj_names *names, *refused; /* of the list, and others */

@@ -53,56 +53,56 @@ static bool is_equal(const struct aj_egress_event *a, const struct aj_egress_eve
 }
 
 /* A refusal that came again is reported when its second is over. */
-static void report_again(struct aj_relay *relay, struct aj_egress_event *said)
+static void report_repeats(struct aj_relay *relay, struct aj_egress_event *recent)
 {
-	if (said->count)
-		queue(relay, said, NULL);
-	said->count = 0;
+	if (recent->count)
+		queue(relay, recent, NULL);
+	recent->count = 0;
 }
 
 void aj_reports_flush(struct aj_relay *relay)
 {
-	for (int i = 0; i < AJ_RELAY_SAID; i++)
-		report_again(relay, &relay->said[i]);
+	for (int i = 0; i < AJ_RELAY_RECENT; i++)
+		report_repeats(relay, &relay->recent[i]);
 }
 
-static void on_said(struct aj_timer *timer)
+static void on_repeat_timer(struct aj_timer *timer)
 {
 	aj_reports_flush(timer->arg);
 }
 
 /* Was the same refusal reported some times in this second? Then it is counted. Else it is reported at once, and remembered. */
-static bool was_said(struct aj_relay *relay, const struct aj_egress_event *event)
+static bool is_repeat(struct aj_relay *relay, const struct aj_egress_event *event)
 {
-	struct aj_egress_event *oldest = &relay->said[0];
-	for (int i = 0; i < AJ_RELAY_SAID; i++) {
-		struct aj_egress_event *said = &relay->said[i];
-		if (event->opened_us - said->opened_us < TOGETHER_US && is_equal(said, event)) {
-			if (relay->said_times[i]++ < ALONE)
+	struct aj_egress_event *oldest = &relay->recent[0];
+	for (int i = 0; i < AJ_RELAY_RECENT; i++) {
+		struct aj_egress_event *recent = &relay->recent[i];
+		if (event->opened_us - recent->opened_us < TOGETHER_US && is_equal(recent, event)) {
+			if (relay->recent_times[i]++ < ALONE)
 				return false;
 			if (event->lookups) { /* these have to be reported before it */
 				aj_reports_flush(relay);
 				return false;
 			}
-			if (!said->count++ && !relay->say_again.place) {
-				relay->say_again = (struct aj_timer){ .fn = on_said, .arg = relay };
-				aj_loop_set(relay->loop, &relay->say_again, event->opened_us + TOGETHER_US);
+			if (!recent->count++ && !relay->repeat_timer.place) {
+				relay->repeat_timer = (struct aj_timer){ .fn = on_repeat_timer, .arg = relay };
+				aj_loop_set(relay->loop, &relay->repeat_timer, event->opened_us + TOGETHER_US);
 			}
 			return true;
 		}
-		if (said->opened_us < oldest->opened_us)
-			oldest = said;
+		if (recent->opened_us < oldest->opened_us)
+			oldest = recent;
 	}
-	report_again(relay, oldest);
+	report_repeats(relay, oldest);
 	*oldest = *event;
 	oldest->count = 0;
-	relay->said_times[oldest - relay->said] = 1;
+	relay->recent_times[oldest - relay->recent] = 1;
 	return false;
 }
 
 void aj_report(struct aj_relay *relay, const struct aj_egress_event *event)
 {
-	if (event->kind == AJ_EGRESS_REFUSED && was_said(relay, event))
+	if (event->kind == AJ_EGRESS_REFUSED && is_repeat(relay, event))
 		return;
 	queue(relay, event, NULL);
 	/* Before the program notices: the result of a snippet that ends at once has the reason. The loop handles errors. */

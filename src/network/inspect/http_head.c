@@ -395,7 +395,7 @@ static size_t step(struct aj_http *h, struct aj_slice s)
 	return 0;
 }
 
-enum aj_http_said aj_http_feed(struct aj_http *h, const uint8_t *data, size_t bytes, size_t *ret_pass)
+enum aj_http_verdict aj_http_feed(struct aj_http *h, const uint8_t *data, size_t bytes, size_t *ret_pass)
 {
 	struct aj_slice rest = { (const char *)data, bytes };
 	size_t taken = 1;

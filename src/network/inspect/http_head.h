@@ -14,7 +14,7 @@ enum aj_http_looks aj_http_looks(const uint8_t *data, size_t bytes, bool ended);
 /* A character of a method or of a header's name (RFC 9110, section 5.6.2). */
 bool aj_http_token_char(char c);
 
-enum aj_http_said { AJ_HTTP_PASS, AJ_HTTP_REFUSED };
+enum aj_http_verdict { AJ_HTTP_PASS, AJ_HTTP_REFUSED };
 
 struct aj_http {
 	char host[256], why[200]; /* why: with AJ_HTTP_REFUSED, in ASCII, for a sentence's end; a jail's own words may be in it */
@@ -29,4 +29,4 @@ void aj_http_begin(struct aj_http *h, const char *host, uint16_t port);
 
 /* `data`: the bytes that have not passed yet, so each call has those that the last one left, and more. `ret_pass` of them pass;
  * the others, at most AJ_HTTP_HEAD_MAX_BYTES, wait for more. With AJ_HTTP_REFUSED nothing passes, now or later. */
-enum aj_http_said aj_http_feed(struct aj_http *h, const uint8_t *data, size_t bytes, size_t *ret_pass);
+enum aj_http_verdict aj_http_feed(struct aj_http *h, const uint8_t *data, size_t bytes, size_t *ret_pass);

@@ -84,5 +84,5 @@ enum aj_refusal aj_refusal_answer(const uint8_t *data, size_t bytes, bool whole,
 			return AJ_REFUSAL_NONE;
 		*ret_bytes = say_http(line, begins(data, bytes, "HEAD "), out);
 	}
-	return AJ_REFUSAL_SAID;
+	return AJ_REFUSAL_ANSWERED;
 }

@@ -10,7 +10,7 @@ enum { AJ_REFUSAL_FIRST_BYTES = 512, AJ_REFUSAL_BYTES = 1536 };
 enum aj_refusal {
 	AJ_REFUSAL_MORE, /* the bytes are of no protocol yet: call again with more */
 	AJ_REFUSAL_NONE, /* there is no answer in their protocol */
-	AJ_REFUSAL_SAID, /* `out` has one, of *ret_bytes */
+	AJ_REFUSAL_ANSWERED, /* `out` has one, of *ret_bytes */
 };
 
 /* `whole`: no more bytes will come. `sentence`: one line of printable ASCII, cut where it is longer than an answer can be. */

@@ -199,7 +199,7 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	plan->control_fd = request->is_snippet;
 	plan->capture = request->capture || request->is_snippet;
 	plan->terminal = plan->snippet ? 0 : request->command.terminal;
-	plan->terminal_front = plan->terminal && request->command.terminal_front;
+	plan->terminal_foreground = plan->terminal && request->command.terminal_foreground;
 	plan->terminal_fd = plan->terminal ? request->command.terminal_fd : -1;
 	plan->escapes = policy->escapes;
 	plan->no_input = plan->snippet || request->command.no_input;

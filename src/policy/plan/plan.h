@@ -94,7 +94,7 @@ struct aj_plan {
 	const char *hostname;
 	bool loopback;
 	unsigned terminal; /* bit 1 << fd: this descriptor of the guest is a terminal of the jail's own; 0: it has none, and a session of its own */
-	bool terminal_front; /* the guest has that terminal's foreground; else it gets it when it first reads from it, or changes its modes */
+	bool terminal_foreground; /* the guest has that terminal's foreground; else it gets it when it first reads from it, or changes its modes */
 	int terminal_fd; /* ours to which the terminal is relayed; -1 without one */
 	enum aj_escapes escapes;
 	AJ_LIST(struct aj_mount) mounts;

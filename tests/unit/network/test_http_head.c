@@ -17,10 +17,10 @@ static size_t feed(const char *data, size_t bytes, size_t piece)
 		size_t pass = 99;
 		uint8_t *copy = malloc(there - passed + 1);
 		memcpy(copy, data + passed, there - passed);
-		enum aj_http_said said = aj_http_feed(&h, copy, there - passed, &pass);
+		enum aj_http_verdict verdict = aj_http_feed(&h, copy, there - passed, &pass);
 		free(copy);
-		cr_assert(said == AJ_HTTP_REFUSED ? pass == 0 && *h.why : pass <= there - passed);
-		if (said == AJ_HTTP_REFUSED)
+		cr_assert(verdict == AJ_HTTP_REFUSED ? pass == 0 && *h.why : pass <= there - passed);
+		if (verdict == AJ_HTTP_REFUSED)
 			return SIZE_MAX;
 		passed += pass;
 	}

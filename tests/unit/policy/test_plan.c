@@ -664,13 +664,13 @@ Test(plan, a_terminal_of_its_own)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		prepare(rows[i].snippet);
 		request.command.terminal = rows[i].given;
-		request.command.terminal_front = rows[i].front;
+		request.command.terminal_foreground = rows[i].front;
 		request.command.terminal_fd = 1;
 		*AJ_PUSH(&arena, &request.command.terminal_env) = "TERM=xterm";
 		policy.escapes = AJ_ESCAPES_FILTERED;
 		must_build();
 		cr_expect_eq(plan.terminal, rows[i].want, "row %zu", i);
-		cr_expect_eq(plan.terminal_front, rows[i].want_front, "row %zu", i);
+		cr_expect_eq(plan.terminal_foreground, rows[i].want_front, "row %zu", i);
 		cr_expect_eq(plan.terminal_fd, rows[i].want ? 1 : -1, "row %zu", i);
 		if (rows[i].want)
 			cr_expect(strstr(enforced("terminal"), "one of its own"), "%s", enforced("terminal"));
