@@ -26,7 +26,8 @@ int aj_fail(struct aj_error *err, int exit_code, const char *step, int errnum, c
 	return -1;
 }
 
-int aj_fail_because(struct aj_error *err, enum aj_reason reason, int exit_code, const char *step, int errnum, const char *fmt, ...)
+int aj_fail_because(struct aj_error *err, enum aj_reason reason, int exit_code, const char *step, int errnum, const char *fmt,
+                    ...)
 {
 	va_list ap;
 	va_start(ap, fmt);

@@ -1,5 +1,5 @@
-/* Python's keywords, and which names a variable can have. guest/layer/runtime/request.py has the same list (tests/layer/test_twins.py
- * compares).
+/* Python's keywords, and which names a variable can have. guest/layer/runtime/request.py has the same list
+ * (tests/layer/test_twins.py compares).
  * Characters beyond ASCII are accepted: the Python in the jail refuses such names itself. */
 #include "base/python_name.h"
 

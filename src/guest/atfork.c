@@ -10,8 +10,8 @@
 
 enum { HANDLERS_MAX = 64 };
 
-/* Libraries with threads or random generators register atfork handlers with libc; the runner forks without libc, so it records the
- * handlers and runs them itself. */
+/* Libraries with threads or random generators register atfork handlers with libc; the runner forks without libc, so it records
+ * the handlers and runs them itself. */
 static struct {
 	void (*prepare)(void), (*parent)(void), (*child)(void);
 } handlers[HANDLERS_MAX];

@@ -5,8 +5,8 @@
 
 #include "guest/python.h"
 
-/* May `text`, if it is an expression at all, be compiled as it stands? Each word in it must be a name that neither the walk nor the
- * checker judges, and it binds no name. */
+/* May `text`, if it is an expression at all, be compiled as it stands? Each word in it must be a name that neither the walk nor
+ * the checker judges, and it binds no name. */
 bool aj_plain_is_expression(const char *text, ssize_t bytes);
 /* Printable ASCII alone. */
 bool aj_plain_is_ascii(const char *text, ssize_t bytes);

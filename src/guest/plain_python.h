@@ -1,5 +1,5 @@
-/* The parts of the interpreter that plain requests, the walk over plain code, and its compilation use: functions of its stable interface,
- * names made once, tables of the layer. No Python header. */
+/* The parts of the interpreter that plain requests, the walk over plain code, and its compilation use: functions of its stable
+ * interface, names made once, tables of the layer. No Python header. */
 #pragma once
 #include <stdbool.h>
 

@@ -157,8 +157,8 @@ static int begin_next(const struct aj_plan *plan)
 	return r;
 }
 
-/* While no order comes the next jail's init is made: half a millisecond that the order then does not wait for. Not at once, as the last
- * jail is still being built. Where it cannot be made, the order tries again and reports why. */
+/* While no order comes the next jail's init is made: half a millisecond that the order then does not wait for. Not at once, as
+ * the last jail is still being built. Where it cannot be made, the order tries again and reports why. */
 static void make_ahead(const struct aj_plan *plan)
 {
 	enum { AHEAD_MS = 2 };

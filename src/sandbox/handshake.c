@@ -52,8 +52,8 @@ int aj_msg_hand_over(int fd, int listener)
 	return -1;
 }
 
-/* Another jail of this user may have filled the count of descriptors in flight, which the kernel holds against the sender's soft limit on
- * open files: raised for this one message, since the guest is to inherit the caller's. */
+/* Another jail of this user may have filled the count of descriptors in flight, which the kernel holds against the sender's soft
+ * limit on open files: raised for this one message, since the guest is to inherit the caller's. */
 static int send_fds(int fd, enum aj_msg_kind kind, const int *fds, size_t count)
 {
 	const struct aj_msg msg = { .kind = kind };

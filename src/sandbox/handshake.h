@@ -53,8 +53,7 @@ int aj_msg_recv_from(int fd, struct aj_msg *msg, int flags, pid_t *ret_sender, s
 int aj_msg_hand_over_fds(int fd, enum aj_msg_kind kind, int *fds, size_t count);
 
 /* Has the supervisor ended? For a process that has just set its parent-death signal: the supervisor's socket closes before its
- * children get the signal, so one query is enough. A queued message is no end.
- * */
+ * children get the signal, so one query is enough. A queued message is no end. */
 bool aj_msg_peer_gone(int fd);
 
 /* Called by the guest: waits until the supervisor has taken a copy of its listener, or cannot, then closes its own. -1: no answer

@@ -2,6 +2,6 @@
 #pragma once
 #include "base/error.h"
 
-/* execvp(`program`) has failed with ENOENT. If the program itself is there, fill `err` with the interpreter or loader that it names;
- * else `err` stays as it is, and so does errno. */
+/* execvp(`program`) has failed with ENOENT. If the program itself is there, fill `err` with the interpreter or loader that it
+ * names; else `err` stays as it is, and so does errno. */
 void aj_interpreter_missing(const char *program, struct aj_error *err);

@@ -51,8 +51,8 @@ static inline int aj_step_fail(struct aj_error *err, const char *step, const cha
 {
 	return aj_fail(err, AJ_EXIT_SETUP, step, errno, "%s", what);
 }
-/* Map the jail's ids to these in the parent user namespace. `proc` is a folder of a process in /proc, or, with "self/" for `process`,
- * /proc itself. NULL, or the file that could not be written, with errno. */
+/* Map the jail's ids to these in the parent user namespace. `proc` is a folder of a process in /proc, or, with "self/" for
+ * `process`, /proc itself. NULL, or the file that could not be written, with errno. */
 const char *aj_map_ids(const struct aj_plan *plan, int proc, const char *process, uid_t uid, gid_t gid);
 /* Run all rows in order; the first failure is reported to the supervisor and ends this process. */
 void aj_steps_walk(struct aj_steps *w, const struct aj_jail_step *steps, size_t count);

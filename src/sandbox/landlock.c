@@ -60,8 +60,8 @@ struct net_port_attr {
 static int allow_beneath(int ruleset, const char *path, uint64_t access, struct aj_error *err)
 {
 	cleanup_fd int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-	/* ENOENT: an optional row without a source, or a target below a mask. An unreachable file needs no right. If a mask covers the
-	 * target itself, the right applies to the mask, which is read-only. */
+	/* ENOENT: an optional row without a source, or a target below a mask. An unreachable file needs no right. If a mask
+	 * covers the target itself, the right applies to the mask, which is read-only. */
 	if (fd < 0)
 		return errno == ENOENT ? 0 : aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "open `%s`", path);
 	struct path_beneath_attr rule = { .allowed_access = access, .parent_fd = fd };
@@ -91,8 +91,8 @@ static int create_ruleset(int abi, const struct ruleset_attr *attr, struct aj_er
 	return ruleset < 0 ? aj_fail(err, AJ_EXIT_SETUP, "landlock", errno, "create the ruleset") : ruleset;
 }
 
-/* The kernel keeps a record of each refusal in the host's audit log, tens of thousands a second if a jail likes: not of these, nor of those by
- * rulesets of the jail's own. */
+/* The kernel keeps a record of each refusal in the host's audit log, tens of thousands a second if a jail likes: not of these,
+ * nor of those by rulesets of the jail's own. */
 static long restrict_self(int abi, int ruleset)
 {
 	return syscall(SYS_landlock_restrict_self, ruleset, abi >= 7 ? LOG_SAME_EXEC_OFF | LOG_SUBDOMAINS_OFF : 0);

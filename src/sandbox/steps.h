@@ -4,8 +4,7 @@
 #pragma once
 
 /* The walkers. A cold jail is built by its init, which then forks the guest. A zygote is built as a jail is, but is its own
- * guest. A jail born from a zygote builds the walls that it does not share with the zygote's other jails.
- * */
+ * guest. A jail born from a zygote builds the walls that it does not share with the zygote's other jails. */
 enum {
 	AJ_BY_INIT = 1,
 	AJ_BY_GUEST = 2,

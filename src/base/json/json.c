@@ -1,6 +1,6 @@
 /* Writes values as compact JSON directly into an output buffer.
- * It accepts any bytes as a string and never writes invalid JSON; jansson's own writer takes five times as long, which would slow down a
- * session's snippets. */
+ * It accepts any bytes as a string and never writes invalid JSON; jansson's own writer takes five times as long, which would slow
+ * down a session's snippets. */
 #include "base/json/json.h"
 
 #include <string.h>

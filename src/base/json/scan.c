@@ -273,8 +273,8 @@ size_t aj_scan_plain(const char *text, size_t bytes)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), highest = ones * 0x80;
 	size_t i = 0;
-	/* Eight bytes at a time: in each byte that ends plain text one of the four terms sets the highest bit. A subtraction borrows
-	 * only above such a byte. */
+	/* Eight bytes at a time: in each byte that ends plain text one of the four terms sets the highest bit. A subtraction
+	 * borrows only above such a byte. */
 	for (uint64_t word; i + sizeof word <= bytes; i += sizeof word) {
 		memcpy(&word, text + i, sizeof word);
 		uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';

@@ -1,5 +1,5 @@
-/* One event loop: descriptors by epoll, timers by a heap, no threads. Callbacks may add and remove descriptors and timers, their own
- * included.
+/* One event loop: descriptors by epoll, timers by a heap, no threads. Callbacks may add and remove descriptors and timers, their
+ * own included.
  * The loop owns neither descriptors nor the structs, which are embedded in the caller's objects. */
 #pragma once
 #include <stdbool.h>
@@ -18,8 +18,8 @@ struct aj_io {
 	int fd; /* -1: not watched */
 	uint32_t events;
 	uint32_t slot; /* index in the loop's slots */
-	/* The quota that is charged for the callback; NULL: none, and the callback is never delayed. Set it before aj_loop_watch(), and
-	 * keep it while the descriptor is watched. */
+	/* The quota that is charged for the callback; NULL: none, and the callback is never delayed. Set it before
+	 * aj_loop_watch(), and keep it while the descriptor is watched. */
 	struct aj_quota *quota;
 	struct aj_io *next_paused; /* in the list of the quota */
 	bool paused;
@@ -44,16 +44,16 @@ void aj_loop_forget(struct aj_loop *loop, struct aj_quota *quota);
 void aj_loop_set(struct aj_loop *loop, struct aj_timer *timer, int64_t at_us);
 void aj_loop_unset(struct aj_loop *loop, struct aj_timer *timer);
 
-/* Wait for events, at most until `until_us` (INT64_MAX: for ever), and run the callbacks: of descriptors first, then of timers, so that an
- * event counts before a deadline that passed with it, and a timer that a descriptor's callback sets to now goes off in the same turn. -1
- * with errno. */
+/* Wait for events, at most until `until_us` (INT64_MAX: for ever), and run the callbacks: of descriptors first, then of timers,
+ * so that an event counts before a deadline that passed with it, and a timer that a descriptor's callback sets to now goes off in
+ * the same turn. -1 with errno. */
 int aj_loop_turn(struct aj_loop *loop, int64_t until_us);
-/* Call it before a turn where the thread did other work since the last turn: that work is charged to no party then. Without this call the
- * first party of a turn is charged for everything since the last callback. */
+/* Call it before a turn where the thread did other work since the last turn: that work is charged to no party then. Without this
+ * call the first party of a turn is charged for everything since the last callback. */
 void aj_loop_charge_from_now(struct aj_loop *loop);
-/* Around work that a callback does for the host program, such as a function of that program: the callback is not charged for it, and a
- * deadline that passed meanwhile waits for the next turn, which has the events that came meanwhile. Gives and takes the clocks at its
- * begin. */
+/* Around work that a callback does for the host program, such as a function of that program: the callback is not charged for it,
+ * and a deadline that passed meanwhile waits for the next turn, which has the events that came meanwhile. Gives and takes the
+ * clocks at its begin. */
 struct aj_loop_clocks {
 	int64_t processor_ns, us;
 };

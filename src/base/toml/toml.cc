@@ -1,5 +1,6 @@
 /* The one C++ file: toml++ parses, and its tree is copied into plain nodes of the caller's arena.
- * It refuses text that would make the parser or this program recurse too deep before toml++ sees it, and no C++ type leaves it. */
+ * It refuses text that would make the parser or this program recurse too deep before toml++ sees it, and no C++ type leaves
+ * it. */
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,9 +19,9 @@ extern "C" {
 #define TOML_MAX_NESTED_VALUES 32
 #define TOML_FLOAT_CHARCONV 1 /* else floats go through a stringstream, which links in every locale */
 
-/* toml++'s assertions stay enabled, also under NDEBUG, where the compiler would assume them. toml++ guesses the next character wrong
- * (`[!]`, `1979-05-27T!`), and the code after the guess handles that. It also assumes that most non-ASCII letters are never tested,
- * though one outside quotes is enough; for those the answer is: not a blank. */
+/* toml++'s assertions stay enabled, also under NDEBUG, where the compiler would assume them. toml++ guesses the next character
+ * wrong (`[!]`, `1979-05-27T!`), and the code after the guess handles that. It also assumes that most non-ASCII letters are never
+ * tested, though one outside quotes is enough; for those the answer is: not a blank. */
 #undef NDEBUG
 #define TOML_ASSERT(expr) ((expr) || strstr(#expr, "*cp") ? static_cast<void>(0) : abort())
 #if __has_include(<toml++/impl/preprocessor.hpp>) /* 3.4; 3.3 has the same under other names */
@@ -102,9 +103,9 @@ size_t after_string(view text, size_t at)
 	return at;
 }
 
-/* Refuse a key with too many components, and too many in all keys together: toml++ bounds the nesting of values, but makes a table for
- * every component of a key, frees nested tables by recursion, and searches all existing components for each new one. In text that is not
- * TOML only the part before the first error counts. Numbers contain dots too, but never that many. */
+/* Refuse a key with too many components, and too many in all keys together: toml++ bounds the nesting of values, but makes a
+ * table for every component of a key, frees nested tables by recursion, and searches all existing components for each new one. In
+ * text that is not TOML only the part before the first error counts. Numbers contain dots too, but never that many. */
 int check_keys(aj_toml_error *err, view text)
 {
 	int dots = 0, parts = 0, depth = 0;
@@ -128,7 +129,8 @@ int check_keys(aj_toml_error *err, view text)
 		if (c == '=' || (c == ']' && !value))
 			parts += dots;
 		if (parts > AJ_TOML_MAX_ALL_PARTS)
-			return fail(err, place_at(text, i), "more than %d keys, counting each part of a dotted key", AJ_TOML_MAX_ALL_PARTS);
+			return fail(err, place_at(text, i), "more than %d keys, counting each part of a dotted key",
+			            AJ_TOML_MAX_ALL_PARTS);
 		depth += (c == '[' || c == '{') - (c == ']' || c == '}');
 		if (depth == 0 && (c == '=' || c == '\n'))
 			value = c == '=';

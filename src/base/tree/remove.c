@@ -1,6 +1,6 @@
-/* Removes a tree that a jail has made: any type of file, folders that deny their owner everything, any depth.
- * It follows no link and enters no other mount, and moves folders that lie too deep up to the top of the tree, so that the stack and the
- * number of open folders are bounded. */
+/* Removes a tree that a jail has made: any type of file, folders that deny their owner everything, any depth. It follows no link
+ * and enters no other mount, and moves folders that lie too deep up to the top of the tree, so that the stack and the number of
+ * open folders are bounded. */
 #include "base/tree/remove.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* The supervisor's side of the connector: starts the process, passes suspended calls to it, takes back calls that must be refused, ends
- * it.
+/* The supervisor's side of the connector: starts the process, passes suspended calls to it, takes back calls that must be
+ * refused, ends it.
  * It makes no call of the jail's itself and never waits for one. */
 #include "sandbox/mediate/connector.h"
 

@@ -1,6 +1,6 @@
-/* Finds out where a reported connect leads: copies the caller's socket and address, resolves a path as the caller would, and asks the
- * kernel whose socket it is. Connects only to probe whether a socket is bound, trusts no name and no number that the jail could arrange,
- * and refuses what it cannot determine. */
+/* Finds out where a reported connect leads: copies the caller's socket and address, resolves a path as the caller would, and asks
+ * the kernel whose socket it is. Connects only to probe whether a socket is bound, trusts no name and no number that the jail
+ * could arrange, and refuses what it cannot determine. */
 #include "sandbox/mediate/endpoint.h"
 
 #include <errno.h>
@@ -57,16 +57,16 @@ static int copy_args(const struct aj_reach *reach, const struct aj_notification 
 	return aj_endpoint_read(call, 1, ret->address.bytes, (size_t)bytes);
 }
 
-/* SIOCGSKNS needs CAP_NET_ADMIN in the socket's network namespace, which we have in the jail's alone. A socket that the jail was given
- * from outside fails here. */
+/* SIOCGSKNS needs CAP_NET_ADMIN in the socket's network namespace, which we have in the jail's alone. A socket that the jail was
+ * given from outside fails here. */
 static bool in_own_network(int socket)
 {
 	cleanup_fd int space = ioctl(socket, SIOCGSKNS);
 	return space >= 0;
 }
 
-/* Is no socket bound to the file? A datagram socket cannot connect to a stream socket, and the kernel reports that before anything else;
- * ECONNREFUSED comes only when none is bound. */
+/* Is no socket bound to the file? A datagram socket cannot connect to a stream socket, and the kernel reports that before
+ * anything else; ECONNREFUSED comes only when none is bound. */
 static bool is_unbound(const struct aj_reach *reach, int path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };

@@ -38,8 +38,8 @@ enum { AJ_ENDPOINT_REFUSED = -1 };
 int aj_endpoint_find(struct aj_reach *reach, const struct aj_notification *call, struct aj_endpoint *ret);
 void aj_endpoint_close(struct aj_endpoint *e);
 
-/* The caller's arguments, for calls that this process makes on its behalf; rights in effect. A duplicate of the descriptor in argument 0:
- * 0, EBADF, or AJ_ENDPOINT_REFUSED. */
+/* The caller's arguments, for calls that this process makes on its behalf; rights in effect. A duplicate of the descriptor in
+ * argument 0: 0, EBADF, or AJ_ENDPOINT_REFUSED. */
 int aj_endpoint_fetch(const struct aj_reach *reach, const struct aj_notification *call, int *ret_fd);
 /* The bytes at the address in argument `index`: 0, EFAULT, or AJ_ENDPOINT_REFUSED. */
 int aj_endpoint_read(const struct aj_notification *call, int index, void *out, size_t bytes);

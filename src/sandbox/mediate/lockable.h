@@ -1,6 +1,6 @@
 /* Decides which open files a jail may lock: regular files and folders on mounts that are the jail's own, or that the policy binds
- * writable. Any other open file is one inode shared with the host: devices, eventfds and the like, namespaces, files inherited from the
- * caller. */
+ * writable. Any other open file is one inode shared with the host: devices, eventfds and the like, namespaces, files inherited
+ * from the caller. */
 #pragma once
 #include <fcntl.h>
 #include <stdbool.h>
@@ -23,8 +23,8 @@ struct aj_lockable {
 int aj_lockable_find(struct aj_lockable *l, const struct aj_plan *plan, pid_t tid, const int pipes[AJ_LOCKABLE_PIPES]);
 void aj_lockable_free(struct aj_lockable *l);
 
-/* Descriptor `number` of process or thread `tid` below `folder`, an open /proc, or (tid 0) of the process whose /proc folder that is: 1
- * lockable, 0 not, -1 with errno. */
+/* Descriptor `number` of process or thread `tid` below `folder`, an open /proc, or (tid 0) of the process whose /proc folder that
+ * is: 1 lockable, 0 not, -1 with errno. */
 int aj_lockable_at(const struct aj_lockable *l, int folder, pid_t tid, int number);
 /* The same for a descriptor of ours. */
 int aj_lockable_fd(const struct aj_lockable *l, int fd);

@@ -1,13 +1,13 @@
 /* The supervisor's side of a jail's file locks. The filter suspends each lock call and reports it.
  *
- * In a single-threaded process the descriptor table cannot change while its call is suspended (the filter lets no two processes share one),
- * so the supervisor checks the descriptor and lets the call pass. With threads, a lock that belongs to the open file description (flock,
- * F_OFD_SETLK) is taken by the supervisor on a duplicate that it has checked. A POSIX lock belongs to the process and cannot be taken in
- * its place: that call passes, and is checked again. A thread that wins this race has to keep the descriptor as it is, since closing or
- * replacing it would release the lock; so it is found, and the jail is ended.
+ * In a single-threaded process the descriptor table cannot change while its call is suspended (the filter lets no two processes
+ * share one), so the supervisor checks the descriptor and lets the call pass. With threads, a lock that belongs to the open file
+ * description (flock, F_OFD_SETLK) is taken by the supervisor on a duplicate that it has checked. A POSIX lock belongs to the
+ * process and cannot be taken in its place: that call passes, and is checked again. A thread that wins this race has to keep the
+ * descriptor as it is, since closing or replacing it would release the lock; so it is found, and the jail is ended.
  *
- * With process.ptrace, LeakSanitizer may start its tracer, which shares the descriptor table of its process. From then on POSIX locks of the
- * jail fail with ENOLCK, and all others are taken on duplicates. */
+ * With process.ptrace, LeakSanitizer may start its tracer, which shares the descriptor table of its process. From then on POSIX
+ * locks of the jail fail with ENOLCK, and all others are taken on duplicates. */
 #pragma once
 #include "sandbox/mediate/lockable.h"
 

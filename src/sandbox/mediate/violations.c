@@ -116,7 +116,8 @@ int aj_violations_refuse(struct aj_violations *v, const struct aj_built *built, 
 	return aj_notify_refuse(listener_fd, call->id, row ? row->errnum : EPERM);
 }
 
-bool aj_violations_answer(struct aj_violations *v, const struct aj_built *built, int listener_fd, const struct aj_handler *handler)
+bool aj_violations_answer(struct aj_violations *v, const struct aj_built *built, int listener_fd,
+                          const struct aj_handler *handler)
 {
 	struct aj_notification call;
 	int r = 0;

@@ -38,12 +38,12 @@ struct aj_handler {
 	void *arg;
 };
 
-/* From now on this process uses no signal here, as in a program whose signals are not ours. The price: a hostile Python tree, whose
- * runner keeps the listener, can block the answering thread. */
+/* From now on this process uses no signal here, as in a program whose signals are not ours. The price: a hostile Python tree,
+ * whose runner keeps the listener, can block the answering thread. */
 void aj_violations_leave_signals(void);
 
-/* `process` claims that its descriptor `number` is its filter's listener: taken if that is true, it is the first, and the process is a
- * child of `parent`. Else there is no listener. */
+/* `process` claims that its descriptor `number` is its filter's listener: taken if that is true, it is the first, and the process
+ * is a child of `parent`. Else there is no listener. */
 void aj_violations_listen(struct aj_violations *v, int *listener_fd, pid_t process, pid_t parent, int number);
 
 /* For a listener shared by several runs: the next call, as aj_notify_take(), but with a short timeout; and the refusal of a call,
@@ -52,7 +52,7 @@ int aj_violations_take(int listener_fd, struct aj_notification *ret);
 int aj_violations_refuse(struct aj_violations *v, const struct aj_built *built, int listener_fd,
                          const struct aj_notification *call);
 
-/* Refuse some of the pending calls, counted in `v` (NULL: not counted), unless `handler` (may be NULL) handles them; bounded, so that a
- * flood delays nothing else. false: close the listener, as no process is left, or too many calls came. */
+/* Refuse some of the pending calls, counted in `v` (NULL: not counted), unless `handler` (may be NULL) handles them; bounded, so
+ * that a flood delays nothing else. false: close the listener, as no process is left, or too many calls came. */
 bool aj_violations_answer(struct aj_violations *v, const struct aj_built *built, int listener_fd,
                           const struct aj_handler *handler);

@@ -1,5 +1,5 @@
-/* The names of the placeholder files and folders in a small tmpfs of agentjail, which are mounted over hidden places and over names that
- * a jail may not create. */
+/* The names of the placeholder files and folders in a small tmpfs of agentjail, which are mounted over hidden places and over
+ * names that a jail may not create. */
 #pragma once
 
 #define AJ_BLANK_FOLDER "folder"

@@ -30,8 +30,8 @@ int aj_handles_open(const char *leaves, int *proc_fd, int *ret_cgroup, struct aj
 	*ret_cgroup = -1;
 	if (!leaves)
 		return 0;
-	/* A birth into a leaf needs write permission on cgroup.procs and no writable mount; a read-only mount keeps the zygote from
-	 * writing limits. */
+	/* A birth into a leaf needs write permission on cgroup.procs and no writable mount; a read-only mount keeps the zygote
+	 * from writing limits. */
 	struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
 	*ret_cgroup = open_tree(AT_FDCWD, leaves, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (*ret_cgroup < 0 || mount_setattr(*ret_cgroup, "", AT_EMPTY_PATH, &read_only, sizeof read_only) < 0 ||

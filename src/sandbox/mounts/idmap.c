@@ -15,8 +15,8 @@
 #include "base/fd.h"
 #include "base/namespaces.h"
 
-/* A namespace lives as long as a process or a descriptor refers to it. The child has no descriptor but its own end of the pair, so it holds
- * no lock of ours, and ends when we do. */
+/* A namespace lives as long as a process or a descriptor refers to it. The child has no descriptor but its own end of the pair,
+ * so it holds no lock of ours, and ends when we do. */
 _Noreturn static void hold_namespace(int end)
 {
 	char made = aj_namespaces_make(CLONE_NEWUSER) == 0 ? 1 : 0;

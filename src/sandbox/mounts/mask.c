@@ -2,8 +2,7 @@
  * It hides a path, not a file: other names of the file (a hard link, a second bind) stay. It follows no symlink.
  *
  * A mount point can be neither renamed nor removed, but the folders above it can. So each of those folders that the jail could
- * rename is bind-mounted on itself.
- * */
+ * rename is bind-mounted on itself. */
 #include "sandbox/mounts/mask.h"
 
 #include <errno.h>
@@ -119,8 +118,7 @@ static int absent(int root, int dir, const struct mask_task *task, const char *t
 }
 
 /* Walk to `target` and pin_folder every folder above it. Returns the target, or with `if_present` a folder above it that is
- * closed to the jail; -1 with err; or -1 without err for a missing target that the jail cannot create, or with `if_present`.
- * */
+ * closed to the jail; -1 with err; or -1 without err for a missing target that the jail cannot create, or with `if_present`. */
 static int walk_to(int root, const struct mask_task *task, const char *target, bool if_present, bool *ret_folder,
                    struct aj_error *err)
 {

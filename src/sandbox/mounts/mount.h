@@ -9,7 +9,7 @@ int aj_mount_sources(struct aj_built *built, struct aj_error *err);
 /* A detached mount of a file that was only opened; -1 with errno. */
 int aj_mount_clone_file(int path);
 /* A detached mount of a source. All mounts of this namespace are locked: the kernel clones none without the mounts below it.
- *  An overlay would show what those cover: then `b` gets `refused`. -1 with errno. */
+ * An overlay would show what those cover: then `b` gets `refused`. -1 with errno. */
 int aj_mount_clone_tree(int path, struct aj_built_mount *b);
 /* The source of a bind could not be opened, and errno says why: -1 with err set. */
 int aj_mount_fail_source(const char *path, struct aj_error *err);

@@ -28,7 +28,8 @@ int aj_named_sockets_open(struct aj_named_sockets *named, const struct aj_plan *
 			aj_fail(err, AJ_EXIT_SETUP, "sockets", 0, "`%s` is not a socket", path);
 		if (!err->exit_code)
 			continue;
-		aj_advise(err, "name the socket's own path in filesystem.sockets, and start the program that listens there first");
+		aj_advise(err,
+		          "name the socket's own path in filesystem.sockets, and start the program that listens there first");
 		aj_named_sockets_close(named);
 		return -1;
 	}

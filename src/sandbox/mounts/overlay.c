@@ -64,7 +64,7 @@ static int make_overlay(int source, int layers, unsigned attributes)
 	if (fstatvfs(source, &of_source) < 0)
 		return -1;
 	cleanup_fd int fs = fsopen("overlay", FSOPEN_CLOEXEC);
-	/* Without an upper layer the kernel requires two lower ones, and trusts no overlay attributes of the host:  no userxattr. */
+	/* Without an upper layer the kernel requires two lower ones, and no userxattr (it trusts no attributes of the host). */
 	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", AJ_OVERLAY_LAYERS, 0) < 0 ||
 	    fsconfig(fs, FSCONFIG_SET_STRING, "xino", "off", 0) < 0 || /* with xino each mount writes to the kernel log */
 	    (layers >= 0 && set_upper(fs, layers) < 0) || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)

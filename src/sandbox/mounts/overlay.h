@@ -6,15 +6,15 @@
 /* The lowerdir option as /proc/self/mountinfo shows it: it distinguishes these overlays from overlays of the host. */
 #define AJ_OVERLAY_LAYERS ".:../none"
 
-/* A detached mount that shows `source`, a detached mount with nothing mounted below it; -1 with errno where the kernel makes none.
- * `blanks` is the descriptor from aj_mask_blanks(). Changes the working directory. */
+/* A detached mount that shows `source`, a detached mount with nothing mounted below it; -1 with errno where the kernel makes
+ * none. `blanks` is the descriptor from aj_mask_blanks(). Changes the working directory. */
 int aj_overlay(int blanks, int source);
-/* The same with these MOUNT_ATTR_*, attached to the mount tree, so that single files and folders of the overlay can be cloned: the clones
- * have its attributes. */
+/* The same with these MOUNT_ATTR_*, attached to the mount tree, so that single files and folders of the overlay can be cloned:
+ * the clones have its attributes. */
 int aj_overlay_attached(int blanks, int source, unsigned attributes);
-/* A detached mount that shows `source` below an upper layer, which takes all changes: `layers`, a detached mount of a folder, has the
- * folders `upper` and `work`. */
+/* A detached mount that shows `source` below an upper layer, which takes all changes: `layers`, a detached mount of a folder, has
+ * the folders `upper` and `work`. */
 int aj_overlay_layered(int blanks, int source, int layers);
-/* A detached mount of the entry at `path` in such an overlay, without following symlinks: a file or a folder. type: S_IFREG or S_IFDIR,
- * 0 for either, which is set to its own. -1 with errno. */
+/* A detached mount of the entry at `path` in such an overlay, without following symlinks: a file or a folder. type: S_IFREG or
+ * S_IFDIR, 0 for either, which is set to its own. -1 with errno. */
 int aj_overlay_entry(int overlay, const char *path, mode_t *type);

@@ -54,8 +54,7 @@ struct common {
 };
 
 /* Whether the overlay of the last file's folder also shows this entry: it must be below that folder, in the same mount. An entry
- * of another mount gets an overlay of its own.
- * */
+ * of another mount gets an overlay of its own. */
 static bool share_folder(const char *real, const struct statx *of, struct aj_built_mount *b, const struct common *common)
 {
 	bool same_kind = common->folder >= 0 && common->noexec == (b->row->flags & AJ_NOEXEC);
@@ -207,7 +206,8 @@ static int examine_source(const struct aj_plan *plan, struct aj_built_mount *b, 
 	aj_named_sockets_close(&named);
 	if (known)
 		return 0;
-	aj_fail(err, AJ_EXIT_USAGE, "sources", 0, "`%s` is a socket of the host, and filesystem.sockets does not name it", source);
+	aj_fail(err, AJ_EXIT_USAGE, "sources", 0, "`%s` is a socket of the host, and filesystem.sockets does not name it",
+	        source);
 	aj_advise(err, "name the socket there, or with --connect, if the jail is to connect to it");
 	return -1;
 }

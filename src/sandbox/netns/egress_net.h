@@ -15,6 +15,6 @@ struct aj_egress_made {
 	bool transparent; /* connections arrive untranslated; else by NAT */
 };
 
-/* Every address of the calling process's network namespace leads to sockets that are made here; the caller owns them. -1 with err: there
- * are none. Needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE over the namespace. */
+/* Every address of the calling process's network namespace leads to sockets that are made here; the caller owns them. -1 with
+ * err: there are none. Needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE over the namespace. */
 int aj_egress_net(int proc_fd, struct aj_egress_made *ret, struct aj_error *err);

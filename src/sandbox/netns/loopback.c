@@ -7,8 +7,8 @@
 #include <netlink/netlink.h>
 #include <netlink/route/link.h>
 
-/* libnl's parser of textual addresses, which is never called, would pull libc's resolver into a static program, and with it code that
- * loads shared objects at run time. These stubs replace the resolver. */
+/* libnl's parser of textual addresses, which is never called, would pull libc's resolver into a static program, and with it code
+ * that loads shared objects at run time. These stubs replace the resolver. */
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **res)
 {
 	(void)node, (void)service, (void)hints, (void)res;

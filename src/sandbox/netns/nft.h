@@ -1,5 +1,5 @@
-/* nftables' messages over libnl: a batch, its tables and chains, and the expressions of a rule in the order in which the kernel evaluates
- * them. Private to sandbox/netns/. */
+/* nftables' messages over libnl: a batch, its tables and chains, and the expressions of a rule in the order in which the kernel
+ * evaluates them. Private to sandbox/netns/. */
 #pragma once
 #include <netlink/msg.h>
 #include <stdbool.h>
@@ -22,8 +22,8 @@ struct aj_nft_chain {
 };
 
 void aj_nft_batch_begin(struct aj_nft_batch *b);
-/* Sends it, and frees what it has. 0, or libnl's error, negative. The last message but this one must ask for an answer (NLM_F_ACK): the
- * kernel answers the message that fails, and else that one. */
+/* Sends it, and frees what it has. 0, or libnl's error, negative. The last message but this one must ask for an answer
+ * (NLM_F_ACK): the kernel answers the message that fails, and else that one. */
 int aj_nft_batch_end(struct aj_nft_batch *b);
 
 /* A message of nftables; `what`: NFT_MSG_*. NULL: no memory, which the batch takes note of. */
