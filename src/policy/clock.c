@@ -56,4 +56,5 @@ static bool same_clock(struct aj_arena *arena, const char *outer, const char *in
 }
 
 const struct aj_item_kind aj_item_clock = { "a clock", check_clock, same_clock,
-	                                    "^(real|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z|[+-][0-9]+(ms|s|m|h)?)$" };
+	                                    "^(real|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z|"
+	                                    "[+-][0-9]+(ms|s|m|h)?)$" };

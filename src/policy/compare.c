@@ -74,9 +74,11 @@ enum aj_order aj_key_compare(const struct aj_key *key, const void *from, const v
 		if (order == AJ_TIGHTER && key->items == &aj_item_bind && uncovers(a, b, arena))
 			return AJ_DIFFERENT;
 		break;
-	case AJ_KEY_FLAGS:
-		order = order_of((aj_number(key, to) & ~aj_number(key, from)) != 0, (aj_number(key, from) & ~aj_number(key, to)) != 0);
+	case AJ_KEY_FLAGS: {
+		uint64_t was = aj_number(key, from), is = aj_number(key, to);
+		order = order_of((is & ~was) != 0, (was & ~is) != 0);
 		break;
+	}
 	default:
 		x = magnitude(key, from);
 		y = magnitude(key, to);
@@ -94,7 +96,8 @@ bool aj_key_within(const struct aj_key *key, const void *outer, const void *inne
 	enum aj_order order = aj_key_compare(key, outer, inner, arena);
 	if (key->type == AJ_KEY_LIST && order == AJ_DIFFERENT) {
 		bool more = key->looser == AJ_LOOSER_MORE;
-		return all_covered(key, aj_const_field(key, more ? inner : outer), aj_const_field(key, more ? outer : inner), arena);
+		const void *narrow = more ? inner : outer, *wide = more ? outer : inner;
+		return all_covered(key, aj_const_field(key, narrow), aj_const_field(key, wide), arena);
 	}
 	if (key->type == AJ_KEY_FLAGS && key->looser == AJ_LOOSER_LESS)
 		return (aj_number(key, outer) & ~aj_number(key, inner)) == 0;
@@ -110,7 +113,7 @@ void aj_key_lower(const struct aj_key *key, void *base, const void *ceiling, str
 	} else if (key->type != AJ_KEY_LIST) {
 		aj_key_copy(key, base, ceiling);
 	} else {
-		/* More is looser: keep only the items that the ceiling covers. Less is looser: add the items that the ceiling requires. */
+		/* More is looser: keep the items that the ceiling covers. Less is looser: add those that it requires. */
 		for (size_t i = 0; i < list->count; i++)
 			if (key->looser == AJ_LOOSER_LESS ||
 			    all_covered(key, &(aj_text_list){ .items = &list->items[i], .count = 1 }, limit, arena))

@@ -25,13 +25,15 @@ static const char *expected(const struct aj_key *key)
 
 static int wrong_type(const struct aj_key *key, const struct aj_toml *value, const struct aj_origin *at, struct aj_diags *diags)
 {
-	aj_diag_error(diags, at, AJ_E_TYPE, "`%s` is %s and must be %s", key->name, aj_toml_kind_name(value->kind), expected(key));
+	const char *kind = aj_toml_kind_name(value->kind);
+	aj_diag_error(diags, at, AJ_E_TYPE, "`%s` is %s and must be %s", key->name, kind, expected(key));
 	if (value->kind == AJ_TOML_STRING && (key->type == AJ_KEY_BOOL || key->type == AJ_KEY_COUNT))
 		aj_diag_advise(diags, "without the quotes");
 	else if (value->kind == AJ_TOML_STRING && aj_key_is_list(key))
 		aj_diag_advise(diags, "put it in brackets: [%s]", aj_toml_quote(value->text, diags->arena));
 	else if (value->kind == AJ_TOML_INTEGER && key->type == AJ_KEY_DURATION)
-		aj_diag_advise(diags, "write \"%lds\" for seconds, or \"%ldms\" for milliseconds", value->integer, value->integer);
+		aj_diag_advise(diags, "write \"%lds\" for seconds, or \"%ldms\" for milliseconds", value->integer,
+		               value->integer);
 	return -1;
 }
 
@@ -81,7 +83,9 @@ static int set_array(const struct aj_key *key, void *base, const struct aj_toml 
 			                  aj_toml_kind_name(item->kind));
 			continue;
 		}
-		const char *wrong = holds_nul(item) ? "with a NUL in it" : aj_key_set_text(&there, &fresh, diags->arena, item->text);
+		const char *wrong = "with a NUL in it";
+		if (!holds_nul(item))
+			wrong = aj_key_set_text(&there, &fresh, diags->arena, item->text);
 		if (wrong)
 			r = bad_value(key, item, wrong, &at, diags);
 	}

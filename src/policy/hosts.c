@@ -1,4 +1,4 @@
-/* Hosts of a policy: HOST:PORT, *.HOST:PORT, ADDRESS:PORT, ADDRESS/BITS:PORT, with [...] around an IPv6 address, and host:PORT for the host's loopback.
+/* Hosts of a policy: HOST:PORT, *.HOST:PORT, ADDRESS:PORT, ADDRESS/BITS:PORT, and host:PORT for the host's loopback.
  * It resolves no name, and refuses an address in every form but the usual one, as resolvers read the others differently. */
 #include "policy/hosts.h"
 
@@ -15,8 +15,8 @@ enum { NAME_MAX_BYTES = 253, LABEL_MAX = 63, TEXT_MAX_BYTES = 300 };
 /* Use of a parsed text: an item of network.allow, a question about one host, or a server that the site configures. */
 enum use { RULE, QUESTION, SERVER };
 
-/* The second one is common in settings for containers, and some servers accept only Host names that they know, such as names below
- * `internal`. */
+/* The second one is common in settings for containers, and some servers accept only Host names that they know, such as names
+ * below `internal`. */
 static const char *const loopback_names[] = { "host", "host.docker.internal" };
 static const char own_loopback[] = "the jail's own loopback, which servers of the host do not listen on";
 
@@ -55,7 +55,7 @@ static bool is_numeric(const char *host, size_t bytes)
 	return true;
 }
 
-/* Resolvers also accept 127.1, 0177.0.0.1, 2130706433 and 0x7f.0x1 as addresses: every host that ends in a number counts as one. */
+/* Resolvers also accept 127.1, 0177.0.0.1 and 2130706433 as addresses: every host that ends in a number counts as one. */
 static bool ends_in_number(const char *host, size_t bytes)
 {
 	size_t start = bytes;
@@ -122,9 +122,11 @@ static const char *parse_network(const char *host, size_t bytes, int family, str
 		return "not an address";
 	memcpy(text, host, address);
 	text[address] = '\0';
-	if (inet_pton(family, text, ret->address) != 1)
-		return family == AF_INET ? "an address that is not four decimal numbers with dots, the one form that all programs read alike"
-		                         : "not an IPv6 address in brackets";
+	bool parsed = inet_pton(family, text, ret->address) == 1;
+	if (!parsed && family == AF_INET)
+		return "an address that is not four decimal numbers with dots, the one form that all programs read alike";
+	if (!parsed)
+		return "not an IPv6 address in brackets";
 	if (slash && !parse_number(slash + 1, bytes - address - 1, width, &bits))
 		return "a network whose prefix is not a number of bits";
 	if (bits == 0)
@@ -135,8 +137,10 @@ static const char *parse_network(const char *host, size_t bytes, int family, str
 
 static const char *parse_host(const char *host, size_t bytes, struct aj_host_rule *ret)
 {
+	if (bytes && host[0] == '[' && host[bytes - 1] != ']')
+		return "not an IPv6 address in brackets";
 	if (bytes && host[0] == '[')
-		return host[bytes - 1] == ']' ? parse_network(host + 1, bytes - 2, AF_INET6, ret) : "not an IPv6 address in brackets";
+		return parse_network(host + 1, bytes - 2, AF_INET6, ret);
 	if (memchr(host, '/', bytes) || (bytes && ends_in_number(host, bytes)))
 		return parse_network(host, bytes, AF_INET, ret);
 	if (memchr(host, ':', bytes))
@@ -247,8 +251,10 @@ bool aj_host_rule_has_address(const struct aj_host_rule *rule, int family, const
 	}
 	if (port != rule->port)
 		return false;
-	if (is_loopback(family, at))
-		return rule->kind == AJ_HOST_LOOPBACK && (family == AF_INET ? memcmp(at, local4, sizeof local4) == 0 : at[15] == 1);
+	if (is_loopback(family, at)) {
+		bool first = family == AF_INET ? memcmp(at, local4, sizeof local4) == 0 : at[15] == 1;
+		return rule->kind == AJ_HOST_LOOPBACK && first;
+	}
 	return in_network(rule, family, at);
 }
 
@@ -257,7 +263,8 @@ static const char *check_host(struct aj_arena *arena, const char *text)
 	struct aj_host_rule rule;
 	const char *wrong = aj_host_rule_parse(text, &rule);
 	if (wrong == own_loopback)
-		return aj_printf(arena, "%s; fix: write `%s:%u`, and connect to the name `%s` or `%s` in the jail, in place of `%.*s`",
+		return aj_printf(arena,
+		                 "%s; fix: write `%s:%u`, and connect to the name `%s` or `%s` in the jail, in place of `%.*s`",
 		                 wrong, loopback_names[0], rule.port, loopback_names[0], loopback_names[1],
 		                 (int)(strrchr(text, ':') - text), text);
 	return wrong;
@@ -289,7 +296,8 @@ static bool covers_host(struct aj_arena *arena, const char *outer, const char *i
 }
 
 const struct aj_item_kind aj_item_host = { "a host", check_host, covers_host,
-	                                   "^((\\*\\.)?[A-Za-z0-9.-]+|[0-9.]+/[0-9]+|\\[[0-9A-Fa-f:.]+(/[0-9]+)?\\]):[0-9]{1,5}$" };
+	                                   "^((\\*\\.)?[A-Za-z0-9.-]+|[0-9.]+/[0-9]+|"
+	                                   "\\[[0-9A-Fa-f:.]+(/[0-9]+)?\\]):[0-9]{1,5}$" };
 
 static const char *check_proxy(struct aj_arena *arena, const char *text)
 {
@@ -305,7 +313,8 @@ static const char *check_proxy(struct aj_arena *arena, const char *text)
 	const char *wrong = aj_host_server_parse(text + sizeof scheme - 1, &rule);
 	if (wrong)
 		return wrong;
-	bool one = rule.kind == AJ_HOST_NAME || (rule.kind == AJ_HOST_NETWORK && rule.bits == (rule.family == AF_INET ? 32 : 128));
+	unsigned width = rule.family == AF_INET ? 32 : 128;
+	bool one = rule.kind == AJ_HOST_NAME || (rule.kind == AJ_HOST_NETWORK && rule.bits == width);
 	return one ? NULL : "not one host";
 }
 
@@ -324,4 +333,5 @@ static bool covers_equal(struct aj_arena *arena, const char *outer, const char *
 	return strcmp(outer, inner) == 0;
 }
 
-const struct aj_item_kind aj_item_credentials = { "a source of credentials", check_credentials, covers_equal, "^((file:/|command:).+)?$" };
+const struct aj_item_kind aj_item_credentials = { "a source of credentials", check_credentials, covers_equal,
+	                                          "^((file:/|command:).+)?$" };

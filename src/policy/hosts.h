@@ -21,13 +21,13 @@ const char *aj_host_rule_parse(const char *text, struct aj_host_rule *ret);
 const char *aj_host_server_parse(const char *text, struct aj_host_rule *ret);
 /* Whether the name (lower case, no final dot) is reserved for the host's loopback: only LOOPBACK rules match it. */
 bool aj_host_is_loopback_name(const char *name);
-/* Whether an item of network.allow can have this name. False for names that programs parse as addresses, such as 127.1, which a DNS question can
- * contain. */
+/* Whether an item of network.allow can have this name. False for names that programs parse as addresses, such as 127.1, which a
+ * DNS question can contain. */
 bool aj_host_can_be_named(const char *name);
 
 /* Whether the rule allows this name (lower case, no final dot) at this port; at any port. */
 bool aj_host_rule_has_name(const struct aj_host_rule *rule, const char *name, uint16_t port);
 bool aj_host_rule_has_some_port(const struct aj_host_rule *rule, const char *name);
-/* Whether the rule contains this address (in_addr, in6_addr). Only LOOPBACK contains addresses of the host's loopback, 127.0.0.1 and ::1. IPv4-mapped
- * addresses are treated as IPv4. */
+/* Whether the rule contains this address (in_addr, in6_addr). Only LOOPBACK contains addresses of the host's loopback, 127.0.0.1
+ * and ::1. IPv4-mapped addresses are treated as IPv4. */
 bool aj_host_rule_has_address(const struct aj_host_rule *rule, int family, const void *address, uint16_t port);

@@ -1,5 +1,5 @@
-/* The small languages inside a policy's lists, each with its check and its "allows at least as much" order.
- * They expand nothing: `~` of a policy's host paths is the caller's home before these checks, and any other `~`, `$HOME` and `%h` are refused. */
+/* The small languages inside a policy's lists, each with its check and its "allows at least as much" order. They expand nothing:
+ * `~` of a policy's host paths is the caller's home before these checks, and any other `~`, `$HOME` and `%h` are refused. */
 #include "policy/item_types.h"
 
 #include <ctype.h>
@@ -21,7 +21,8 @@ bool aj_import_pattern_valid(const char *text)
 	for (const char *c = text; *c; c++) {
 		if (part_start && *c == '*')
 			return c != text && c[1] == '\0';
-		if (part_start ? !(isalpha((unsigned char)*c) || *c == '_') : !(isalnum((unsigned char)*c) || *c == '_' || *c == '.'))
+		bool letter = isalpha((unsigned char)*c) || *c == '_';
+		if (!letter && (part_start || (!isdigit((unsigned char)*c) && *c != '.')))
 			return false;
 		part_start = *c == '.';
 	}
@@ -166,7 +167,8 @@ static const char *check_bind(struct aj_arena *arena, const char *text)
 		wrong = aj_bind_parse(arena, text, &bind);
 	if (wrong)
 		return wrong;
-	return aj_jail_path_valid(bind.source) ? NULL : "with a host path that is not absolute (no `.`, `..`, `//` or slash at the end)";
+	return aj_jail_path_valid(bind.source) ? NULL
+	                                       : "with a host path that is not absolute (no `.`, `..`, `//` or slash at the end)";
 }
 
 static bool covers_bind(struct aj_arena *arena, const char *outer, const char *inner)
@@ -314,6 +316,7 @@ const struct aj_item_kind aj_item_under = { "a folder", check_under, covers_unde
 const struct aj_item_kind aj_item_in_home = { "a path in the home", check_in_home, covers_path, "^[^/$~*?][^$*?]*$" };
 const struct aj_item_kind aj_item_toolchain = { "a toolchain", check_toolchain, covers_toolchain, "^[a-z]+$" };
 const struct aj_item_kind aj_item_ids = { "a range of ids", check_ids, same_item, "^([0-9]+-[0-9]+)?$" };
-const struct aj_item_kind aj_item_destination = { "a destination", check_destination, same_item, "^(none|syslog|journal|file:/[^$]+)$" };
+const struct aj_item_kind aj_item_destination = { "a destination", check_destination, same_item,
+	                                          "^(none|syslog|journal|file:/[^$]+)$" };
 const struct aj_item_kind aj_item_hash_seed = { "a seed", check_hash_seed, same_item, "^(random|[0-9]{1,10})$" };
 const struct aj_item_kind aj_item_rootfs = { "a tree's name", check_rootfs, same_item, NAME_PATTERN };

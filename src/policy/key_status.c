@@ -28,8 +28,9 @@ const char *aj_key_status(const struct aj_key *key, const struct aj_policy *poli
 		         ? NULL
 		         : "no wall: the jail's changes to these places are kept apart with all others";
 	}
-	if ((key->offset == offsetof(struct aj_policy, workspace_bytes) || key->offset == offsetof(struct aj_policy, workspace_files)) &&
-	    policy->workspace < AJ_WORKSPACE_OVERLAY)
+	bool growth = key->offset == offsetof(struct aj_policy, workspace_bytes) ||
+	              key->offset == offsetof(struct aj_policy, workspace_files);
+	if (growth && policy->workspace < AJ_WORKSPACE_OVERLAY)
 		return "not in use: the policy has no writable workspace";
 	if (key->offset == offsetof(struct aj_policy, quarantine) && !policy->quarantine)
 		return "no file is moved, and the result names what the jail made";

@@ -1,5 +1,5 @@
-/* THE table: every key of a policy with type, range, default, enforcer and help; policy/load/site_keys.c has the site's in the same form.
- * Parser, defaults, range checks, show, explain, diff, JSON Schema, manual page and fuzz dictionary walk the table. */
+/* THE table: every key of a policy with type, range, default, enforcer and help; policy/load/site_keys.c has the site's in the
+ * same form. Parser, defaults, range checks, show, explain, diff, JSON Schema, manual page and fuzz dictionary walk the table. */
 #pragma once
 #include "base/toml/diag.h"
 #include "base/toml/toml.h"

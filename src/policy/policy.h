@@ -12,7 +12,7 @@ enum aj_builtins { AJ_BUILTINS_MINIMAL, AJ_BUILTINS_STATIC, AJ_BUILTINS_STANDARD
 enum aj_imports_checked { AJ_CHECKED_BEFORE, AJ_CHECKED_AT_RUN };
 enum aj_network { AJ_NET_NONE, AJ_NET_LOOPBACK, AJ_NET_ALLOW, AJ_NET_HOST };
 enum aj_publish_to { AJ_PUBLISH_LOOPBACK, AJ_PUBLISH_ANY };
-/* In the order of rights: from OVERLAY on the jail may write to the workspace. Under OVERLAY and COPY its changes stay apart from the host's folder. */
+/* In the order of rights: from OVERLAY on the jail may write to the workspace. Under OVERLAY and COPY its changes stay apart. */
 enum aj_workspace { AJ_WORKSPACE_NONE, AJ_WORKSPACE_READ_ONLY, AJ_WORKSPACE_OVERLAY, AJ_WORKSPACE_COPY, AJ_WORKSPACE_READ_WRITE };
 /* Not ordered by looseness: a reviewer looks at every change. */
 enum aj_workspace_at { AJ_AT_WORKSPACE, AJ_AT_SAME };
@@ -23,7 +23,7 @@ enum aj_escapes { AJ_ESCAPES_NONE, AJ_ESCAPES_FILTERED, AJ_ESCAPES_ALL };
 enum aj_audit_failure { AJ_AUDIT_REFUSE, AJ_AUDIT_FLAG };
 /* The profiles of allowed system calls; the lists are in policy/seccomp/syscalls.c. */
 enum aj_profile { AJ_PROFILE_SNIPPET, AJ_PROFILE_COMMAND, AJ_PROFILE_COUNT };
-/* The two filters of a snippet: one from the first instruction of its Python, one after Python has started; see policy/seccomp/startup.c. */
+/* The filters of a snippet: one from Python's first instruction on, one once Python runs (policy/seccomp/startup.c). */
 enum aj_stage { AJ_STAGE_BASELINE, AJ_STAGE_ABOVE, AJ_STAGES };
 
 /* Groups of system calls that a policy denies. */
@@ -38,11 +38,11 @@ enum {
 	AJ_DENY_FORK = 128,
 	AJ_DENY_GROUPS = 8,
 };
-/* Further groups, which no policy names. LOCKS_INSIDE: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host are in
- * reach, see aj_plan.mediated; CONNECT reports connect to the supervisor, UNIX replaces it where no listener is possible. SYNC_INSIDE:
- * all commands, as TCP_OPTIONS. DENY_PTRACE: all plans, unless process.ptrace. BRANCH_STEPS: reports the step of a branch that a command
- * may make otherwise. LOCKS_MEDIATED: locks are reported to the supervisor, and refused where no listener is possible; sandbox/mediate/locks.h.
- * AFFINITY: where the processors of a jail are its limit. */
+/* Further groups, which no policy names. LOCKS_INSIDE: see aj_mount_is_shared(). CONNECT and UNIX: where socket files of the host
+ * are in reach, see aj_plan.mediated; CONNECT reports connect to the supervisor, UNIX replaces it where no listener is possible.
+ * SYNC_INSIDE: all commands, as TCP_OPTIONS. DENY_PTRACE: all plans, unless process.ptrace. BRANCH_STEPS: reports the step of a
+ * branch that a command may make otherwise. LOCKS_MEDIATED: locks are reported to the supervisor, and refused where no listener
+ * is possible; sandbox/mediate/locks.h. AFFINITY: where the processors of a jail are its limit. */
 enum {
 	AJ_LOCKS_INSIDE = 256,
 	AJ_DENY_CONNECT = 512,

@@ -1,5 +1,5 @@
-/* The protected places of a workspace, whose files host programs later run or obey: the table behind `@default`, and the syntax of an
- * item.
+/* The protected places of a workspace, whose files host programs later run or obey: the table behind `@default`, and the syntax
+ * of an item.
  * It reads no file: patterns are compared with patterns and names; `**`, `?` and `[` have no meaning. */
 #include "policy/protected_places.h"
 
@@ -12,46 +12,47 @@
 
 /* A slash at the end: a folder, which is held even if it does not exist yet.
  *
- * Deliberately not here: HEAD, index, objects, refs and logs, without which git cannot work; .git/worktrees/x/gitdir, which git itself
- * writes once a day from within that worktree; .gitattributes and .gitmodules, which name programs that only a config defines; files
- * that run when a user builds, tests or installs (see docs/reference/policies.md), and prose that agents are told to maintain, such as AGENTS.md. */
+ * Deliberately not here: HEAD, index, objects, refs and logs, without which git cannot work; .git/worktrees/x/gitdir, which git
+ * itself writes once a day from within that worktree; .gitattributes and .gitmodules, which name programs that only a config
+ * defines; files that run when a user builds, tests or installs (docs/reference/policies.md), and prose that agents maintain. */
 /* clang-format off */
 static const char *const defaults[] = {
 	".git/config", ".git/config.worktree", ".git/commondir", ".git/hooks/", ".git/info/", ".git/modules/*/config",
 	".git/modules/*/config.worktree", ".git/modules/*/commondir", ".git/modules/*/hooks/", ".git/modules/*/*/config",
-	".git/modules/*/*/config.worktree", ".git/modules/*/*/commondir", ".git/modules/*/*/hooks/", ".git/modules/*/modules/*/config",
-	".git/modules/*/modules/*/config.worktree", ".git/modules/*/modules/*/commondir", ".git/modules/*/modules/*/hooks/",
-	".git/worktrees/*/config.worktree", ".git/worktrees/*/commondir", ".envrc", ".vscode/", ".idea/", ".claude/", ".codex/",
-	".cursor/", ".mcp.json", ".husky/", "agentjail*.toml", ".hg/hgrc", ".hg/sharedpath", ".hg/hgrc-not-shared", ".zed", ".helix",
-	".gemini", ".devcontainer",
+	".git/modules/*/*/config.worktree", ".git/modules/*/*/commondir", ".git/modules/*/*/hooks/",
+	".git/modules/*/modules/*/config", ".git/modules/*/modules/*/config.worktree", ".git/modules/*/modules/*/commondir",
+	".git/modules/*/modules/*/hooks/", ".git/worktrees/*/config.worktree", ".git/worktrees/*/commondir", ".envrc", ".vscode/",
+	".idea/", ".claude/", ".codex/", ".cursor/", ".mcp.json", ".husky/", "agentjail*.toml", ".hg/hgrc", ".hg/sharedpath",
+	".hg/hgrc-not-shared", ".zed", ".helix", ".gemini", ".devcontainer",
 	/* agents and editors: servers, hooks and rules that they load from the folder */
-	".aider.conf.yml", ".amp", ".amazonq", ".augment", ".clinerules", ".codebuddy", ".continue", ".continuerc.json", ".crush.json",
-	"crush.json", ".cursorrules", ".factory", ".github/copilot", ".github/hooks", ".grok", "gptme.toml", ".junie", ".kilo",
-	"kilo.json*", ".kilocode", ".kiro", ".opencode", ".openhands", ".pi", "opencode.json*", ".qoder", ".qwen", ".roo", ".trae",
-	".vibe", ".windsurf", ".windsurfrules", ".devcontainer.json", "*.code-workspace", "*.sublime-project", ".theia",
-	".vim/coc-settings.json", ".ycm_extra_conf.py", ".dir-locals*.el", ".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".lvimrc",
-	".agents", ".agent", ".neoconf.json", ".fleet", ".lapce", ".nova", ".vs",
+	".aider.conf.yml", ".amp", ".amazonq", ".augment", ".clinerules", ".codebuddy", ".continue", ".continuerc.json",
+	".crush.json", "crush.json", ".cursorrules", ".factory", ".github/copilot", ".github/hooks", ".grok", "gptme.toml",
+	".junie", ".kilo", "kilo.json*", ".kilocode", ".kiro", ".opencode", ".openhands", ".pi", "opencode.json*", ".qoder",
+	".qwen", ".roo", ".trae", ".vibe", ".windsurf", ".windsurfrules", ".devcontainer.json", "*.code-workspace",
+	"*.sublime-project", ".theia", ".vim/coc-settings.json", ".ycm_extra_conf.py", ".dir-locals*.el", ".exrc", ".vimrc",
+	".nvimrc", ".nvim.lua", ".lvimrc", ".agents", ".agent", ".neoconf.json", ".fleet", ".lapce", ".nova", ".vs",
 	/* language servers and builders that an editor starts as such a file says */
-	".bsp", "buildServer.json", ".sourcekit-lsp", "omnisharp.json", ".externalToolBuilders", ".project", ".factorypath", ".yarn/sdks",
-	"hie.yaml", ".merlin", ".lsp", ".luarc.json*", ".ruby-lsp", ".elixir_ls", ".phpactor.*",
+	".bsp", "buildServer.json", ".sourcekit-lsp", "omnisharp.json", ".externalToolBuilders", ".project", ".factorypath",
+	".yarn/sdks", "hie.yaml", ".merlin", ".lsp", ".luarc.json*", ".ruby-lsp", ".elixir_ls", ".phpactor.*",
 	/* shells, version managers and package managers: read at the next `cd` or at their next command */
-	".mise", ".mise*.toml", "mise*.toml", "mise/config*.toml", ".config/mise*", ".tool-versions", ".npmrc", ".yarnrc", ".yarnrc.yml",
-	".yarn/releases", ".yarn/plugins", ".pnpmfile.*js", "pnpm-workspace.yaml", "bunfig.toml", ".bundle/config", ".bundle/plugin",
-	".autoenv*", ".shadowenv.d", ".prototools", "rust-toolchain", "rust-toolchain.toml", "global.json", "nuget.config", "NuGet.config",
-	"NuGet.Config", ".mvn/jvm.config", ".mvn/maven.config", ".mvn/extensions.xml", ".jvmopts", ".sbtopts", "tools/bazel", ".bazeliskrc",
+	".mise", ".mise*.toml", "mise*.toml", "mise/config*.toml", ".config/mise*", ".tool-versions", ".npmrc", ".yarnrc",
+	".yarnrc.yml", ".yarn/releases", ".yarn/plugins", ".pnpmfile.*js", "pnpm-workspace.yaml", "bunfig.toml", ".bundle/config",
+	".bundle/plugin", ".autoenv*", ".shadowenv.d", ".prototools", "rust-toolchain", "rust-toolchain.toml", "global.json",
+	"nuget.config", "NuGet.config", "NuGet.Config", ".mvn/jvm.config", ".mvn/maven.config", ".mvn/extensions.xml", ".jvmopts",
+	".sbtopts", "tools/bazel", ".bazeliskrc",
 	/* interpreters and debuggers: read when they start in the folder */
-	".gdbinit", ".lldbinit", ".pdbrc", ".Rprofile", ".Renviron", ".RData", ".octaverc", ".ocamlinit", ".iex.exs", ".psysh.php",
-	".perldb", ".rdbgrc", ".byebugrc", ".jdbrc", ".irbrc", ".pryrc", ".ghci", ".valgrindrc", "ansible.cfg",
+	".gdbinit", ".lldbinit", ".pdbrc", ".Rprofile", ".Renviron", ".RData", ".octaverc", ".ocamlinit", ".iex.exs",
+	".psysh.php", ".perldb", ".rdbgrc", ".byebugrc", ".jdbrc", ".irbrc", ".pryrc", ".ghci", ".valgrindrc", "ansible.cfg",
 	/* files that an installed hook runs at the next commit, and version control other than git */
 	".pre-commit-config.y*ml", "prek.toml", ".huskyrc*", "hk.pkl", "captainhook.json", "lefthook*", ".lefthook*",
-	".config/lefthook*", ".githooks", "grumphp.y*", ".rusty-hook.toml", ".overcommit.yml", ".gitlint", ".trunk", ".lintstagedrc*",
-	"lint-staged.config.*", ".commitlintrc*", "commitlint.config.*", ".jj/repo/config.toml", ".jj/workspace-config.toml", ".sl/config", ".pijul/config",
-	"_darcs/prefs/defaults", ".git/lazygit.yml", ".lazygit.yml",
+	".config/lefthook*", ".githooks", "grumphp.y*", ".rusty-hook.toml", ".overcommit.yml", ".gitlint", ".trunk",
+	".lintstagedrc*", "lint-staged.config.*", ".commitlintrc*", "commitlint.config.*", ".jj/repo/config.toml",
+	".jj/workspace-config.toml", ".sl/config", ".pijul/config", "_darcs/prefs/defaults", ".git/lazygit.yml", ".lazygit.yml",
 };
 /* clang-format on */
 enum { DEFAULTS = sizeof defaults / sizeof *defaults };
 
-/* `@default` leaves these to git in a workspace, where git has to work. Among files that a jail only hands over no repository has to. */
+/* `@default` leaves these to git in a workspace, where git has to work. Files that a jail hands over need no git. */
 static const char *const handed_over[] = {
 	".git", "HEAD", /* without which git takes no folder for a bare repository */
 };
@@ -89,7 +90,9 @@ static bool part_matches(const char *pattern, size_t pattern_bytes, const char *
 	/* As in a shell, a star does not match a leading dot. */
 	if (before == 0 && name[0] == '.')
 		return false;
-	return bytes >= before + after && compare(name, pattern, before) == 0 && compare(name + bytes - after, star + 1, after) == 0;
+	if (bytes < before + after || compare(name, pattern, before) != 0)
+		return false;
+	return compare(name + bytes - after, star + 1, after) == 0;
 }
 
 bool aj_protect_part_matches(const char *pattern, size_t pattern_bytes, const char *name)

@@ -11,21 +11,26 @@ const struct aj_toolchain aj_toolchains[] = {
 	{ "rust", { "~/.cargo/bin", "$CARGO_HOME/bin" }, { { ".", NULL }, { "~/.rustup", "RUSTUP_HOME" } } },
 	{ "go", { "$GOROOT/bin", "~/sdk/go*/bin", "~/.local/go/bin", "~/.go/bin" }, { { "^", NULL } } },
 	{ "go", { "~/go/bin", "$GOPATH/bin", "$GOBIN", "/usr/local/go/bin" }, { { ".", NULL } } },
-	{ "node", { "~/.nvm/versions/node/*/bin", "$NVM_DIR/versions/node/*/bin", "~/.local/share/fnm/node-versions/*/installation/bin", "~/n/bin", "~/.npm-global/bin",
-	            "~/.npm-packages/bin" }, { { "^", NULL } } },
+	{ "node", { "~/.nvm/versions/node/*/bin", "$NVM_DIR/versions/node/*/bin", "~/n/bin", "~/.npm-global/bin",
+	            "~/.local/share/fnm/node-versions/*/installation/bin", "~/.npm-packages/bin" }, { { "^", NULL } } },
 	{ "node", { "~/.volta/bin" }, { { ".", NULL }, { "~/.volta/tools", NULL } } },
 	{ "node", { "~/.local/share/pnpm", "$PNPM_HOME", "~/.deno/bin" }, { { ".", NULL } } },
 	{ "node", { "~/.bun/bin" }, { { ".", NULL }, { "~/.bun/install/global", NULL } } },
-	{ "python", { "~/.pyenv/shims", "~/.pyenv/bin", "$PYENV_ROOT/shims", "$PYENV_ROOT/bin" }, { { "~/.pyenv", "PYENV_ROOT" } } },
-	{ "python", { "~/miniconda3/bin", "~/miniconda3/envs/*/bin", "~/anaconda3/bin", "~/anaconda3/envs/*/bin", "~/miniforge3/bin", "~/miniforge3/envs/*/bin" }, { { "^", NULL } } },
+	{ "python", { "~/.pyenv/shims", "~/.pyenv/bin", "$PYENV_ROOT/shims", "$PYENV_ROOT/bin" },
+	            { { "~/.pyenv", "PYENV_ROOT" } } },
+	{ "python", { "~/miniconda3/bin", "~/miniconda3/envs/*/bin", "~/anaconda3/bin", "~/anaconda3/envs/*/bin",
+	              "~/miniforge3/bin", "~/miniforge3/envs/*/bin" }, { { "^", NULL } } },
 	/* uv keeps tokens in ~/.local/share/uv/credentials. */
-	{ "uv", { "~/.local/bin", "~/.cargo/bin" }, { { "~/.local/share/uv/python", NULL }, { "~/.local/share/uv/tools", NULL } } },
-	{ "local", { "~/.local/bin" }, { { ".", NULL }, { "~/.local/lib", NULL }, { "~/.local/share/pipx/venvs", NULL }, { "~/.local/pipx/venvs", NULL },
-	                                 { "~/.local/share/claude/versions", NULL } } },
+	{ "uv", { "~/.local/bin", "~/.cargo/bin" },
+	        { { "~/.local/share/uv/python", NULL }, { "~/.local/share/uv/tools", NULL } } },
+	{ "local", { "~/.local/bin" },
+	           { { ".", NULL }, { "~/.local/lib", NULL }, { "~/.local/share/pipx/venvs", NULL },
+	             { "~/.local/pipx/venvs", NULL }, { "~/.local/share/claude/versions", NULL } } },
 	{ "agents", { "~/.opencode/bin", "~/.claude/local" }, { { ".", NULL } } },
 	{ "ruby", { "~/.rbenv/shims", "~/.rbenv/bin" }, { { "~/.rbenv", "RBENV_ROOT" } } },
 	{ "java", { "~/.sdkman/candidates/*/current/bin" }, { { "~/.sdkman/candidates", NULL } } },
-	{ "mise", { "~/.local/share/mise/shims", "~/.local/share/mise/installs/*/*/bin" }, { { "~/.local/share/mise/installs", NULL }, { "~/.local/share/mise/shims", NULL } } },
+	{ "mise", { "~/.local/share/mise/shims", "~/.local/share/mise/installs/*/*/bin" },
+	          { { "~/.local/share/mise/installs", NULL }, { "~/.local/share/mise/shims", NULL } } },
 	{ "asdf", { "~/.asdf/shims", "~/.asdf/bin" }, { { "~/.asdf", "ASDF_DATA_DIR" } } },
 	{ "brew", { "/home/linuxbrew/.linuxbrew/bin" }, { { "^", NULL } } },
 	{ "opt", { "/opt/*/bin", "/opt/*/*/bin" }, { { "^", NULL } } },
@@ -52,11 +57,12 @@ const char *const aj_toolchain_prefixes[] = {
 
 const char *const aj_toolchain_secrets[] = {
 	/* npm, yarn, bun: an installation's own npmrc files */
-	".npmrc", "npmrc", "etc/npmrc", "lib/node_modules/npm/npmrc", "lib/node_modules/npm/.npmrc", "node_modules/npm/npmrc", "node_modules/npm/.npmrc",
-	".yarnrc", ".yarnrc.yml", "bunfig.toml", ".bunfig.toml",
+	".npmrc", "npmrc", "etc/npmrc", "lib/node_modules/npm/npmrc", "lib/node_modules/npm/.npmrc",
+	"node_modules/npm/npmrc", "node_modules/npm/.npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml", ".bunfig.toml",
 	/* pip, distutils, uv, pipx: indexes are named with their passwords; the last two are the notes of `uv tool` and pipx */
-	"pip.conf", "etc/pip.conf", "etc/xdg/pip/", ".pypirc", "lib/python*/distutils/distutils.cfg", "uv.toml", "etc/uv/", "uv-receipt.toml", "pipx_metadata.json",
-	/* conda: channels are named with tokens, also in its list and its cache of them; `state` is what `conda env config vars` sets */
+	"pip.conf", "etc/pip.conf", "etc/xdg/pip/", ".pypirc", "lib/python*/distutils/distutils.cfg",
+	"uv.toml", "etc/uv/", "uv-receipt.toml", "pipx_metadata.json",
+	/* conda: channels are named with tokens; `state` is what `conda env config vars` sets */
 	".condarc", "condarc", "condarc.d/", ".mambarc", "conda-meta/state", "pkgs/urls.txt", "pkgs/cache/",
 	/* cargo where an installation is its CARGO_HOME, gems, Gradle */
 	"credentials.toml", "credentials", "etc/gemrc", ".gemrc", ".gem/credentials", ".bundle/config", "gradle.properties",

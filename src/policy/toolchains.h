@@ -1,10 +1,10 @@
-/* Toolchains outside of /usr: the entries of PATH by which they are detected, and their folders that a jail is shown. Plain data. */
+/* Toolchains outside of /usr: the entries of PATH by which they are detected, and the folders that a jail is shown. */
 #pragma once
 #include <stdbool.h>
 
 enum { AJ_TOOLCHAIN_ENTRIES = 8, AJ_TOOLCHAIN_FOLDERS = 5 };
 
-/* A folder. `~/` is the caller's home, `$NAME/` the folder that the variable names, `^` the folder above the entry of PATH, `.` that entry. */
+/* A folder. `~/` is the caller's home, `$NAME/` the variable's folder, `.` the entry of PATH, `^` the folder above. */
 struct aj_toolchain_folder {
 	const char *path;
 	const char *variable; /* where the caller sets it, it names the folder; it is set in the jail. NULL: none */
@@ -17,9 +17,9 @@ struct aj_toolchain {
 };
 
 extern const struct aj_toolchain aj_toolchains[]; /* ends with a NULL name */
-/* Where such a folder may hold installations (the first part of a pattern may also be the folder's own name), and which files and folders
- * of it and of each installation may hold a token: these are hidden where they exist, and so is a folder in which no name can be listed. A
- * slash at the end: a folder, else a file. `*` as above. Both end with NULL. */
+/* Where such a folder may hold installations (the first part of a pattern may also be the folder's own name), and which files and
+ * folders of it and of each installation may hold a token: these are hidden where they exist, and so is a folder in which no name
+ * can be listed. A slash at the end: a folder, else a file. `*` as above. Both end with NULL. */
 extern const char *const aj_toolchain_prefixes[], *const aj_toolchain_secrets[];
 
 /* Words of filesystem.toolchains besides names. */

@@ -103,7 +103,8 @@ static const char *no_such_name(const struct aj_key *key, const char *text, stru
 	while (key->names[count])
 		count++;
 	const char *meant = aj_suggest_name(text, key->names, count);
-	return aj_printf(arena, "not one of %s%s", all_names(key, arena), meant ? aj_printf(arena, "; did you mean \"%s\"?", meant) : "");
+	const char *hint = meant ? aj_printf(arena, "; did you mean \"%s\"?", meant) : "";
+	return aj_printf(arena, "not one of %s%s", all_names(key, arena), hint);
 }
 
 const char *aj_key_set_text(const struct aj_key *key, void *base, struct aj_arena *arena, const char *text)

@@ -59,12 +59,13 @@ static const char *obstacle(struct aj_arena *arena, const char *dir, bool own)
 	const char *name = own ? aj_printf(arena, "agentjail's cgroup %s", dir) : dir;
 	unsigned bits;
 	if (aj_host_controllers(dir, &bits) < 0 || !(bits & (AJ_CGROUP_MEMORY | AJ_CGROUP_PIDS)))
-		return aj_printf(arena, "%s has neither the memory nor the pids controller (cgroup v1 or hybrid host, or not delegated)",
+		return aj_printf(arena,
+		                 "%s has neither the memory nor the pids controller (cgroup v1 or hybrid host, or not delegated)",
 		                 own ? "agentjail's cgroup" : dir);
 	if (!may_write(arena, dir))
 		return aj_printf(arena, "%s is not delegated to this user", name);
-	/* A cgroup with controllers for its children may contain no process. The supervisor can move itself to a leaf, but no foreign
-	 * process. Only the root of the hierarchy, which has no cgroup.type, is exempt, but an ancestor root belongs to the system. */
+	/* A cgroup with controllers for its children may contain no process. The supervisor can move itself to a leaf, but no
+	 * foreign process. Only the root of the hierarchy, without cgroup.type, is exempt; it belongs to the system. */
 	if (aj_read_text(aj_printf(arena, "%s/cgroup.type", dir), type, sizeof type) < 0)
 		return own ? NULL : "the root of the hierarchy belongs to the system";
 	if (strcmp(type, "domain\n") != 0)
@@ -76,8 +77,8 @@ static const char *obstacle(struct aj_arena *arena, const char *dir, bool own)
 	return NULL;
 }
 
-/* systemd delegates services and scopes, never slices: in a slice that it may write, a user's systemd enables and disables controllers
- * at will, and a limit would vanish silently. No ancestor of a slice is delegated either. */
+/* systemd delegates services and scopes, never slices: in a slice that it may write, a user's systemd enables and disables
+ * controllers at will, and a limit would vanish silently. No ancestor of a slice is delegated either. */
 static bool is_slice(const char *dir)
 {
 	size_t bytes = strlen(dir);

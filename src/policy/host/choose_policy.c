@@ -1,5 +1,5 @@
-/* Loads a policy for a run: environment variables stand for options, and a name that is neither the site's nor built in is a file in the
- * caller's own folder of policies.
+/* Loads a policy for a run: environment variables stand for options, and a name that is neither the site's nor built in is a file
+ * in the caller's own folder of policies.
  * It does not decide which settings a variable may change: the code of the options does. */
 #include "policy/host/choose_policy.h"
 

@@ -24,8 +24,8 @@
 #define SYSTEM "name and version of the system"
 #define INTERPRETER "configuration of interpreters"
 
-/* A file first: the entries after it share its overlay (sandbox/mounts/sources.c). Of a folder that may also contain secrets, such as ssl, only parts
- * have rows. */
+/* A file first: the entries after it share its overlay (sandbox/mounts/sources.c). Of a folder that may also contain secrets,
+ * such as ssl, only parts have rows. */
 const struct aj_etc_row aj_etc_rows[] = {
 	{ "ld.so.cache", LIBRARIES },
 	{ "ld.so.conf", LIBRARIES },
@@ -154,7 +154,8 @@ static int add_matches(const struct etc_search *s, const names *entries, const c
 	const char *rest = pattern + part;
 	for (size_t i = 0; i < entries->count; i++) {
 		const struct name *name = &entries->items[i];
-		if ((fixed && name->text[0] != pattern[0]) || strncmp(name->text, pattern, fixed) != 0 || (whole && name->text[fixed]))
+		bool starts = (!fixed || name->text[0] == pattern[0]) && strncmp(name->text, pattern, fixed) == 0;
+		if (!starts || (whole && name->text[fixed]))
 			continue;
 		const char *path = aj_printf(s->arena, "%s%s%s", folder, name->text, strchr(rest, '*') ? "/" : rest);
 		names below = { 0 };

@@ -6,8 +6,8 @@
 const char *aj_home_of_caller(struct aj_arena *arena);
 /* The same by /etc/passwd: services and cron have no HOME, or another one. */
 const char *aj_home_listed(struct aj_arena *arena);
-/* Where programs of the caller keep what lasts: $XDG_STATE_HOME, or .local/state in the home; it may not exist yet. Without symlinks as far
- * as it exists. NULL: there is no home. */
+/* Where programs of the caller keep what lasts: $XDG_STATE_HOME, or .local/state in the home; it may not exist yet. Without
+ * symlinks as far as it exists. NULL: there is no home. */
 const char *aj_home_state(struct aj_arena *arena);
 /* The caller's own folder of policies, .config/agentjail/policies in this home; it may not exist. NULL: there is no home. */
 const char *aj_home_policies(const char *home, struct aj_arena *arena);

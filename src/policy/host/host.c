@@ -198,7 +198,8 @@ void aj_host_advise(struct aj_error *err)
 		return;
 	char profile[256];
 	if (aj_host_in_jail())
-		aj_advise(err, "this process seems to be in a jail already, and jails do not nest: start both jails from outside");
+		aj_advise(err,
+		          "this process seems to be in a jail already, and jails do not nest: start both jails from outside");
 	else if (sysctl_is("/proc/sys/user/max_user_namespaces", "0"))
 		aj_advise(err, "user namespaces are switched off: `sudo sysctl user.max_user_namespaces=15000`");
 	else if (sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", "0"))

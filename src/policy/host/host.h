@@ -14,9 +14,9 @@ enum { AJ_CGROUP_MEMORY = 1, AJ_CGROUP_PIDS = 2, AJ_CGROUP_CPU = 4 };
 struct aj_host {
 	uid_t uid;
 	gid_t gid;
-	bool may_map_ids; /* CAP_SETUID and CAP_SETGID, and id 65534 exists here: jails run as another host id than the supervisor */
+	bool may_map_ids; /* CAP_SETUID and CAP_SETGID, and id 65534 exists here: jails run as another host id */
 	uid_t own_id;     /* allocated for this jail from the site's range (jail/host_ids.h); 0: none */
-	bool init_root; /* the supervisor is id 0 of the initial user namespace, which RLIMIT_NPROC does not limit */
+	bool init_root;   /* the supervisor is id 0 of the initial user namespace, which RLIMIT_NPROC does not limit */
 	int kernel_major, kernel_minor;
 	int landlock_abi;            /* 0 without Landlock */
 	unsigned processors;         /* in the supervisor's affinity mask; 0: unknown */
@@ -39,12 +39,12 @@ int aj_host_gather(struct aj_host *host, struct aj_arena *arena, const char *giv
 /* Do both id maps of the supervisor's user namespace contain this id? */
 bool aj_host_has_id(uid_t id);
 
-/* Find where leaves can be created: the supervisor's own cgroup, or its nearest ancestor; fills the three cgroup fields. `root`, `path`:
- * mount point of the hierarchy and the supervisor's cgroup in it; NULL: as the kernel reports them. */
+/* Find where leaves can be created: the supervisor's own cgroup, or its nearest ancestor; fills the three cgroup fields. `root`,
+ * `path`: mount point of the hierarchy and the supervisor's cgroup in it; NULL: as the kernel reports them. */
 void aj_host_find_cgroup(struct aj_host *host, struct aj_arena *arena, const char *root, const char *path);
-/* If `err` says that the cgroup cannot be used, for example because other processes have moved into it, forget the cgroup, as if the host
- * had none. False: something else failed, the caller named the cgroup, or the error is a transient one, such as a lack of descriptors or
- * memory, which must disable no limit: nothing may run then. */
+/* If `err` says that the cgroup cannot be used, for example because other processes have moved into it, forget the cgroup, as if
+ * the host had none. False: something else failed, the caller named the cgroup, or the error is a transient one, such as a lack
+ * of descriptors or memory, which must disable no limit: nothing may run then. */
 bool aj_host_drop_cgroup(struct aj_host *host, struct aj_arena *arena, const struct aj_error *err);
 /* AJ_CGROUP_* controllers available to the children of a cgroup directory; -1 with errno, and none, when they cannot be read. */
 int aj_host_controllers(const char *dir, unsigned *ret);

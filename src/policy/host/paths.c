@@ -15,8 +15,8 @@ static bool has_python(struct aj_arena *arena, const char *dir)
 	return access(aj_printf(arena, "%s/tree/usr/bin/python3", dir), X_OK) == 0;
 }
 
-/* Relative to the program or the library: in a build tree; in the layout of `make install`, where a distribution may add a folder for its
- * architecture; and in that of the wheel. */
+/* Relative to the program or the library: in a build tree; in the layout of `make install`, where a distribution may add a folder
+ * for its architecture; and in that of the wheel. */
 static const char *const places[] = { "rootfs", "../lib/agentjail/rootfs", "agentjail/rootfs", "../agentjail/rootfs",
 	                              "../libexec/agentjail/rootfs" };
 
@@ -92,8 +92,9 @@ int aj_find_rootfs(const char **rootfs, const char *name, const char *path, stru
 		*rootfs = beside_program(arena, name);
 		if (*rootfs)
 			return 0;
-		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "no Python tree `%s` is beside the %s (rootfs/%s, ../lib/agentjail/rootfs/%s)",
-		        name, library[0] ? "library" : "program", name, name);
+		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0,
+		        "no Python tree `%s` is beside the %s (rootfs/%s, ../lib/agentjail/rootfs/%s)", name,
+		        library[0] ? "library" : "program", name, name);
 	}
 	aj_advise(err, "build the tree with `make rootfs`, or name a folder with %s",
 	          library[0] ? "`.rootfs` or $AGENTJAIL_ROOTFS" : "--rootfs DIR");

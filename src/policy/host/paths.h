@@ -10,7 +10,7 @@ int aj_find_rootfs(const char **rootfs, const char *name, const char *path, stru
 /* Called by the library: its file is in this folder, and no file beside the calling program belongs to agentjail. */
 void aj_paths_library(const char *folder);
 
-/* The folder that $AGENTJAIL_ROOTFS names, NULL for none: a policy is loaded with it (policy/host/choose_policy.h), since it counts as --rootfs. */
+/* The folder that $AGENTJAIL_ROOTFS names, or NULL: it counts as --rootfs where a policy is loaded. */
 const char *aj_rootfs_variable(void);
 
 /* The running program's file; in a library its folder. NULL when /proc is not available. */

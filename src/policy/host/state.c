@@ -1,5 +1,5 @@
 /* Opens agentjail's own folders below the caller's state folder, one descriptor beneath the other.
- * It follows no symlink below the path that aj_home_state() has resolved, and opens no folder of ours that another user may write. */
+ * It follows no symlink below the path that aj_home_state() has resolved, and opens no folder that another user may write. */
 #include "policy/host/state.h"
 
 #include <errno.h>

@@ -44,11 +44,15 @@ static void published(const struct aj_lint *c)
 {
 	struct aj_publish_rule rule;
 	if (c->p->publish.count && (c->p->network == AJ_NET_NONE || c->p->network == AJ_NET_HOST)) {
-		aj_diag_error(c->diags, aj_at(c, "network.publish"), AJ_E_CONTRADICTION,
-		              c->p->network == AJ_NET_HOST
-		                  ? "network.publish has no effect with network.mode = \"host\" (%s): servers of the jail listen on the host itself"
-		                  : "network.publish needs an interface in the jail, but network.mode is \"none\" (%s)",
-		              aj_origin_text(aj_at(c, "network.mode"), c->diags->arena));
+		const char *mode = aj_origin_text(aj_at(c, "network.mode"), c->diags->arena);
+		const struct aj_origin *at = aj_at(c, "network.publish");
+		if (c->p->network == AJ_NET_HOST)
+			aj_diag_error(c->diags, at, AJ_E_CONTRADICTION,
+			              "network.publish has no effect with network.mode = \"host\" (%s): servers of the jail listen on the host itself",
+			              mode);
+		else
+			aj_diag_error(c->diags, at, AJ_E_CONTRADICTION,
+			              "network.publish needs an interface in the jail, but network.mode is \"none\" (%s)", mode);
 		aj_diag_advise(c->diags, c->p->network == AJ_NET_HOST ? "remove the published ports"
 		                                                      : "set network.mode = \"loopback\" or \"allow\"");
 	}
@@ -75,18 +79,21 @@ static void files(const struct aj_lint *c)
 				              "the bind at `%s` would cover a part of the jail itself (%s)", bind.target, own[j]);
 		for (size_t j = 0; j < c->p->masks.count; j++) {
 			struct aj_masked mask;
-			if (aj_mask_parse(c->diags->arena, c->p->masks.items[j], &mask) || !aj_path_within(bind.target, mask.target))
+			const char *text = c->p->masks.items[j];
+			if (aj_mask_parse(c->diags->arena, text, &mask) || !aj_path_within(bind.target, mask.target))
 				continue;
 			aj_diag_error(c->diags, aj_item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
-			              "the bind at `%s` uncovers the mask `%s` (%s)", bind.target, c->p->masks.items[j],
+			              "the bind at `%s` uncovers the mask `%s` (%s)", bind.target, text,
 			              aj_origin_text(aj_item_at(c, "filesystem.masks", j), c->diags->arena));
 			aj_diag_advise(c->diags, "remove the bind or the mask");
 		}
-		for (size_t j = 0; j < i; j++)
-			if (!aj_bind_parse(c->diags->arena, c->p->binds.items[j], &other) && strcmp(other.target, bind.target) == 0)
+		for (size_t j = 0; j < i; j++) {
+			const char *wrong = aj_bind_parse(c->diags->arena, c->p->binds.items[j], &other);
+			if (!wrong && strcmp(other.target, bind.target) == 0)
 				aj_diag_error(c->diags, aj_item_at(c, "filesystem.binds", i), AJ_E_CONTRADICTION,
 				              "two binds have the target `%s` (the other: %s)", bind.target,
 				              aj_origin_text(aj_item_at(c, "filesystem.binds", j), c->diags->arena));
+		}
 		for (size_t j = 0; j < i; j++) {
 			if (aj_bind_parse(c->diags->arena, c->p->binds.items[j], &other) ||
 			    strcmp(other.target, bind.target) == 0 || !aj_path_within(other.target, bind.target))

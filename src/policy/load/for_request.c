@@ -1,5 +1,5 @@
-/* The last layer of a served policy: what one request asks of the Python layer, checked as an option is, and against [requests] too.
- * It handles six keys, all of the rail, and no wall: a jail that was started before the request arrived serves it. */
+/* The last layer of a served policy: what one request asks of the Python layer, checked as an option is, and against [requests]
+ * too. It handles six keys, all of the rail, and no wall: a jail that was started before the request arrived serves it. */
 #include "policy/load/for_request.h"
 
 #include <string.h>
@@ -39,12 +39,15 @@ struct aj_python_ask aj_python_ask_copy(const struct aj_python_ask *ask, struct 
 }
 
 /* Set the row's key of `policy`. False: it was not requested. */
-static bool set_value(struct aj_policy *policy, int row, const struct aj_python_ask *ask, struct aj_arena *arena, struct aj_error *err)
+static bool set_value(struct aj_policy *policy, int row, const struct aj_python_ask *ask, struct aj_arena *arena,
+                      struct aj_error *err)
 {
 	const struct aj_key *key = aj_key_find(aj_policy_keys, rows[row].key);
-	const char *const texts[ROWS] = {
-		[IMPORTS_CHECKED] = ask->imports_checked, [BUILTINS] = ask->builtins, [LAYER] = ask->layer, [CLOCK] = ask->clock, [SLEEP_MAX] = ask->sleep_max
-	};
+	const char *const texts[ROWS] = { [IMPORTS_CHECKED] = ask->imports_checked,
+		                          [BUILTINS] = ask->builtins,
+		                          [LAYER] = ask->layer,
+		                          [CLOCK] = ask->clock,
+		                          [SLEEP_MAX] = ask->sleep_max };
 	const char *const *words = row == IMPORTS ? ask->imports : &texts[row];
 	size_t count = row == IMPORTS ? ask->imports_count : 1;
 	if (row == IMPORTS ? !ask->imports : !texts[row])
@@ -79,7 +82,8 @@ static struct aj_policy widest(const struct aj_policy *policy, const struct aj_p
 }
 
 /* The part of the request that is too loose, for an error: of a list only the items. */
-static const char *excess(const struct aj_key *key, const struct aj_policy *limit, const struct aj_policy *next, struct aj_arena *arena)
+static const char *excess(const struct aj_key *key, const struct aj_policy *limit, const struct aj_policy *next,
+                          struct aj_arena *arena)
 {
 	return aj_key_is_list(key) ? aj_key_excess(key, limit, next, arena) : aj_key_value(key, next, arena);
 }
@@ -103,7 +107,8 @@ static int check_value(int row, const struct aj_loaded *loaded, const struct aj_
 	if (!aj_key_within(key, &wide, next, arena)) {
 		deny(err, name, excess(key, &wide, next, arena),
 		     aj_printf(arena, "is looser than policy `%.60s` lets a request ask for", policy->name));
-		aj_advise(err, "ask for %.300s or less, or set %s in the policy", aj_key_value(key, &wide, arena), rows[row].ceiling);
+		const char *most = aj_key_value(key, &wide, arena);
+		aj_advise(err, "ask for %.300s or less, or set %s in the policy", most, rows[row].ceiling);
 	} else if (loaded->locked[k] || site->locked[k]) {
 		const struct aj_origin *by = loaded->locked[k] ? &loaded->locked_at[k] : &site->locked_at;
 		deny(err, name, excess(key, policy, next, arena),
@@ -137,7 +142,9 @@ int aj_policy_for_request(struct aj_policy *ret, const struct aj_loaded *loaded,
 	if (!next.layer && (ask->imports || ask->imports_checked || ask->builtins)) {
 		const char *name = ask->imports ? "imports" : ask->builtins ? "builtins" : "imports_checked";
 		aj_fail(err, AJ_EXIT_USAGE, name, 0, "without the Python layer this has no effect");
-		aj_advise(err, ask->layer ? "leave it out, or switch the layer on" : "the policy has no layer: ask for `layer` on, too");
+		const char *on = ask->layer ? "leave it out, or switch the layer on"
+		                            : "the policy has no layer: ask for `layer` on, too";
+		aj_advise(err, "%s", on);
 		return -1;
 	}
 	*ret = next;

@@ -1,5 +1,5 @@
-/* Adapts a served policy to one request: the keys of the Python layer may be tightened freely, and loosened as far as the policy allows
- * requests to. */
+/* Adapts a served policy to one request: the keys of the Python layer may be tightened freely, and loosened as far as the policy
+ * allows requests to. */
 #pragma once
 #include "base/error.h"
 #include "policy/load/load.h"
@@ -19,8 +19,8 @@ static inline bool aj_python_asked(const struct aj_python_ask *ask)
 /* Copy the ask with all that it points to. */
 struct aj_python_ask aj_python_ask_copy(const struct aj_python_ask *ask, struct aj_arena *arena);
 
-/* `ret`: the loaded policy with the requested values, named among its options; it shares the loaded one's lists, and `arena` has the rest.
- * -1 with err: a value does not fit (AJ_REASON_INPUT), or goes beyond what the policy, a lock or the site lets requests ask for
- * (AJ_REASON_DENIED). */
+/* `ret`: the loaded policy with the requested values, named among its options; it shares the loaded one's lists, and `arena` has
+ * the rest. -1 with err: a value does not fit (AJ_REASON_INPUT), or goes beyond what the policy, a lock or the site lets requests
+ * ask for (AJ_REASON_DENIED). */
 int aj_policy_for_request(struct aj_policy *ret, const struct aj_loaded *loaded, const struct aj_site *site,
                           const struct aj_python_ask *ask, struct aj_arena *arena, struct aj_error *err);

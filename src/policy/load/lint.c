@@ -9,8 +9,8 @@
 #include "policy/item_types.h"
 #include "policy/load/check.h"
 
-/* Modules that lead out of the Python layer, or evaluate the text that they are given; `_socket` counts as `socket`. A module of which
- * the layer shows no name (rail/hidden.py) leads nowhere, and is not here. */
+/* Modules that lead out of the Python layer, or evaluate the text that they are given; `_socket` counts as `socket`. A module of
+ * which the layer shows no name (rail/hidden.py) leads nowhere, and is not here. */
 static const struct {
 	const char *name, *why;
 } dangerous[] = {

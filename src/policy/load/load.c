@@ -21,8 +21,10 @@ static int find_named(struct aj_stack *s, const char *name, const struct aj_orig
 {
 	if (!aj_policy_name_valid(name)) {
 		aj_diag_error(s->diags, at, AJ_E_EXTENDS, "`%s` is not a policy's name (letters, digits, - and _)", name);
-		aj_diag_advise(s->diags,
-		               at->line ? "a file's name starts with ./ or /: \"./%s\"" : "a file is named with --policy-file", name);
+		if (at->line)
+			aj_diag_advise(s->diags, "a file's name starts with ./ or /: \"./%s\"", name);
+		else
+			aj_diag_advise(s->diags, "a file is named with --policy-file");
 		return -1;
 	}
 	size_t first = 0; /* a policy that extends its own name extends the next policy of that name, which it hides */
@@ -80,7 +82,8 @@ static int load_parent(struct aj_stack *s, const struct aj_source *source, const
 	if (!relative && !absolute)
 		return find_named(s, what, &at, &parent) < 0 ? -1 : load_chain(s, &parent, AJ_OF_SITE);
 	if (!aj_jail_path_valid(absolute ? what : what + 1))
-		return aj_diag_error(s->diags, &at, AJ_E_EXTENDS, "`extends` is not a plain path (it has a `.`, `..` or `//` in it)");
+		return aj_diag_error(s->diags, &at, AJ_E_EXTENDS,
+		                     "`extends` is not a plain path (it has a `.`, `..` or `//` in it)");
 	const char *path = absolute ? what : aj_printf(s->diags->arena, "%s/%s", source->folder, what + 2);
 	return aj_source_read(&parent, path, false, &at, s->diags) < 0 ? -1 : load_chain(s, &parent, trust);
 }
@@ -160,7 +163,7 @@ static const char *writable_around(const struct aj_stack *s, const struct aj_ask
 	return shared && aj_source_within(path, workspace, arena) ? workspace : NULL;
 }
 
-/* A jail can write such a file for the next caller in that folder. So the file is read only if the caller or the site asks for it. */
+/* A jail can write such a file for the next caller in that folder. So it is read only if the caller or the site asks for it. */
 static int local_policy(struct aj_stack *s, const struct aj_ask *ask)
 {
 	struct aj_source source;
@@ -174,7 +177,8 @@ static int local_policy(struct aj_stack *s, const struct aj_ask *ask)
 		return 0;
 	const char *within = loaded->local_path ? writable_around(s, ask, loaded->local_path) : NULL;
 	if (within && ask->local_asked) {
-		aj_diag_error(s->diags, &asked, AJ_E_TRUST, "`%s` lies below `%s`, which the jail may write", loaded->local_path, within);
+		const char *path = loaded->local_path;
+		aj_diag_error(s->diags, &asked, AJ_E_TRUST, "`%s` lies below `%s`, which the jail may write", path, within);
 		aj_diag_advise(s->diags, "keep the file where no jail can write, and name it with --policy-file");
 		return -1;
 	}
@@ -205,8 +209,8 @@ static int tree_variable(struct aj_stack *s, const struct aj_ask *ask)
 	return r;
 }
 
-/* When a later layer has closed the network, earlier hosts lose their meaning; hosts that a layer sets after the network was closed are
- * a mistake, and stay to be reported. */
+/* When a later layer has closed the network, earlier hosts lose their meaning; hosts that a layer sets after the network was
+ * closed are a mistake, and stay to be reported. */
 static void drop_hosts(struct aj_loaded *loaded)
 {
 	size_t mode = aj_key_index("network.mode");

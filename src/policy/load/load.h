@@ -19,5 +19,5 @@ int aj_policy_source(struct aj_source *source, const struct aj_site *site, const
 void aj_policy_contradictions(const struct aj_loaded *loaded, struct aj_diags *diags);
 /* Lint: adds warnings about allowed but unwise settings. */
 void aj_policy_lint(const struct aj_loaded *loaded, struct aj_diags *diags);
-/* The part of the lint about modules that undo the import check: of those that this option (`--allow-import`) allows, or of all (NULL). */
+/* The lint about modules that undo the import check: those that this option (`--allow-import`) allows, or all (NULL). */
 void aj_policy_lint_modules(const struct aj_loaded *loaded, const char *option, struct aj_diags *diags);

@@ -21,7 +21,7 @@ struct aj_ask {
 	const char *local;     /* path of the working directory's policy; NULL: do not search for it */
 	bool local_asked;      /* the caller requires it, whatever the site says: if it cannot be used, that is an error */
 	const char *workspace; /* the jail's workspace; a jail may have written files in it. NULL for none */
-	/* The folder that AJ_TREE_VARIABLE names, NULL for none: checked like --rootfs, if no option and no policy names a tree. */
+	/* The folder that AJ_TREE_VARIABLE names, or NULL: checked like --rootfs, if nothing else names a tree. */
 	const char *tree_variable;
 };
 #define AJ_LOCAL_FILE "agentjail-policy.toml"

@@ -1,5 +1,5 @@
-/* Merges one layer into a policy. A layer may loosen only keys that no layer below has locked and that the site's locks and ceilings
- * leave open, and nothing at all if it came from the working directory; an unknown key is an error, never ignored. */
+/* Merges one layer into a policy. A layer may loosen only keys that no layer below has locked and that the site's locks and
+ * ceilings leave open, and nothing at all if it came from the working directory; an unknown key is an error, never ignored. */
 #include "policy/load/merge.h"
 
 #include <limits.h>
@@ -10,7 +10,8 @@
 
 /* --- one file's keys into a copy of the policy --- */
 
-static void merge_items(struct aj_stack *s, const struct aj_key *key, size_t k, const struct aj_toml *value, bool extend, const char *file)
+static void merge_items(struct aj_stack *s, const struct aj_key *key, size_t k, const struct aj_toml *value, bool extend,
+                        const char *file)
 {
 	if (key->type != AJ_KEY_LIST)
 		return;
@@ -51,12 +52,15 @@ static int locate_items(struct aj_stack *s, const struct aj_key *key, const stru
 	for (size_t i = 0; i < list->count; i++) {
 		items[i] = list->children[i];
 		const char *text = items[i].text, *wrong;
-		if (items[i].kind != AJ_TOML_STRING || strlen(text) != items[i].text_bytes || strchr("/@", *text) || strchr(text, '$'))
+		bool whole = items[i].kind == AJ_TOML_STRING && strlen(text) == items[i].text_bytes;
+		if (!whole || strchr("/@", *text) || strchr(text, '$'))
 			continue; /* absolute, a word, or refused by the item's own check */
-		if (source->built_in && *text != '~')
+		if (source->built_in && *text != '~') {
 			wrong = "relative, and a built-in policy has no folder";
-		else
-			wrong = aj_host_path(arena, text, s->home, folder ? folder : (folder = aj_source_folder(source, arena)), &text);
+		} else {
+			folder = folder ? folder : aj_source_folder(source, arena);
+			wrong = aj_host_path(arena, text, s->home, folder, &text);
+		}
 		if (wrong) {
 			struct aj_origin at = { source->file, items[i].line, items[i].column };
 			r = aj_diag_error(s->diags, &at, AJ_E_VALUE, "`%s`: %s: %s", key->name,
@@ -86,7 +90,8 @@ static int merge_value(struct aj_stack *s, struct aj_policy *next, const char *s
 	if (extend && !aj_key_is_list(key))
 		return aj_diag_error(s->diags, &at, AJ_E_UNKNOWN, "`%s` is not a list, so it cannot be extended", key->name);
 	if (set[k])
-		return aj_diag_error(s->diags, &at, AJ_E_CONTRADICTION, "`%s` is both replaced and extended in one file", key->name);
+		return aj_diag_error(s->diags, &at, AJ_E_CONTRADICTION, "`%s` is both replaced and extended in one file",
+		                     key->name);
 	set[k] = true;
 	s->loaded->at[k] = at; /* also for a bad value: later findings about the key are placed here */
 	struct aj_toml located = *value;
@@ -187,15 +192,16 @@ static int loosened(struct aj_stack *s, size_t k, const struct aj_policy *next, 
 		return 0;
 	if (hides) {
 		aj_diag_error(s->diags, at, AJ_E_TIGHTEN_ONLY,
-		              "`%s` decides what programs in the jail see, and a policy of the working directory may not decide that: it could hide "
-		              "a test",
+		              "`%s` decides what programs in the jail see, and a policy of the working directory may not decide that: "
+		              "it could hide a test",
 		              key->name);
 		aj_diag_advise(s->diags, "name the file with --policy-file if you trust it, or remove it");
 		return -1;
 	}
 	const char *what = comparison(key, &s->loaded->policy, next, order, before, arena);
 	if (trust == AJ_LOCAL) {
-		aj_diag_error(s->diags, at, AJ_E_TIGHTEN_ONLY, "%s, and a policy of the working directory may only tighten", what);
+		aj_diag_error(s->diags, at, AJ_E_TIGHTEN_ONLY, "%s, and a policy of the working directory may only tighten",
+		              what);
 		aj_diag_advise(s->diags, "name the file with --policy-file if you trust it, or remove it");
 		return -1;
 	}
@@ -355,9 +361,11 @@ int aj_merge_ceilings(struct aj_stack *s)
 		const struct aj_origin *ceiling = &s->site->ceiling_at[k];
 		if (!ceiling->file || aj_key_within(key, &s->site->ceilings, &s->loaded->policy, s->diags->arena))
 			continue;
-		r = aj_diag_error(s->diags, &s->loaded->at[k], AJ_E_CEILING, "`%s` = %.200s exceeds the site's ceiling of %.200s (%s)",
-		                  key->name, aj_key_value(key, &s->loaded->policy, s->diags->arena),
-		                  aj_key_value(key, &s->site->ceilings, s->diags->arena), aj_origin_text(ceiling, s->diags->arena));
+		const char *value = aj_key_value(key, &s->loaded->policy, s->diags->arena);
+		const char *most = aj_key_value(key, &s->site->ceilings, s->diags->arena);
+		const char *by = aj_origin_text(ceiling, s->diags->arena);
+		r = aj_diag_error(s->diags, &s->loaded->at[k], AJ_E_CEILING,
+		                  "`%s` = %.200s exceeds the site's ceiling of %.200s (%s)", key->name, value, most, by);
 	}
 	return r;
 }

@@ -1,4 +1,4 @@
-/* Merges one layer, a file's keys or the command line's options, into a policy, checked against the layers below. For load.c alone. */
+/* Merges one layer, a file's keys or the command line's options, into a policy, checked against the layers below. */
 #pragma once
 #include "base/toml/source.h"
 #include "policy/load/loaded.h"

@@ -57,16 +57,19 @@ int aj_policy_names_find(const struct aj_site *site, struct aj_arena *arena, aj_
 /* A folder of the site's that can be searched, but not listed, still has its policies. */
 static bool is_known(const struct aj_site *site, const char *name, struct aj_arena *arena)
 {
-	for (size_t i = 0; i < site->path.count; i++)
-		if (access(aj_printf(arena, "%s/%s.toml", site->path.items[i], name), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR))
+	for (size_t i = 0; i < site->path.count; i++) {
+		const char *file = aj_printf(arena, "%s/%s.toml", site->path.items[i], name);
+		if (access(file, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR))
 			return true;
+	}
 	for (const struct aj_builtin *b = aj_builtins; b->name; b++)
 		if (strcmp(b->name, name) == 0)
 			return true;
 	return false;
 }
 
-int aj_policy_names_own(const char *folder, const char *name, const struct aj_site *site, struct aj_diags *diags, const char **ret)
+int aj_policy_names_own(const char *folder, const char *name, const struct aj_site *site, struct aj_diags *diags,
+                        const char **ret)
 {
 	const char *own = folder && aj_policy_name_valid(name) ? aj_printf(diags->arena, "%s/%s.toml", folder, name) : NULL;
 	*ret = NULL;
@@ -75,9 +78,11 @@ int aj_policy_names_own(const char *folder, const char *name, const struct aj_si
 	/* The target of a symlink may be in a workspace, and written by an earlier run. */
 	cleanup_fd int fd = aj_beneath_open(AT_FDCWD, own, O_PATH);
 	if (fd < 0) {
-		aj_diag_error(diags, &(struct aj_origin){ .file = own, .line = 1, .column = 1 }, AJ_E_EXTENDS, "the policy is not used: %s",
-		              errno == ELOOP ? "a component of its path is a symlink, whose target an earlier run may have chosen"
-		                             : strerrordesc_np(errno));
+		const struct aj_origin at = { .file = own, .line = 1, .column = 1 };
+		bool link = errno == ELOOP;
+		aj_diag_error(diags, &at, AJ_E_EXTENDS, "the policy is not used: %s",
+		              link ? "a component of its path is a symlink, whose target an earlier run may have chosen"
+		                   : strerrordesc_np(errno));
 		aj_diag_advise(diags, "--policy-file names the file itself");
 		return -1;
 	}

@@ -105,7 +105,8 @@ static int read_table(struct aj_site *site, const struct aj_toml *root, struct a
 		if (!ceilings && !aj_section_known(aj_site_keys, entry->key))
 			r |= unknown_key(diags, &at, entry->key);
 		else if (entry->kind != AJ_TOML_TABLE)
-			r = aj_diag_error(diags, &at, AJ_E_TYPE, "`%s` is a section: [%s], and its keys below", entry->key, entry->key);
+			r = aj_diag_error(diags, &at, AJ_E_TYPE, "`%s` is a section: [%s], and its keys below", entry->key,
+			                  entry->key);
 		else
 			r |= ceilings ? read_ceilings(site, entry, diags) : read_section(site, entry, diags);
 	}

@@ -118,7 +118,8 @@ static struct aj_answer by_list(const struct aj_policy *policy, const char *host
 	return a;
 }
 
-struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_policy *policy, const char *host, struct aj_arena *arena)
+struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_policy *policy, const char *host,
+                                struct aj_arena *arena)
 {
 	if (plan->profile == AJ_PROFILE_SNIPPET)
 		return answer(AJ_DENIED, "process.exec", AJ_BY_SECCOMP,
@@ -126,7 +127,8 @@ struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_poli
 	if (plan->deny & AJ_DENY_SOCKETS)
 		return answer(AJ_DENIED, "process.deny_syscalls", AJ_BY_SECCOMP, "no socket can be opened");
 	if (policy->network == AJ_NET_HOST)
-		return answer(AJ_ALLOWED, "network.mode", AJ_BY_NOBODY, "the host's own network: every address that the host reaches");
+		return answer(AJ_ALLOWED, "network.mode", AJ_BY_NOBODY,
+		              "the host's own network: every address that the host reaches");
 	if (policy->network == AJ_NET_NONE)
 		return answer(AJ_DENIED, "network.mode", AJ_BY_NAMESPACE, "a network namespace in which no interface is up");
 	if (policy->network == AJ_NET_ALLOW)
@@ -145,7 +147,8 @@ struct aj_answer aj_answer_import(const struct aj_policy *policy, const char *mo
 		return answer(AJ_ALLOWED, "filesystem.rootfs", AJ_BY_NOBODY,
 		              "commands have no Python layer: every module that the host's Python has");
 	if (!policy->layer)
-		return answer(AJ_ALLOWED, "python.layer", AJ_BY_NOBODY, "the Python layer is off: every module that the tree has");
+		return answer(AJ_ALLOWED, "python.layer", AJ_BY_NOBODY,
+		              "the Python layer is off: every module that the tree has");
 	/* As class AllowedImports of guest/layer/check/allowed_imports.py does: tests/unit/policy/imports.h asks both. */
 	if (aj_import_covers("agentjail.*", module))
 		return answer(AJ_DENIED, NULL, AJ_BY_RAIL, "the layer itself, which no policy lets a snippet import");
@@ -156,7 +159,8 @@ struct aj_answer aj_answer_import(const struct aj_policy *policy, const char *mo
 	for (size_t i = 0; i < policy->imports.count; i++) {
 		const char *pattern = policy->imports.items[i];
 		if (aj_import_covers(pattern, module)) {
-			struct aj_answer a = answer(AJ_ALLOWED, key, AJ_BY_RAIL, aj_printf(arena, "`%s` is in the list", pattern));
+			const char *why = aj_printf(arena, "`%s` is in the list", pattern);
+			struct aj_answer a = answer(AJ_ALLOWED, key, AJ_BY_RAIL, why);
 			a.item = i;
 			return a;
 		}
@@ -285,7 +289,8 @@ static const char *why_not_made(const struct call *c, const struct aj_plan *plan
 	return NULL;
 }
 
-struct aj_answer aj_answer_syscall(const struct aj_plan *plan, const struct aj_policy *policy, const char *name, struct aj_arena *arena)
+struct aj_answer aj_answer_syscall(const struct aj_plan *plan, const struct aj_policy *policy, const char *name,
+                                   struct aj_arena *arena)
 {
 	struct call c = { .arena = arena, .name = name };
 	struct aj_answer a = answer(AJ_DENIED, "process.exec", AJ_BY_SECCOMP, "");

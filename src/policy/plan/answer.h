@@ -37,6 +37,8 @@ struct aj_path_match aj_plan_match_path(const struct aj_plan *plan, const char *
 
 /* "host:port" of a question; [::1]:80 too. */
 bool aj_host_question_valid(const char *text);
-struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_policy *policy, const char *host, struct aj_arena *arena);
+struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_policy *policy, const char *host,
+                                struct aj_arena *arena);
 struct aj_answer aj_answer_import(const struct aj_policy *policy, const char *module, struct aj_arena *arena);
-struct aj_answer aj_answer_syscall(const struct aj_plan *plan, const struct aj_policy *policy, const char *name, struct aj_arena *arena);
+struct aj_answer aj_answer_syscall(const struct aj_plan *plan, const struct aj_policy *policy, const char *name,
+                                   struct aj_arena *arena);

@@ -4,8 +4,8 @@
 
 #include "policy/plan/plan.h"
 
-/* Added to the policy's bounds for a jail, which has the same modules: memory, and a few helpers and threads that packages start on
- * import. */
+/* Added to the policy's bounds for a jail, which has the same modules: memory, and a few helpers and threads that packages start
+ * on import. */
 enum { MARGIN_BYTES = 256 << 20, OWN_PIDS = 64 };
 /* Where RLIMIT_NPROC is the only bound, it counts a zygote's jails too: this many jails may use their full allowance. */
 enum { JAILS = 64 };
@@ -62,7 +62,8 @@ uint64_t aj_zygote_pids(const struct aj_plan *plan, uint64_t jails)
 	return plan->zygote_pids + jails * JAIL_PIDS;
 }
 
-void aj_plan_bound_zygote(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host)
+void aj_plan_bound_zygote(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                          const struct aj_host *host)
 {
 	unsigned has = plan->cgroup ? host->cgroup_controllers : 0;
 	const char *by_memory = memory(plan, arena, policy, has & AJ_CGROUP_MEMORY);
@@ -71,6 +72,7 @@ void aj_plan_bound_zygote(struct aj_plan *plan, struct aj_arena *arena, const st
 		.name = "RLIMIT_CORE", .resource = RLIMIT_CORE, .value = 1, .why = "no core dump, no core handler on the host"
 	};
 	*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){
-		"zygote", aj_printf(arena, "%s; %s; a deadline for its imports; its processor time is not bounded", by_memory, by_processes)
+		"zygote",
+		aj_printf(arena, "%s; %s; a deadline for its imports; its processor time is not bounded", by_memory, by_processes)
 	};
 }

@@ -26,10 +26,12 @@ static int fits(const struct aj_policy *policy, const struct aj_request *request
 		aj_fail(err, AJ_EXIT_USAGE, "rootfs", 0,
 		        "policy `%s` shows the host's /usr (filesystem.rootfs = \"host\"), so the tree `%s` would not be used",
 		        policy->name, request->rootfs);
-		aj_advise(err, "omit --rootfs, or set filesystem.rootfs to the name of a tree, in a policy file that extends this policy");
+		aj_advise(err,
+		          "omit --rootfs, or set filesystem.rootfs to the name of a tree, in a policy file that extends this policy");
 	} else if (request->is_snippet && policy->ptrace && !request->inspect) {
 		aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0,
-		                "policy `%s` allows tracing (process.ptrace = true), which snippets do not support", policy->name);
+		                "policy `%s` allows tracing (process.ptrace = true), which snippets do not support",
+		                policy->name);
 		aj_advise(err, "use `agentjail run`, or a policy without process.ptrace");
 	} else if (!request->is_snippet && !policy->exec) {
 		aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0,
@@ -37,7 +39,8 @@ static int fits(const struct aj_policy *policy, const struct aj_request *request
 		aj_advise(err, "use `agentjail exec`, or another policy");
 	} else if (!host_programs && !request->rootfs && !request->inspect) {
 		aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0,
-		        "policy `%s` needs the Python tree `%s`, and no folder is named for that tree", policy->name, policy->rootfs);
+		        "policy `%s` needs the Python tree `%s`, and no folder is named for that tree", policy->name,
+		        policy->rootfs);
 		aj_advise(err, "build the tree with `make rootfs`, or name a folder with --rootfs DIR");
 	} else if (policy->uid == 0 || policy->uid >= NOBODY) {
 		aj_fail(err, AJ_EXIT_USAGE, "identity", 0, "policy `%s` sets uid %lu in the jail: allowed are 1 to 65533",
@@ -57,8 +60,9 @@ static void identity(struct aj_plan *plan, const struct aj_policy *policy, const
 		plan->host_uid = plan->host_gid = NOBODY;
 }
 
-/* Give the jail a host id of its own, if there is one, unless it writes host folders: files there must belong to the next jail, too. */
-static void own_identity(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request, const struct aj_host *host)
+/* Give the jail a host id of its own, if there is one, unless it writes host folders, whose files the next jail must own, too. */
+static void own_identity(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request,
+                         const struct aj_host *host)
 {
 	bool shared = false;
 	for (size_t i = 0; i < plan->mounts.count; i++)
@@ -71,7 +75,8 @@ static void own_identity(struct aj_plan *plan, struct aj_arena *arena, const str
 	                  : !nobody                 ? "shared: the caller's own"
 	                  : !host->own_id           ? "shared by all jails of root: the site gives no range (identity.uids)"
 	                                            : "shared by all jails of root that write to folders of the host";
-	*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "identity", aj_printf(arena, "host id %u, %s", plan->host_uid, whose) };
+	const char *by = aj_printf(arena, "host id %u, %s", plan->host_uid, whose);
+	*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "identity", by };
 }
 
 static void namespaces(struct aj_plan *plan, const struct aj_policy *policy)
@@ -79,8 +84,8 @@ static void namespaces(struct aj_plan *plan, const struct aj_policy *policy)
 	plan->namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 	if (policy->network != AJ_NET_HOST)
 		plan->namespaces |= CLONE_NEWNET;
-	/* A zygote's jails are the supervisor's children, and each has its own PID namespace; they are born into cgroups that are not
-	 * below the zygote's. */
+	/* A zygote's jails are the supervisor's children, and each has its own PID namespace; they are born into cgroups that are
+	 * not below the zygote's. */
 	if (plan->zygote)
 		plan->namespaces &= ~(unsigned long)(CLONE_NEWPID | CLONE_NEWCGROUP);
 	plan->loopback = policy->network == AJ_NET_LOOPBACK || policy->network == AJ_NET_ALLOW;
@@ -101,7 +106,8 @@ static void publish(struct aj_plan *plan, struct aj_arena *arena, const struct a
 }
 
 /* Of two settings of a variable the last one wins, as in a shell. */
-static void set_env(struct aj_plan *plan, struct aj_arena *arena, const char *const *defaults, const char *const *more, size_t more_count)
+static void set_env(struct aj_plan *plan, struct aj_arena *arena, const char *const *defaults, const char *const *more,
+                    size_t more_count)
 {
 	size_t count = 0;
 	while (defaults[count])
@@ -127,8 +133,8 @@ static void hide_value(struct aj_plan *plan, struct aj_arena *arena, const char 
 static void command_line(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
                          const struct aj_request *request, const struct aj_host *host)
 {
-	/* The preloaded runner starts before Python's main(); threads of numerical libraries would only compete for the few cores and
-	 * for RLIMIT_AS. */
+	/* The preloaded runner starts before Python's main(); threads of numerical libraries would only compete for the few cores
+	 * and for RLIMIT_AS. */
 	static const char *const python_env[] = { "LD_PRELOAD=/usr/lib/agentjail/guest.so",
 		                                  "PATH=/usr/bin",
 		                                  "HOME=/tmp",
@@ -146,8 +152,8 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	static char *python_argv[] = { "/usr/bin/python3", NULL }, *any_argv[] = { "COMMAND", NULL };
 	plan->argv = request->is_snippet ? python_argv : request->command.argv ? request->command.argv : any_argv;
 	AJ_LIST(const char *) asked = { 0 }; /* the caller's after the policy's: the last one wins */
-	/* Programs that count the host's processors would start too many threads. MAKEFLAGS and other variables that make a serial program parallel
-	 * are left out. OpenBLAS, MKL and `nproc` read OpenMP's variable. */
+	/* Programs that count the host's processors would start too many threads. MAKEFLAGS and other variables that make a
+	 * serial program parallel are left out. OpenBLAS, MKL and `nproc` read OpenMP's variable. */
 	static const char *const parallel[] = { "OMP_NUM_THREADS",                          /* OpenMP */
 		                                "GOMAXPROCS",                               /* Go */
 		                                "RAYON_NUM_THREADS",    "CARGO_BUILD_JOBS", /* Rust */
@@ -159,8 +165,10 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		                            "GIT_CONFIG_VALUE_1=false", "GIT_CONFIG_KEY_2=gc.worktreePruneExpire",
 		                            "GIT_CONFIG_VALUE_2=never" };
 	/* By default npm retries for 72 s, pip and cargo for 10 s. */
-	static const char *const no_retries[] = { "npm_config_fetch_retries=0", "PIP_RETRIES=0", "CARGO_NET_RETRY=0", "UV_HTTP_RETRIES=0" };
-	for (size_t i = 0; !request->is_snippet && plan->network < AJ_NET_ALLOW && i < sizeof no_retries / sizeof *no_retries; i++)
+	static const char *const no_retries[] = { "npm_config_fetch_retries=0", "PIP_RETRIES=0", "CARGO_NET_RETRY=0",
+		                                  "UV_HTTP_RETRIES=0" };
+	bool offline = !request->is_snippet && plan->network < AJ_NET_ALLOW;
+	for (size_t i = 0; offline && i < sizeof no_retries / sizeof *no_retries; i++)
 		*AJ_PUSH(arena, &asked) = no_retries[i];
 	if (!request->is_snippet && plan->home_source)
 		*AJ_PUSH(arena, &asked) = aj_printf(arena, "HOME=%s", plan->home);
@@ -212,7 +220,8 @@ static int late_env_is_text(const struct aj_plan *plan, struct aj_error *err)
 	for (size_t i = 0; i < plan->late_env.count; i++) {
 		const char *entry = plan->late_env.items[i];
 		if (aj_utf8_valid_prefix(entry, strlen(entry)) != strlen(entry))
-			return aj_fail(err, AJ_EXIT_USAGE, "env", 0, "the value of %.*s is not UTF-8, as a snippet's variables must be",
+			return aj_fail(err, AJ_EXIT_USAGE, "env", 0,
+			               "the value of %.*s is not UTF-8, as a snippet's variables must be",
 			               (int)strcspn(entry, "="), entry);
 	}
 	return 0;
@@ -232,8 +241,9 @@ static struct aj_socket_limits limit_sockets(const struct aj_plan *plan)
 {
 #define MEDIATED(named, network) "connect is mediated: the jail's own" named "; no datagrams" network
 #define NAMED ", and those of filesystem.sockets"
-#define SCRATCH \
-	"; with the host's network only in the jail's own scratch space, since the kernel does not say to which jail other sockets belong"
+#define SCRATCH                                                            \
+	"; with the host's network only in the jail's own scratch space, " \
+	"since the kernel does not say to which jail other sockets belong"
 	static const char *const mediated[2][2] = { { MEDIATED("", ""), MEDIATED("", SCRATCH) },
 		                                    { MEDIATED(NAMED, ""), MEDIATED(NAMED, SCRATCH) } };
 	if (plan->profile == AJ_PROFILE_SNIPPET || plan->deny & AJ_DENY_SOCKETS)
@@ -247,7 +257,8 @@ static struct aj_socket_limits limit_sockets(const struct aj_plan *plan)
 		.mediated = true,
 		.deny = AJ_DENY_CONNECT,
 		.by = mediated[plan->sockets.count > 0][plan->network == AJ_NET_HOST],
-		.without_listener = "refused except for pairs: the supervisor cannot listen to the jail's filter here, so connects cannot be mediated",
+		.without_listener = "refused except for pairs: the supervisor cannot listen to the jail's filter here, "
+				    "so connects cannot be mediated",
 	};
 }
 
@@ -280,9 +291,10 @@ static void close_sockets(struct aj_plan *plan, struct aj_arena *arena, const st
 /* A branch gets scratch space of its own, so the jail may have no other writable mount. */
 static int branchable(const struct aj_plan *plan, struct aj_error *err)
 {
-	const char *why = !plan->snippet                ? "a command cannot be copied while it runs"
-	                : plan->network == AJ_NET_ALLOW ? "a jail and its branches would share the relay of network.mode = \"allow\""
-	                                                : NULL;
+	const char *why = !plan->snippet ? "a command cannot be copied while it runs"
+	                : plan->network == AJ_NET_ALLOW
+	                    ? "a jail and its branches would share the relay of network.mode = \"allow\""
+	                    : NULL;
 	for (size_t i = 0; i < plan->mounts.count && !why; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
 		if (m->kind == AJ_MOUNT_PROC || m->kind == AJ_MOUNT_DEVPTS)
@@ -336,13 +348,16 @@ int aj_plan_build(struct aj_plan *plan, struct aj_arena *arena, const struct aj_
 		*AJ_PUSH(arena, &plan->allow) = policy->allow.items[i];
 	publish(plan, arena, policy);
 	plan->deny |= plan->profile == AJ_PROFILE_COMMAND && plan->branching ? AJ_BRANCH_STEPS : 0;
-	plan->deny |= plan->profile == AJ_PROFILE_COMMAND ? AJ_SYNC_INSIDE | AJ_TCP_OPTIONS : 0; /* a snippet's allow-list has none of them */
+	if (plan->profile == AJ_PROFILE_COMMAND) /* a snippet's allow-list has none of them */
+		plan->deny |= AJ_SYNC_INSIDE | AJ_TCP_OPTIONS;
 	identity(plan, policy, host);
 	namespaces(plan, policy);
 	if (aj_plan_mounts(plan, arena, policy, request, host, err) < 0)
 		return -1;
 	own_identity(plan, arena, request, host);
-	if (aj_plan_limits(plan, arena, policy, host, err) < 0 || (!request->inspect && aj_plan_require(plan, policy, host, err) < 0))
+	if (aj_plan_limits(plan, arena, policy, host, err) < 0)
+		return -1;
+	if (!request->inspect && aj_plan_require(plan, policy, host, err) < 0)
 		return -1;
 	restrict_locks(plan);
 	if (plan->branching && branchable(plan, err) < 0)

@@ -92,7 +92,8 @@ void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 	for (size_t i = 0; i < sizeof namespace_names / sizeof *namespace_names; i++)
 		if (plan->namespaces & namespace_names[i].flag)
 			fprintf(out, " %s", namespace_names[i].name);
-	fprintf(out, "\nidentity: uid %u gid %u inside, %u %u on the host\n", plan->uid, plan->gid, plan->host_uid, plan->host_gid);
+	fprintf(out, "\nidentity: uid %u gid %u inside, %u %u on the host\n", plan->uid, plan->gid, plan->host_uid,
+	        plan->host_gid);
 	fprintf(out, "network: %s\n", aj_network_name(plan->network));
 	for (size_t i = 0; i < plan->allow.count; i++)
 		fprintf(out, "  %s\n", plan->allow.items[i]);
@@ -119,7 +120,8 @@ void aj_plan_dump(const struct aj_plan *plan, FILE *out)
 	if (plan->workspace_files)
 		fprintf(out, "%s may grow by %lu files\n", plan->workspace_at, plan->workspace_files);
 	if (plan->quarantine)
-		fprintf(out, "renamed at the end: repositories and watched places that the jail made in %s\n", plan->workspace_at);
+		fprintf(out, "renamed at the end: repositories and watched places that the jail made in %s\n",
+		        plan->workspace_at);
 	fprintf(out, "rlimits:\n");
 	for (size_t i = 0; i < plan->rlimits.count; i++) {
 		const struct aj_rlimit *r = &plan->rlimits.items[i];

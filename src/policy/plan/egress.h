@@ -8,10 +8,10 @@
 /* Below 1024, where the guest can bind no port: a server of the guest's on every address keeps any port that it asks for. */
 enum { AJ_EGRESS_PORT = 1, AJ_EGRESS_DNS_PORT = 53 };
 /* /etc/resolv.conf of the jail. Programs that are refused look into it when they wonder about their network. */
-#define AJ_EGRESS_RESOLV                                                                                                                       \
-	"nameserver " AJ_EGRESS_V4                                                                                                             \
-	"\n# agentjail: hosts that the policy's network.allow does not name are refused: TLS by the alert access_denied, HTTP by a 403 that\n" \
-	"# says why.\n"
+#define AJ_EGRESS_RESOLV                                                                                  \
+	"nameserver " AJ_EGRESS_V4 "\n"                                                                   \
+	"# agentjail: hosts that the policy's network.allow does not name are refused: TLS by the alert " \
+	"access_denied, HTTP by a 403 that\n# says why.\n"
 /* The other addresses of these ranges stand for names, one for each. */
 #define AJ_EGRESS_NAMES_V4 "198.18.0.0"
 #define AJ_EGRESS_NAMES_V6 "fd00:a9e7::"

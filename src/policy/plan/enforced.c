@@ -48,11 +48,14 @@ static const char *host_loopback(const struct aj_plan *plan, struct aj_arena *ar
 
 static void protect(struct aj_plan *plan, struct aj_arena *arena)
 {
-	const char *text = plan->staged_workspace
-	                     ? "no change of the jail's reaches the workspace: changes are applied later, and those at protected places by name alone"
-	                 : !plan->writable_workspace ? NULL
-	                 : plan->protect.count ? "read-only mounts over `held` places of the workspace; `watched` places are only reported"
-	                                       : "none: filesystem.protect is empty";
+	const char *text = NULL;
+	if (plan->staged_workspace)
+		text = "no change of the jail's reaches the workspace: "
+		       "changes are applied later, and those at protected places by name alone";
+	else if (plan->writable_workspace && plan->protect.count)
+		text = "read-only mounts over `held` places of the workspace; `watched` places are only reported";
+	else if (plan->writable_workspace)
+		text = "none: filesystem.protect is empty";
 	const struct aj_mount *bind = NULL;
 	for (size_t i = 0; i < plan->mounts.count && !bind; i++)
 		bind = aj_plan_unheld(plan, &plan->mounts.items[i]) ? &plan->mounts.items[i] : NULL;
@@ -70,26 +73,35 @@ const char *aj_plan_layer(const struct aj_policy *policy)
 
 void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy)
 {
-	const char *net = plan->network == AJ_NET_ALLOW
-	                    ? aj_printf(arena,
-	                                "own namespace; a relay of the supervisor's connects by TCP to what network.allow covers (items: %zu); all else is "
-	                                "refused and reported, except for UDP and ICMP, which are refused unseen",
-	                                plan->allow.count)
-	                : plan->namespaces & CLONE_NEWNET
-	                    ? (plan->loopback ? "own namespace, loopback only" : "own namespace, no interface up")
-	                : plan->landlock_abi >= 6 ? "none: the policy gives the host's network"
-	                                          : "none: the policy gives the host's network, its abstract sockets included";
+	const char *net;
+	if (plan->network == AJ_NET_ALLOW)
+		net = aj_printf(arena,
+		                "own namespace; a relay of the supervisor's connects by TCP to what network.allow covers "
+		                "(items: %zu); all else is refused and reported, except for UDP and ICMP, which are refused unseen",
+		                plan->allow.count);
+	else if (plan->namespaces & CLONE_NEWNET)
+		net = plan->loopback ? "own namespace, loopback only" : "own namespace, no interface up";
+	else
+		net = plan->landlock_abi >= 6 ? "none: the policy gives the host's network"
+		                              : "none: the policy gives the host's network, its abstract sockets included";
 	if (plan->network == AJ_NET_ALLOW)
 		net = host_loopback(plan, arena, net);
 	if (plan->network == AJ_NET_ALLOW && policy->ask)
-		net = aj_printf(arena, "%s; a name that is not on the list is connected to only after an answer that allows it, and no list of ports restricts the relay",
+		net = aj_printf(arena,
+		                "%s; a name that is not on the list is connected to only after an answer that allows it, "
+		                "and no list of ports restricts the relay",
 		                net);
 	for (size_t i = 0; i < plan->publish.count; i++)
 		net = aj_printf(arena, "%s%s%s to port %u of the jail", net,
 		                i ? ", " : "; published for clients of the host: ", plan->publish.items[i].place,
 		                plan->publish.items[i].rule.guest_port);
-	static const char *const workspaces[] = { "", ", read-only workspace", ", overlay over the workspace, whose changes are kept apart",
-		                                  ", copy of the workspace, whose changes are kept apart", ", writable workspace" };
+	static const char *const workspaces[] = {
+		"",
+		", read-only workspace",
+		", overlay over the workspace, whose changes are kept apart",
+		", copy of the workspace, whose changes are kept apart",
+		", writable workspace",
+	};
 	bool host_programs = strcmp(policy->rootfs, "host") == 0;
 	const char *tree = host_programs ? "read-only host /usr, private tmpfs" : "read-only rootfs, private tmpfs";
 	const char *filter = aj_printf(arena, "allow-list `%s`", aj_profile_name(plan->profile));
@@ -100,8 +112,9 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 	if (plan->profile == AJ_PROFILE_COMMAND && !(plan->deny & AJ_DENY_PTRACE))
 		filter = aj_printf(arena, "%s; its processes may trace one another", filter);
 	const struct aj_enforced rows[] = {
-		{ "namespaces", aj_printf(arena, "user pid mount ipc uts%s%s", plan->zygote ? "; no cgroup namespace can be made" : " cgroup",
-		                          plan->branching ? "; a branch has its own user and mount, and shares the rest" : "") },
+		{ "namespaces",
+		  aj_printf(arena, "user pid mount ipc uts%s%s", plan->zygote ? "; no cgroup namespace can be made" : " cgroup",
+		            plan->branching ? "; a branch has its own user and mount, and shares the rest" : "") },
 		{ "inherited",
 		  "real-time classes, nice and oom_score_adj below 0, personality and session keyring are reset; nice above 0 stays" },
 		{ "network", net },
@@ -109,9 +122,10 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 		{ "capabilities", "all sets empty, no_new_privs" },
 		{ "seccomp", filter },
 		{ "landlock", !plan->landlock_abi ? "none: this kernel has no Landlock"
-		              : plan->branching ? aj_printf(arena, "ABI %d; the mounts alone decide where the jail may write, for branching",
-		                                            plan->landlock_abi)
-		                                : aj_printf(arena, "ABI %d", plan->landlock_abi) },
+		              : plan->branching
+		                  ? aj_printf(arena, "ABI %d; the mounts alone decide where the jail may write, for branching",
+		                              plan->landlock_abi)
+		                  : aj_printf(arena, "ABI %d", plan->landlock_abi) },
 		{ AJ_LOCKS, lock_wall(plan) },
 		{ AJ_PYTHON_LAYER, plan->snippet ? aj_plan_layer(policy) : "none: not a snippet" },
 	};
@@ -121,8 +135,9 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 		                               "control sequences that act on more than picture, title and progress are left out",
 		                               "every control sequence passes" };
 	if (plan->terminal)
-		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "terminal", aj_printf(arena, "one of its own, relayed; %s",
-			                                                                       escapes[plan->escapes]) };
+		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){
+			"terminal", aj_printf(arena, "one of its own, relayed; %s", escapes[plan->escapes])
+		};
 	protect(plan, arena);
 }
 
@@ -135,14 +150,16 @@ static const char *enforcer(const struct aj_plan *plan, const char *wall)
 	return NULL;
 }
 
-const char *aj_plan_unenforced(const struct aj_plan *plan, const char *key, const char *option, const char *value, struct aj_arena *arena)
+const char *aj_plan_unenforced(const struct aj_plan *plan, const char *key, const char *option, const char *value,
+                               struct aj_arena *arena)
 {
 	static const struct {
 		const char *key, *wall;
 	} rows[] = { { "limits.memory", "memory" }, { "limits.pids", "pids" }, { "limits.cpu_percent", "cpu" } };
 	static const char nobody[] = "none: ";
 	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-		const char *by = strcmp(key, rows[r].key) == 0 && strcmp(value, "none") != 0 ? enforcer(plan, rows[r].wall) : NULL;
+		bool asked = strcmp(key, rows[r].key) == 0 && strcmp(value, "none") != 0;
+		const char *by = asked ? enforcer(plan, rows[r].wall) : NULL;
 		if (by && strncmp(by, nobody, strlen(nobody)) == 0)
 			return aj_printf(arena, "%s %s is not enforced: %s", option, value, by + strlen(nobody));
 		if (by && strstr(by, AJ_MORE_THAN_ASKED))

@@ -33,7 +33,8 @@ static void with_cgroup(struct aj_plan *plan, struct aj_arena *arena, const stru
 	}
 	if (policy->pids && (host->cgroup_controllers & AJ_CGROUP_PIDS))
 		cgroup_row(plan, arena, "pids.max", aj_printf(arena, "%lu", policy->pids + !plan->zygote),
-		           plan->zygote ? "the guest's processes; the jail's init is in another leaf" : "one more for the jail's init");
+		           plan->zygote ? "the guest's processes; the jail's init is in another leaf"
+		                        : "one more for the jail's init");
 	if (policy->cpu_percent && (host->cgroup_controllers & AJ_CGROUP_CPU))
 		cgroup_row(plan, arena, "cpu.max",
 		           aj_printf(arena, "%lu %d", policy->cpu_percent * (CPU_PERIOD_US / 100), CPU_PERIOD_US),
@@ -52,7 +53,8 @@ unsigned aj_plan_processors(const struct aj_policy *policy, const struct aj_host
 }
 
 /* Without a cpu cgroup the limit is an affinity to whole processors, which is less exact. */
-static const char *by_affinity(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host)
+static const char *by_affinity(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                               const struct aj_host *host)
 {
 	unsigned processors = aj_plan_processors(policy, host), all = host->processors;
 	bool exact = policy->cpu_percent >= 100 * (uint64_t)processors;
@@ -61,14 +63,17 @@ static const char *by_affinity(struct aj_plan *plan, struct aj_arena *arena, con
 		                    : "none: no cpu cgroup, so the jail may use every processor";
 	plan->processors = processors;
 	plan->deny |= plan->profile == AJ_PROFILE_COMMAND ? AJ_DENY_AFFINITY : 0; /* not on a snippet's allow-list */
-	return aj_printf(arena, "affinity to %u of %u processors (no cpu cgroup)%s", processors, all, exact ? "" : AJ_MORE_THAN_ASKED);
+	const char *more = exact ? "" : AJ_MORE_THAN_ASKED;
+	return aj_printf(arena, "affinity to %u of %u processors (no cpu cgroup)%s", processors, all, more);
 }
 
 bool aj_plan_lacks_cgroup(const struct aj_policy *policy, const struct aj_host *host)
 {
 	bool strict = policy->enforce == AJ_ENFORCE_STRICT;
-	return (policy->memory_bytes && (strict || (policy->require & AJ_WALL_MEMORY_CGROUP)) && !has_controller(host, AJ_CGROUP_MEMORY)) ||
-	       (policy->pids && (strict || (policy->require & AJ_WALL_PIDS_CGROUP)) && !has_controller(host, AJ_CGROUP_PIDS)) ||
+	bool memory = strict || (policy->require & AJ_WALL_MEMORY_CGROUP);
+	bool pids = strict || (policy->require & AJ_WALL_PIDS_CGROUP);
+	return (policy->memory_bytes && memory && !has_controller(host, AJ_CGROUP_MEMORY)) ||
+	       (policy->pids && pids && !has_controller(host, AJ_CGROUP_PIDS)) ||
 	       (policy->cpu_percent && strict && !has_controller(host, AJ_CGROUP_CPU));
 }
 
@@ -85,8 +90,9 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 		aj_fail(err, AJ_EXIT_SETUP, "limits", 0, "the policy needs a cgroup for %s, but %s",
 		        refused ? "memory and process limits" : "the share of processors (limits.cpu_percent)",
 		        host->cgroup_why ? host->cgroup_why : "the cgroup lacks these controllers");
-		aj_advise(err, "run below a delegated cgroup (systemd-run --user --scope -p Delegate=yes agentjail ...), name a cgroup "
-		               "with --cgroup DIR, or allow rlimits instead (limits best-effort)");
+		aj_advise(err,
+		          "run below a delegated cgroup (systemd-run --user --scope -p Delegate=yes agentjail ...), name a cgroup "
+		          "with --cgroup DIR, or allow rlimits instead (limits best-effort)");
 		return -1;
 	}
 	if (policy->pids && !pids_group && plan->host_uid == 0 && host->init_root && !plan->inspect) {
@@ -102,9 +108,11 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 	}
 	plan->memory_by_rlimit = policy->memory_bytes && !memory_group;
 	if (plan->memory_by_rlimit && plan->snippet) {
-		rlimit(plan, arena, "RLIMIT_AS", RLIMIT_AS, policy->memory_bytes, "no memory cgroup: address space of the one process");
+		rlimit(plan, arena, "RLIMIT_AS", RLIMIT_AS, policy->memory_bytes,
+		       "no memory cgroup: address space of the one process");
 	} else if (plan->memory_by_rlimit) {
-		rlimit(plan, arena, "RLIMIT_DATA", RLIMIT_DATA, policy->memory_bytes, "no memory cgroup: private memory of each process");
+		rlimit(plan, arena, "RLIMIT_DATA", RLIMIT_DATA, policy->memory_bytes,
+		       "no memory cgroup: private memory of each process");
 		rlimit(plan, arena, "RLIMIT_STACK", RLIMIT_STACK, STACK_BYTES, "the stack, which RLIMIT_DATA does not count");
 		plan->rlimits.items[plan->rlimits.count - 1].soft = STACK_USUAL_BYTES;
 	}
@@ -151,7 +159,8 @@ static void workspace_limits(struct aj_plan *plan, struct aj_arena *arena, const
 	add_enforced(plan, arena, "workspace_size",
 	             !plan->workspace_bytes && !plan->workspace_files
 	                 ? "none: no limit asked for"
-	                 : aj_printf(arena, "supervisor: growth measured every %d s, at most %d entries a second (a service: %d)%s; no project quota",
+	                 : aj_printf(arena,
+	                             "supervisor: growth measured every %d s, at most %d entries a second (a service: %d)%s; no project quota",
 	                             AJ_GROWTH_PASS_S, AJ_GROWTH_ENTRIES_S, AJ_GROWTH_ENTRIES_S / 4,
 	                             plan->workspace_bytes ? ", and rlimit RLIMIT_FSIZE for each file" : ""));
 }

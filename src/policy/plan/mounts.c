@@ -25,9 +25,9 @@ static void tmpfs(struct aj_plan *plan, struct aj_arena *arena, const char *targ
 	m->inodes = inodes;
 }
 
-/* Flags of a folder that the caller or the policy names. An overlay does not follow later changes of its layer, so a session and a
- * zygote, which live for days, bind the folder instead; of sockets, FIFOs and locks a snippet's allow-list then leaves the opening of a
- * FIFO. */
+/* Flags of a folder that the caller or the policy names. An overlay does not follow later changes of its layer, so a session and
+ * a zygote, which live for days, bind the folder instead; of sockets, FIFOs and locks a snippet's allow-list then leaves the
+ * opening of a FIFO. */
 static unsigned folder_flags(const struct aj_plan *plan, const struct aj_request *request, bool writable)
 {
 	return (writable ? 0 : request->lasting ? AJ_RO : AJ_RO | AJ_OVERLAY) | (plan->snippet ? AJ_NOEXEC : 0);
@@ -40,7 +40,8 @@ static void devices(struct aj_plan *plan, struct aj_arena *arena, const struct a
 	size_t count = plan->snippet ? 2 : sizeof all / sizeof *all;
 	for (size_t i = 0; i < count; i++)
 		if (!(plan->deny & AJ_DENY_SHARED_MEMORY) || strcmp(all[i], "/dev/zero") != 0)
-			add_row(plan, arena, AJ_MOUNT_BIND, all[i], all[i], AJ_DEV | AJ_RO | AJ_NOEXEC | AJ_FOLLOW, "harmless device");
+			add_row(plan, arena, AJ_MOUNT_BIND, all[i], all[i], AJ_DEV | AJ_RO | AJ_NOEXEC | AJ_FOLLOW,
+			        "harmless device");
 	if (plan->snippet)
 		return;
 	add_row(plan, arena, AJ_MOUNT_DEVPTS, "/dev/pts", "", AJ_NOEXEC | AJ_DEV, "terminals of its own");
@@ -55,8 +56,8 @@ static void devices(struct aj_plan *plan, struct aj_arena *arena, const struct a
 
 static void proc(struct aj_plan *plan, struct aj_arena *arena)
 {
-	/* The last two disclose the ranges that the host and other jails have locked, by inode number, and when keys are pressed and
-	 * packets arrive. */
+	/* The last two disclose the ranges that the host and other jails have locked, by inode number, and when keys are pressed
+	 * and packets arrive. */
 	static const char *const masked[] = { "/proc/keys",       "/proc/key-users", "/proc/kallsyms", "/proc/kcore",
 		                              "/proc/timer_list", "/proc/cmdline",   "/proc/locks",    "/proc/interrupts" };
 	add_row(plan, arena, AJ_MOUNT_PROC, "/proc", "", AJ_RO | AJ_NOEXEC, "only the jail's own processes; read-only");
@@ -86,16 +87,18 @@ static void host_programs(struct aj_plan *plan, struct aj_arena *arena, const st
 			add_row(plan, arena, AJ_MOUNT_BIND, e->path, e->path, flags | (e->plain ? AJ_PART : 0), e->why);
 	}
 	if (plan->network == AJ_NET_HOST)
-		add_row(plan, arena, AJ_MOUNT_BIND, "/etc/resolv.conf", "/etc/resolv.conf", flags, "name servers for the network");
+		add_row(plan, arena, AJ_MOUNT_BIND, "/etc/resolv.conf", "/etc/resolv.conf", flags,
+		        "name servers for the network");
 }
 
 /* The files in which C libraries look up names of users and hosts. */
 static void name_files(struct aj_plan *plan, struct aj_arena *arena)
 {
-	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/passwd",
-	        aj_printf(arena, "agent:x:%u:%u::%s:/bin/sh\nnobody:x:65534:65534::/:/usr/sbin/nologin\n", plan->uid, plan->gid, plan->home),
-	        0, "one user");
-	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/group", aj_printf(arena, "agent:x:%u:\nnogroup:x:65534:\n", plan->gid), 0, "one group");
+	const char *users = aj_printf(arena, "agent:x:%u:%u::%s:/bin/sh\nnobody:x:65534:65534::/:/usr/sbin/nologin\n", plan->uid,
+	                              plan->gid, plan->home);
+	const char *groups = aj_printf(arena, "agent:x:%u:\nnogroup:x:65534:\n", plan->gid);
+	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/passwd", users, 0, "one user");
+	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/group", groups, 0, "one group");
 	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n", 0,
 	        "no name services of the host");
 	add_row(plan, arena, AJ_MOUNT_FILE, "/etc/hosts", "127.0.0.1 localhost jail\n::1 localhost\n", 0, "localhost");
@@ -118,9 +121,10 @@ const char *aj_plan_in_workspace(const struct aj_plan *plan, const char *target,
 
 static const char by_policy[] = "asked for by the policy";
 
-/* A bind over an earlier one (of the policy, the caller, a toolchain or a kept home) hides it: an error, unless it shows the same files, equally
- * writable. */
-static int check_not_hidden(const struct aj_plan *plan, const struct aj_bind *b, const char *target, bool of_policy, struct aj_error *err)
+/* A bind over an earlier one (of the policy, the caller, a toolchain or a kept home) hides it: an error, unless it shows the same
+ * files, equally writable. */
+static int check_not_hidden(const struct aj_plan *plan, const struct aj_bind *b, const char *target, bool of_policy,
+                            struct aj_error *err)
 {
 	for (size_t i = plan->named_from; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
@@ -148,7 +152,9 @@ static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct a
 			return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover a part of the jail's own tree (%s)",
 			               b->target, covered[j]);
 	const char *target = aj_plan_in_workspace(plan, b->target, arena);
-	if (workspace && (strcmp(target, AJ_WORKSPACE) == 0 || (plan->workspace_at && aj_path_within(plan->workspace_at, target))))
+	bool at_workspace = strcmp(target, AJ_WORKSPACE) == 0 ||
+	                    (plan->workspace_at && aj_path_within(plan->workspace_at, target));
+	if (workspace && at_workspace)
 		return aj_fail(err, AJ_EXIT_USAGE, "bind", 0, "`%s` would cover the workspace", b->target);
 	if (check_not_hidden(plan, b, target, why == by_policy, err) < 0)
 		return -1;
@@ -156,7 +162,7 @@ static int add_bind(struct aj_plan *plan, struct aj_arena *arena, const struct a
 	return 0;
 }
 
-/* The same path as on the host, where it covers nothing of the jail's own: below /tmp its parents are folders of the jail's /tmp. */
+/* The same path as on the host, if it covers nothing of the jail's. Below /tmp its parents are in the jail's /tmp. */
 static const char *same_path(const struct aj_plan *plan, const char *source, struct aj_arena *arena, struct aj_error *err)
 {
 	static const char *const own[] = { "/proc",  "/dev",    "/usr", "/etc",  "/lib",   "/lib64",
@@ -201,15 +207,18 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 		[AJ_WORKSPACE_READ_WRITE] = { 0, "the caller's folder; changes in it are permanent" },
 	};
 	bool same = policy->workspace_at == AJ_AT_SAME && source;
-	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE, staged = policy->workspace >= AJ_WORKSPACE_OVERLAY && !writable;
+	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE;
+	bool staged = policy->workspace >= AJ_WORKSPACE_OVERLAY && !writable;
 	if (staged && request->lasting) {
 		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0,
 		        "policy `%s` keeps changes of the workspace apart, which sessions cannot do", policy->name);
-		aj_advise(err, "use `agentjail run` or `agentjail exec`, or filesystem.workspace = \"read-only\" or \"read-write\"");
+		aj_advise(err,
+		          "use `agentjail run` or `agentjail exec`, or filesystem.workspace = \"read-only\" or \"read-write\"");
 		return -1;
 	}
 	if (!staged && request->changes && !request->inspect) {
-		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "changes of an earlier run are for a workspace that is an overlay or a copy");
+		aj_fail(err, AJ_EXIT_USAGE, "changes", 0,
+		        "changes of an earlier run are for a workspace that is an overlay or a copy");
 		aj_advise(err, "add the option `--workspace-mode overlay` or `--workspace-mode copy`");
 		return -1;
 	}
@@ -263,7 +272,8 @@ static int home(struct aj_plan *plan, struct aj_arena *arena, const struct aj_po
 	return 0;
 }
 
-/* Shown at its own path, which the worktree's `.git` file names. Its changes are kept apart with the workspace's, or it is read-only. */
+/* Shown at its own path, which the worktree's `.git` file names. Changes are kept apart with the workspace's, or it is
+ * read-only. */
 static int main_repository(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
                            const struct aj_request *request, struct aj_error *err)
 {
@@ -280,7 +290,8 @@ static int main_repository(struct aj_plan *plan, struct aj_arena *arena, const s
 	plan->main_repository = writable ? path : NULL;
 	plan->staged_repository = staged ? path : NULL;
 	plan->worktree = request->worktree;
-	if (add_bind(plan, arena, request, &bind, true, aj_printf(arena, "the main repository of a linked worktree%s", what), err) < 0)
+	const char *why = aj_printf(arena, "the main repository of a linked worktree%s", what);
+	if (add_bind(plan, arena, request, &bind, true, why, err) < 0)
 		return -1;
 	plan->mounts.items[plan->mounts.count - 1].flags |= !staged ? 0 : copy ? AJ_COPIED : AJ_LAYERED;
 	return 0;
@@ -306,8 +317,8 @@ static int binds(struct aj_plan *plan, struct aj_arena *arena, const struct aj_p
 	return 0;
 }
 
-/* Show a socket that the jail may connect to at its own path, and wherever an earlier row shows its folder: in an overlay of that folder the socket
- * has another inode, and no server. */
+/* Show a socket that the jail may connect to at its own path, and wherever an earlier row shows its folder: in an overlay of that
+ * folder the socket has another inode, and no server. */
 static int named_sockets(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
                          const struct aj_request *request, struct aj_error *err)
 {
@@ -325,7 +336,8 @@ static int named_sockets(struct aj_plan *plan, struct aj_arena *arena, const str
 				        folder_flags(plan, request, false), "a socket that the jail may connect to");
 		}
 		struct aj_bind itself = { .source = path, .target = path };
-		if (!shown && add_bind(plan, arena, request, &itself, has_workspace, "a socket that the jail may connect to", err) < 0)
+		if (!shown &&
+		    add_bind(plan, arena, request, &itself, has_workspace, "a socket that the jail may connect to", err) < 0)
 			return -1;
 	}
 	return 0;
@@ -344,8 +356,9 @@ static const char *git_quote(const char *path, struct aj_arena *arena)
 	return out;
 }
 
-/* git reads no repository of another owner, and what root or another user owns has the owner `nobody` here unless an overlay maps it. The caller
- * shows these folders, so git in the jail may trust them; git before 2.46 does not read the second form, for repositories below. */
+/* git reads no repository of another owner, and what root or another user owns has the owner `nobody` here unless an overlay maps
+ * it. The caller shows these folders, so git may trust them; git before 2.46 does not read the second form, for repositories
+ * below. */
 static void git_trust(struct aj_plan *plan, struct aj_arena *arena, size_t from)
 {
 	static const char file[] = "/etc/gitconfig";
@@ -390,8 +403,8 @@ static uint64_t scratch_bytes(const struct aj_policy *policy)
 	return policy->memory_bytes && policy->memory_bytes < policy->tmp_bytes ? policy->memory_bytes : policy->tmp_bytes;
 }
 
-/* Symlinks into /tmp: one limit of size holds for all, a branch copies all, and a jail that exchanges no file pays for no mount. Not where
- * the caller or the policy binds something there. */
+/* Symlinks into /tmp: one limit of size holds for all, a branch copies all, and a jail that exchanges no file pays for no mount.
+ * Not where the caller or the policy binds something there. */
 static void file_folders(struct aj_plan *plan, struct aj_arena *arena)
 {
 	bool input = true;
@@ -416,8 +429,9 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 		const char *rootfs = request->rootfs ? request->rootfs : "ROOTFS";
 		/* A bind under a snippet's filter: the tree is agentjail's own, without sockets or FIFOs, and locks in it can be
 		 * refused. */
-		add_row(plan, arena, AJ_MOUNT_BIND, "/usr", aj_printf(arena, "%s/tree/usr", rootfs),
-		        AJ_RO | AJ_FOLLOW | (plan->profile == AJ_PROFILE_SNIPPET ? 0 : AJ_OVERLAY), "Python, and no other program");
+		unsigned overlay = plan->profile == AJ_PROFILE_SNIPPET ? 0 : AJ_OVERLAY;
+		add_row(plan, arena, AJ_MOUNT_BIND, "/usr", aj_printf(arena, "%s/tree/usr", rootfs), AJ_RO | AJ_FOLLOW | overlay,
+		        "Python, and no other program");
 		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/lib", "usr/lib", 0, "where the dynamic loader looks for libraries");
 		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/lib64", "usr/lib64", 0, "where the dynamic loader is");
 	}
@@ -429,7 +443,8 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	tmpfs(plan, arena, "/tmp", plan->snippet ? AJ_NOEXEC : 0, 01777, scratch_bytes(policy), policy->tmp_inodes,
 	      "scratch, gone with the jail");
 	if (!plan->snippet)
-		tmpfs(plan, arena, "/dev/shm", AJ_NOEXEC, 01777, scratch_bytes(policy), policy->tmp_inodes, "shared memory of its own");
+		tmpfs(plan, arena, "/dev/shm", AJ_NOEXEC, 01777, scratch_bytes(policy), policy->tmp_inodes,
+		      "shared memory of its own");
 	/* Where one of the two is inside the other, at their own paths: the outer one first. */
 	bool outer = policy->workspace_at == AJ_AT_SAME && request->main_repository &&
 	             aj_path_within(request->workspace, request->main_repository);
@@ -437,8 +452,13 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 	if (home(plan, arena, policy, request, err) < 0)
 		return -1;
 	size_t shown_from = plan->mounts.count;
-	if ((outer && main_repository(plan, arena, policy, request, err) < 0) || workspace(plan, arena, policy, request, err) < 0 ||
-	    (!outer && main_repository(plan, arena, policy, request, err) < 0) || binds(plan, arena, policy, request, err) < 0)
+	if (outer && main_repository(plan, arena, policy, request, err) < 0)
+		return -1;
+	if (workspace(plan, arena, policy, request, err) < 0)
+		return -1;
+	if (!outer && main_repository(plan, arena, policy, request, err) < 0)
+		return -1;
+	if (binds(plan, arena, policy, request, err) < 0)
 		return -1;
 	if (!plan->snippet && strcmp(policy->rootfs, "host") == 0)
 		git_trust(plan, arena, shown_from);

@@ -93,7 +93,8 @@ static void walk_fields(struct walk *w, void *record, const struct field *fields
 }
 
 /* Each row takes bytes, so a count larger than the bytes left is refused before rows are allocated. */
-static void *walk_rows(struct walk *w, void *items, size_t *count, size_t row_bytes, const struct field *fields, size_t field_count)
+static void *walk_rows(struct walk *w, void *items, size_t *count, size_t row_bytes, const struct field *fields,
+                       size_t field_count)
 {
 	walk_number(w, count, sizeof *count);
 	if (w->reading) {

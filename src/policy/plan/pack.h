@@ -5,5 +5,5 @@
 
 /* malloced; NULL when out of memory. */
 char *aj_plan_pack(const struct aj_plan *plan, size_t *ret_bytes);
-/* The plan's strings point into `data` and its rows are malloced: both must outlive the plan. -1 when the bytes are not a plan. */
+/* The plan's strings point into `data` and its rows are malloced: both must outlive the plan. -1: the bytes are not a plan. */
 int aj_plan_unpack(struct aj_plan *plan, const char *data, size_t bytes);

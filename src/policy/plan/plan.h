@@ -33,7 +33,7 @@ enum {
 	AJ_OVERLAY = 64,  /* a folder is shown through an overlay, a file through its parent's overlay; a FIFO is refused */
 	AJ_LAYERED = 128, /* a folder is shown through an overlay with an upper layer, which takes all changes */
 	AJ_COPIED = 256,  /* a copy of the folder is shown, which takes all changes */
-	AJ_PART = 512, /* an entry of the host's /etc that is not a symlink: need not be opened itself, where an earlier row has the overlay of /etc */
+	AJ_PART = 512,    /* an entry of the host's /etc, not a symlink: not opened itself if an earlier row has that overlay */
 };
 
 struct aj_mount {
@@ -76,14 +76,15 @@ struct aj_enforced {
 struct aj_socket_limits {
 	bool mediated; /* every connect is checked: sandbox/mediate/connector.h */
 	uint64_t deny; /* AJ_DENY_* */
-	const char *by, *without_listener; /* entries for `unix_sockets`: the limit's, and the one where the supervisor cannot get the filter's listener */
+	/* The entries for `unix_sockets`: the limit's, and the one without a listener of the filter. */
+	const char *by, *without_listener;
 };
 
 struct aj_plan {
 	bool snippet;
 	bool inspect;   /* for inspection only: never launched */
 	bool branching; /* the guest may be copied, see jail/fork/copier.h */
-	bool zygote; /* for a zygote, from which jails are born: builds what they share, imports what the policy allows, and stays */
+	bool zygote;    /* from which jails are born: builds what they share, imports what the policy allows, and stays */
 	const char *policy_name;
 	AJ_LIST(const char *) unprinted; /* NAME= of variables whose values --dry-run does not print */
 	uid_t host_uid;                  /* the host's id for the jail's only id */
@@ -93,9 +94,9 @@ struct aj_plan {
 	unsigned long namespaces; /* CLONE_NEW* */
 	const char *hostname;
 	bool loopback;
-	unsigned terminal; /* bit 1 << fd: this descriptor of the guest is a terminal of the jail's own; 0: it has none, and a session of its own */
-	bool terminal_foreground; /* the guest has that terminal's foreground; else it gets it when it first reads from it, or changes its modes */
-	int terminal_fd; /* ours to which the terminal is relayed; -1 without one */
+	unsigned terminal;   /* bit 1 << fd: this descriptor of the guest is a terminal of the jail's own; 0: none */
+	bool terminal_foreground; /* the guest has its foreground; else it gets it on its first use */
+	int terminal_fd;     /* ours to which the terminal is relayed; -1 without one */
 	enum aj_escapes escapes;
 	AJ_LIST(struct aj_mount) mounts;
 	size_t named_from;              /* index of the first row from the policy, the caller or the command's home */
@@ -103,10 +104,10 @@ struct aj_plan {
 	const char *workspace_at;       /* the path of the workspace in the jail; NULL: there is none */
 	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */
 	const char *staged_workspace;   /* host path of a workspace whose changes are kept apart from it; NULL: none */
-	/* The main repository of a workspace whose changes are kept apart, and which is a linked worktree: its own changes are kept apart with
-	 * them. NULL: there is none, or it is only read. And the name of the worktree in it. */
+	/* The main repository of a workspace whose changes are kept apart, and which is a linked worktree: its own changes are
+	 * kept apart with them. NULL: there is none, or it is only read. And the name of the worktree in it. */
 	const char *staged_repository, *worktree;
-	const char *main_repository; /* of a writable workspace that is a linked worktree: also writable, except for its places of `protect`; or NULL */
+	const char *main_repository; /* of a writable workspace that is a linked worktree: also writable, but for `protect` */
 	uint64_t workspace_bytes, workspace_files; /* how much it may grow; 0: without a limit */
 	bool quarantine;                           /* at the end, new files that the host may obey are renamed aside */
 	AJ_LIST(const char *) protect; /* places in the workspace that stay unchanged: patterns, see policy/protected_places.h */
@@ -114,8 +115,8 @@ struct aj_plan {
 	unsigned processors; /* number in the jail's affinity: its limit, without a cpu cgroup; 0: all */
 	const char *cgroup;  /* parent directory for the leaf, NULL for none */
 	AJ_LIST(struct aj_cgroup_row) cgroup_rows;
-	/* Bounds of the zygote itself: rows for its own leaf, and rlimits. Two of the rows grow with its jails: aj_zygote_memory(),
-	 * aj_zygote_pids(). */
+	/* Bounds of the zygote itself: rows for its own leaf, and rlimits. Two of the rows grow with its jails:
+	 * aj_zygote_memory(), aj_zygote_pids(). */
 	AJ_LIST(struct aj_cgroup_row) zygote_rows;
 	AJ_LIST(struct aj_rlimit) zygote_rlimits;
 	uint64_t zygote_memory_bytes, zygote_pids; /* without jails; 0: no such row */
@@ -140,21 +141,21 @@ struct aj_plan {
 	bool memory_by_rlimit, pids_by_rlimit; /* whose refusals the kernel does not count */
 	AJ_LIST(const char *) preload; /* modules that the runner imports before the filter, because the code may need them */
 	AJ_LIST(struct aj_enforced) enforced;
-	const char *without_listener; /* the entry for `unix_sockets` if the supervisor cannot get the filter's listener; NULL: unchanged */
-	/* Part of `mediated`, `deny`, `enforced` and `without_listener` where the plan itself shows socket files of the host. Else for the jail in which a
-	 * folder cannot be shown through an overlay, and they are in reach after all. */
+	const char *without_listener; /* the entry for `unix_sockets` without a listener of the filter; NULL: unchanged */
+	/* Part of `mediated`, `deny`, `enforced` and `without_listener` where the plan itself shows socket files of the host.
+	 * Else for the jail in which a folder cannot be shown through an overlay, and they are in reach after all. */
 	struct aj_socket_limits in_reach;
 };
 #define AJ_UNIX_SOCKETS "unix_sockets"
 #define AJ_PYTHON_LAYER "python_layer"
 #define AJ_LOCKS "locks"
 
-/* Maximal number of live branches of one jail, and their maximal depth: the kernel nests user namespaces 32 deep, of which a jail uses
- * two and the caller some. */
+/* Maximal number of live branches of one jail, and their maximal depth: the kernel nests user namespaces 32 deep, of which a jail
+ * uses two and the caller some. */
 enum { AJ_BRANCHES_MAX = 64, AJ_BRANCH_DEPTH_MAX = 26 };
 #define AJ_BRANCHES_TEXT "64"
 
-/* The growth of a workspace is measured: a pass begins so long after the last one, and visits so many entries a second at most. */
+/* The growth of a workspace is measured: the time between two passes, and the most entries a second. */
 enum { AJ_GROWTH_PASS_S = 1, AJ_GROWTH_ENTRIES_S = 40000 };
 
 /* The workspace's path in the jail, or a symlink to that path. */
@@ -182,7 +183,8 @@ static inline bool aj_mount_denies_writes(const struct aj_mount *m)
 	return (m->flags & AJ_RO) && !(m->flags & AJ_DEV);
 }
 
-/* A bind of the host that the jail can write, or a workspace whose changes are kept apart. A snippet's plan without one disables the kernel's file locks (AJ_LOCKS_INSIDE). */
+/* A bind that the jail can write, or a workspace whose changes are kept apart. A snippet without one has no file locks
+ * (AJ_LOCKS_INSIDE). */
 static inline bool aj_mount_is_shared(const struct aj_mount *m)
 {
 	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_RO | AJ_DEV));
@@ -197,19 +199,21 @@ static inline bool aj_mount_is_named(const struct aj_mount *m)
 /* A writable folder of the host that is neither the workspace, its main repository nor a kept home: nothing in it is held. */
 static inline bool aj_plan_unheld(const struct aj_plan *plan, const struct aj_mount *m)
 {
-	return aj_mount_is_shared(m) && !(plan->workspace_at && strcmp(m->target, plan->workspace_at) == 0) &&
+	if (!aj_mount_is_shared(m) || (m->flags & (AJ_LAYERED | AJ_COPIED)))
+		return false;
+	return !(plan->workspace_at && strcmp(m->target, plan->workspace_at) == 0) &&
 	       !(plan->home_source && strcmp(m->target, plan->home) == 0) &&
-	       !(plan->main_repository && strcmp(m->target, plan->main_repository) == 0) && !(m->flags & (AJ_LAYERED | AJ_COPIED));
+	       !(plan->main_repository && strcmp(m->target, plan->main_repository) == 0);
 }
 
-/* Are the inodes below this row the host's? Then a connect, an open of a FIFO or a lock there reaches the host's own sockets, FIFOs and
- * locks. An overlay has inodes of its own, and a copy is made without sockets and FIFOs. */
+/* Are the inodes below this row the host's? Then a connect, an open of a FIFO or a lock there reaches the host's own sockets,
+ * FIFOs and locks. An overlay has inodes of its own, and a copy is made without sockets and FIFOs. */
 static inline bool aj_mount_shows_host_inodes(const struct aj_mount *m)
 {
 	return m->kind == AJ_MOUNT_BIND && !(m->flags & (AJ_DEV | AJ_MASK | AJ_LAYERED | AJ_COPIED | AJ_OVERLAY));
 }
 
-/* Bounds of a zygote's leaf with this many jails: their inits are in the leaf, and the kernel's memory for a birth is charged to it. */
+/* Bounds of a zygote's leaf with this many jails: it has their inits, and the kernel's memory for a birth. */
 enum { AJ_ZYGOTE_JAILS_STEP = 16 };
 uint64_t aj_zygote_memory(const struct aj_plan *plan, uint64_t jails);
 uint64_t aj_zygote_pids(const struct aj_plan *plan, uint64_t jails);
@@ -228,14 +232,17 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
                    const struct aj_host *host, struct aj_error *err);
 int aj_plan_limits(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host,
                    struct aj_error *err);
-void aj_plan_bound_zygote(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_host *host);
-void aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request);
+void aj_plan_bound_zygote(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                          const struct aj_host *host);
+void aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                     const struct aj_request *request);
 /* The entry for `python_layer` of a snippet. */
 const char *aj_plan_layer(const struct aj_policy *policy);
 void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy);
 #define AJ_MORE_THAN_ASKED ", which is more than the share that was asked for"
-/* What differs from `option`, which set `key` to `value`, where that is a limit which this plan does not enforce, or not exactly; else NULL. */
-const char *aj_plan_unenforced(const struct aj_plan *plan, const char *key, const char *option, const char *value, struct aj_arena *arena);
+/* What differs from `option`, which set `key` to `value`, a limit that this plan does not enforce exactly; else NULL. */
+const char *aj_plan_unenforced(const struct aj_plan *plan, const char *key, const char *option, const char *value,
+                               struct aj_arena *arena);
 /* Processors that a jail can use: limits.cpu_percent, rounded up, at most the host's. */
 unsigned aj_plan_processors(const struct aj_policy *policy, const struct aj_host *host);
 /* Does the policy require a cgroup limit for which this host has no controller? */

@@ -1,12 +1,12 @@
-/* The modules that are imported before the filter stands: extension modules can be mapped only until then, and no process inside may see
- * the code before. It finds a superset of the modules that the code can import by name, and parses no code. */
+/* The modules that are imported before the filter stands: extension modules can be mapped only until then, and no process inside
+ * may see the code before. It finds a superset of the modules that the code can import by name, and parses no code. */
 #include <string.h>
 
 #include "policy/item_types.h"
 #include "policy/plan/plan.h"
 
-/* Large or seldom imported: in a lasting jail the import statement loads these modules, since in a zygote they would make each birth
- * dearer. These modules import pure Python alone, but for `before`: modules that lead to extension modules, and are loaded in their place. */
+/* Large or seldom imported: in a lasting jail the import statement loads these modules, since in a zygote they would make each
+ * birth dearer. They import pure Python alone, except for `before`: modules that lead to extension modules. */
 enum { BEFORE_MAX = 4 };
 static const struct late {
 	const char *pattern, *before[BEFORE_MAX];
@@ -70,7 +70,8 @@ static bool has_word(const struct aj_snippet *snippet, const char *word, size_t 
 }
 
 /* Layer on: the allowed modules of whose names every part occurs anywhere in the code. */
-static void preload_allowed(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
+static void preload_allowed(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                            const struct aj_request *request)
 {
 	for (size_t i = 0; i < policy->imports.count; i++) {
 		const char *pattern = policy->imports.items[i], *part = pattern;
@@ -85,7 +86,8 @@ static void preload_allowed(struct aj_plan *plan, struct aj_arena *arena, const 
 }
 
 /* Modules that allowed modules import late: the policy says which word of the code calls for it. */
-static void preload_late(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
+static void preload_late(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                         const struct aj_request *request)
 {
 	for (size_t i = 0; i < policy->preload.count; i++) {
 		const char *word = policy->preload.items[i], *colon = strchr(word, ':');
@@ -94,8 +96,8 @@ static void preload_late(struct aj_plan *plan, struct aj_arena *arena, const str
 	}
 }
 
-/* The encodings whose codecs are extension modules: the word of the code, in lower case, and the module. encode() imports it by the name
- * of the encoding. Not in a lasting jail: there the word is not known, and each of them costs every birth. */
+/* The encodings whose codecs are extension modules: the word of the code, in lower case, and the module. encode() imports it by
+ * the name of the encoding. Not in a lasting jail: there the word is not known, and each of them costs every birth. */
 static const struct codec {
 	const char *word, *module;
 } codecs[] = {
@@ -198,7 +200,8 @@ static void preload_named(struct aj_plan *plan, struct aj_arena *arena, const st
 	}
 }
 
-void aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy, const struct aj_request *request)
+void aj_plan_preload(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
+                     const struct aj_request *request)
 {
 	bool has_code = request->is_snippet && request->snippet.code;
 	if (request->lasting)

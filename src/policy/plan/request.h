@@ -54,7 +54,7 @@ struct aj_request {
 	const char *cgroup; /* a cgroup v2 directory that the caller provides; NULL: search for one */
 	bool capture;       /* collect stdout and stderr instead of passing the supervisor's on */
 
-	/* The command, descriptor or terminal that is asked about names which network.allow lacks; without one such names are refused. */
+	/* The command, descriptor or terminal that is asked about names which network.allow lacks. */
 	struct aj_ask_whom {
 		const char *command; /* of the host's shell */
 		int fd;              /* a socket of the caller's; 0: none */
@@ -65,14 +65,14 @@ struct aj_request {
 
 	const char *rootfs;    /* folder that contains `tree` and `manifest`; ignored where the policy shows the host's /usr */
 	const char *workspace; /* host folder that is shown, if the policy has a workspace */
-	const char *changes; /* of an overlay or a copy: continue with the changes that an earlier run has left under this id; NULL: begin with none */
-	bool changes_newest; /* with no such id: continue with those of the newest run of the same policy, in the same mode, if any wait */
-	void (*notice)(const char *text); /* shows a person, before the jail begins, what the run will lack; NULL: nothing is shown */
+	const char *changes;   /* of an overlay or a copy: continue with the changes of an earlier run with this id; or NULL */
+	bool changes_newest;   /* with no such id: continue with those of the newest run of the same policy and mode, if any */
+	void (*notice)(const char *text); /* shows a person, before the jail begins, what the run will lack; or NULL */
 	bool workspace_around;            /* the workspace is the repository around the working directory, by the policy */
 	bool may_hold;                    /* the plan gets `environments`, to which aj_places_check() may add */
 	struct aj_environments environments;
 	const char *main_repository; /* of a workspace that is a linked worktree, see workspace/worktree.h; NULL: not shown */
-	const char *worktree; /* the name of that worktree in it; NULL: one of the two folders is inside the other, so that no layer covers both */
+	const char *worktree;        /* the name of that worktree in it; NULL: one folder is inside the other */
 	const char *home_source, *home_at; /* the kept home, and its path in the jail; NULL: none, and the home is /tmp */
 	const char *home_for;              /* the workspace that a kept home is for; "*": all of them */
 	AJ_LIST(struct aj_import) imports;

@@ -37,7 +37,8 @@ static const char *in_a_group(const struct asked *a, bool limited, unsigned cont
 		*ret_fix = "set that limit, or remove the wall from require.walls";
 		return unlimited;
 	}
-	*ret_fix = "run below a delegated cgroup (systemd-run --user --scope -p Delegate=yes agentjail ...), or name a cgroup with --cgroup DIR";
+	*ret_fix = "run below a delegated cgroup (systemd-run --user --scope -p Delegate=yes agentjail ...), "
+		   "or name a cgroup with --cgroup DIR";
 	if (a->host->cgroup && (a->host->cgroup_controllers & controller))
 		return NULL;
 	return a->host->cgroup_why ? a->host->cgroup_why : "the cgroup lacks that controller";

@@ -1,6 +1,6 @@
-/* A snippet: code, and what it runs with (inputs, files, seed, time limit). Its members are rows of one table, from which these are made:
- * the members of the protocol's requests, the keys of the frame to the jail's Python and of its reader there, the options of the client,
- * the checks of the command line's options, and the tables of the reference pages. CONTRIBUTING.md has the steps to add one. */
+/* A snippet: code, and what it runs with (inputs, files, seed, time limit). Its members are rows of one table, from which these
+ * are made: the members of the protocol's requests, the keys of the frame to the jail's Python and of its reader, the options of
+ * the client, the checks of the command line, and the reference pages. CONTRIBUTING.md has the steps to add one. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,8 +35,8 @@ enum aj_snippet_kind {
 	AJ_MEMBER_FILES,  /* a tree */
 };
 
-/* How a member reaches the jail: not at all, at a place of its own in the head of the frame, as a member of the JSON object behind it; or,
- * every other value, as this bit of the head's flags. */
+/* How a member reaches the jail: not at all, at a place of its own in the head of the frame, as a member of the JSON object
+ * behind it; or, every other value, as this bit of the head's flags. */
 enum { AJ_ON_HOST = 0, AJ_IN_HEAD = -1, AJ_AS_KEY = -2, AJ_HAS_CODE = 1 };
 
 /* X(constant, member, name, kind, most, words, frame, key, text, more)
@@ -66,8 +66,9 @@ enum { AJ_ON_HOST = 0, AJ_IN_HEAD = -1, AJ_AS_KEY = -2, AJ_HAS_CODE = 1 };
 	  ", from 1; no later than the policy says. A second later its jail is killed") \
 	X(SEED, seed, "seed", COUNT, UINT32_MAX, NULL, AJ_AS_KEY, "seed", \
 	  "for `random` and numpy's older random functions", \
-	  ", before the code, also where it imports them later: as `random.seed(N)` and `numpy.random.seed(N)`. In a session it " \
-	  "holds until the next seed. Not for `secrets`, `os.urandom`, `uuid` and generators that the code makes without a seed") \
+	  ", before the code, also where it imports them later: as `random.seed(N)` and `numpy.random.seed(N)`. " \
+	  "In a session it holds until the next seed. " \
+	  "Not for `secrets`, `os.urandom`, `uuid` and generators that the code makes without a seed") \
 	X(VALUE_OF, value_of_statement, "value_of", EITHER, 0, "expression\0statement\0", 16, "value_of", \
 	  "`expression` (the default): the result has a value where the last statement is an expression; `statement`: also " \
 	  "where it is an assignment", \
@@ -100,7 +101,8 @@ enum { AJ_ON_HOST = 0, AJ_IN_HEAD = -1, AJ_AS_KEY = -2, AJ_HAS_CODE = 1 };
 	X(DECLARED, tools_json, NULL, ARRAY, 0, NULL, AJ_AS_KEY, "tools", "functions that the host runs, see tools.py", "") \
 	X(GET, get, NULL, TEXT, 0, NULL, AJ_AS_KEY, "get", "in place of code: the variable to read", "") \
 	X(VARS, vars, NULL, SWITCH, 0, NULL, 128, "vars", "in place of code: whether to list the variables", "") \
-	X(KEEP_VALUE, keep_value, NULL, SWITCH, 0, NULL, 8, "keep_value", "as in Python's own shell: the variable _ is the last value", "") \
+	X(KEEP_VALUE, keep_value, NULL, SWITCH, 0, NULL, 8, "keep_value", \
+	  "as in Python's own shell: the variable _ is the last value", "") \
 	X(LINES, lines, NULL, SWITCH, 0, NULL, 4, "lines", "a reader waits for the output: it is sent with each newline", "") \
 	X(LAST, last, NULL, SWITCH, 0, NULL, 2, "last", "no other snippet follows in this jail", "")
 
@@ -153,5 +155,5 @@ void aj_snippet_keep_texts(struct aj_snippet *snippet, struct aj_arena *arena);
 /* Forget every text, which is the caller's, and the files: a run outlives them. */
 void aj_snippet_drop_texts(struct aj_snippet *snippet);
 const char *aj_snippet_list_words(const char *words, const char *between, struct aj_arena *arena);
-/* Set the member of this name from a text, as an option of the command line has it; a switch has none. Returns NULL, or why the text does not fit. */
+/* Set the member of this name from a text, as of a command line's option; a switch has none. NULL, or why it does not fit. */
 const char *aj_snippet_set_text(struct aj_snippet *snippet, const char *name, const char *text, struct aj_arena *arena);

@@ -15,7 +15,8 @@ static struct aj_filter join_filters(const struct aj_filter *first, uint64_t den
 	return (struct aj_filter){ room, count };
 }
 
-struct aj_filter aj_filter_build(enum aj_profile profile, enum aj_network network, uint64_t deny, struct sock_filter room[AJ_FILTER_ROOM])
+struct aj_filter aj_filter_build(enum aj_profile profile, enum aj_network network, uint64_t deny,
+                                 struct sock_filter room[AJ_FILTER_ROOM])
 {
 	return join_filters(aj_filter_ready(profile, network), deny, room);
 }
@@ -34,5 +35,6 @@ struct aj_filter aj_filter_above(enum aj_profile profile, uint64_t deny, struct 
 	static const struct sock_filter allow = { .code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW };
 	/* Under the command profile Python may make every call of the profile while it starts. */
 	static const struct aj_filter nothing = { &allow, 1 };
-	return join_filters(profile == AJ_PROFILE_SNIPPET ? aj_filter_stage(AJ_STAGE_ABOVE) : &nothing, deny & AJ_DENY_THREADS, room);
+	const struct aj_filter *stage = profile == AJ_PROFILE_SNIPPET ? aj_filter_stage(AJ_STAGE_ABOVE) : &nothing;
+	return join_filters(stage, deny & AJ_DENY_THREADS, room);
 }

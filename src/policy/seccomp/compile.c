@@ -1,5 +1,5 @@
 /* Compiles the system call tables with libseccomp; the only user of that library.
- * The launcher itself does not link this file: filters are compiled when the program is built, which saves a millisecond a run. */
+ * Filters are compiled when the program is built, which saves a millisecond a run. */
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
@@ -68,9 +68,11 @@ static int add_row(scmp_filter_ctx ctx, const struct aj_syscall *row, uint32_t a
 		return 0;
 	struct scmp_arg_cmp cmp[AJ_SYSCALL_ARGS];
 	unsigned count = 0;
-	for (int i = 0; i < AJ_SYSCALL_ARGS; i++)
-		if (row->arg[i].mask)
-			cmp[count++] = SCMP_CMP64((unsigned)row->arg[i].index, SCMP_CMP_MASKED_EQ, row->arg[i].mask, row->arg[i].value);
+	for (int i = 0; i < AJ_SYSCALL_ARGS; i++) {
+		const struct aj_arg *a = &row->arg[i];
+		if (a->mask)
+			cmp[count++] = SCMP_CMP64((unsigned)a->index, SCMP_CMP_MASKED_EQ, a->mask, a->value);
+	}
 	int r = seccomp_rule_add_array(ctx, action, nr, count, cmp);
 	return r == -EEXIST ? 0 : r;
 }
@@ -167,7 +169,8 @@ static int compile(int r, const struct rows *rows, uint32_t otherwise, struct so
 	return count < 0 ? aj_fail(err, AJ_EXIT_SETUP, "seccomp", -count, "compile the filter") : count;
 }
 
-int aj_filter_compile(enum aj_profile profile, enum aj_network network, struct sock_filter *out, size_t room, struct aj_error *err)
+int aj_filter_compile(enum aj_profile profile, enum aj_network network, struct sock_filter *out, size_t room,
+                      struct aj_error *err)
 {
 	static struct rows rows;
 	rows.count = 0;
@@ -185,7 +188,7 @@ int aj_filter_compile_zygote(enum aj_profile profile, struct sock_filter *out, s
 {
 	static struct rows rows;
 	rows.count = 0;
-	/* Without a ptracer that handles it the kernel answers ENOSYS. A ptracer is on the host, which may do anything to a jail. */
+	/* Without a ptracer, which may only be the host's, the kernel answers ENOSYS. */
 	return compile(aj_syscalls_zygote_each(profile, keep_row, &rows), &rows, SCMP_ACT_TRACE(0), out, room, err);
 }
 

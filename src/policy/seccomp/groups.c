@@ -2,18 +2,18 @@
  * It allows nothing: a call that no list names stays out, with or without a group. */
 #include <errno.h>
 
-#include "policy/seccomp/syscalls.h"
+#include "policy/seccomp/rows.h"
 
 /* clang-format off */
 #define REFUSE(name_, why_) { .name = name_, .errnum = EPERM, .why = why_, .instead = INSTEAD }
-#define CLONE(value_, why_)                                                                                                          \
-	{ .name = "clone", .errnum = EPERM, .arg = { { .index = 0, .mask = CLONE_THREAD_BIT, .value = (value_) } }, .why = why_, \
+#define CLONE(value_, why_) \
+	{ .name = "clone", .errnum = EPERM, .arg = { ARG(0, CLONE_THREAD_BIT, value_) }, .why = why_, \
 	  .instead = INSTEAD }
 
 enum { CLONE_THREAD_BIT = 0x00010000, CLONE_FILES_BIT = 0x400, UNSHARE_BIT = 2, SHARED_ANONYMOUS = 0x21 };
 
-/* Deliberately not in `sockets`: calls that only inspect an existing socket or shut it down. Programs check whether standard input is a
- * socket, and only ENOTSOCK shows bash that no remote shell has started it. */
+/* Deliberately not in `sockets`: calls that only inspect an existing socket or shut it down. Programs check whether standard
+ * input is a socket, and only ENOTSOCK shows bash that no remote shell has started it. */
 #define INSTEAD "Threads are denied by the policy; work in one thread, or in several processes."
 static const struct aj_syscall deny_threads[] = {
 	CLONE(CLONE_THREAD_BIT, "threads"),
@@ -54,7 +54,7 @@ static const struct aj_syscall deny_memfd[] = { REFUSE("memfd_create", "files wi
 /* Bit 0 of the flags: set in MAP_SHARED and MAP_SHARED_VALIDATE, clear in MAP_PRIVATE. A shared mapping of /dev/zero has the same
  * effect, so policy/plan/mounts.c omits that device. */
 static const struct aj_syscall deny_shared_memory[] = {
-	{ .name = "mmap", .errnum = EPERM, .arg = { { .index = 3, .mask = SHARED_ANONYMOUS, .value = SHARED_ANONYMOUS } },
+	{ .name = "mmap", .errnum = EPERM, .arg = { ARG(3, SHARED_ANONYMOUS, SHARED_ANONYMOUS) },
 	  .why = "memory that RLIMIT_AS and RLIMIT_DATA do not count", .instead = INSTEAD },
 };
 #undef INSTEAD
@@ -67,7 +67,7 @@ static const struct aj_syscall deny_fork[] = {
 #undef INSTEAD
 #define INSTEAD "Locks on files are denied by the policy; make a folder for a lock, which one process alone succeeds in."
 #define FILE_LOCK(cmd, why_) \
-	{ .name = "fcntl", .errnum = EPERM, .arg = { { .index = 1, .mask = 0xffffffff, .value = (cmd) } }, .why = why_, .instead = INSTEAD }
+	{ .name = "fcntl", .errnum = EPERM, .arg = { IS(1, cmd) }, .why = why_, .instead = INSTEAD }
 /* F_GETLK stays, as it changes nothing. Leases and F_NOTIFY are in no allow-list. */
 static const struct aj_syscall deny_locks[] = {
 	REFUSE("flock", "locks on files"), FILE_LOCK(6, "F_SETLK"), FILE_LOCK(7, "F_SETLKW"), FILE_LOCK(37, "F_OFD_SETLK"),
@@ -75,47 +75,50 @@ static const struct aj_syscall deny_locks[] = {
 };
 #undef INSTEAD
 
-/* Locks on /dev/null and on the Python tree are on the host's inodes: every jail sees them, and each lock slows down every close of the
- * file. Where a jail shares no writable file, all lockers are in its one process, so every lock is answered with success. */
+/* Locks on /dev/null and on the Python tree are on the host's inodes: every jail sees them, and each slows down every close.
+ * Where a jail shares no writable file, all lockers are in its one process, so every lock is answered with success. */
 #define LOCAL_LOCK(cmd, why_) \
-	{ .name = "fcntl", .errnum = AJ_ERRNO_NONE, .arg = { { .index = 1, .mask = 0xffffffff, .value = (cmd) } }, .why = why_ }
+	{ .name = "fcntl", .errnum = AJ_ERRNO_NONE, .arg = { IS(1, cmd) }, .why = why_ }
 static const struct aj_syscall local_locks[] = {
 	LOCAL_LOCK(6, "F_SETLK"), LOCAL_LOCK(7, "F_SETLKW"), LOCAL_LOCK(37, "F_OFD_SETLK"), LOCAL_LOCK(38, "F_OFD_SETLKW"),
 };
 
-/* Both calls write back whole file systems of the host, with the data of all its users, and make all of them wait for the disk. A jail
- * can use fsync on its own files. */
+/* Both calls write back whole file systems of the host, with the data of all its users, and make all of them wait for the disk. A
+ * jail can use fsync on its own files. */
 enum { DONTNEED = 4 }; /* POSIX_FADV_DONTNEED takes a file out of the host's page cache, also one that a jail may only read */
 static const struct aj_syscall no_sync[] = {
-	{ .name = "fadvise64", .errnum = AJ_ERRNO_NONE, .arg = { { .index = 3, .mask = 0xffffffff, .value = DONTNEED } }, .why = "the page cache of the host" },
+	{ .name = "fadvise64", .errnum = AJ_ERRNO_NONE, .arg = { IS(3, DONTNEED) }, .why = "the page cache of the host" },
 	{ .name = "sync", .errnum = AJ_ERRNO_NONE, .why = "file systems of the host" },
 	{ .name = "syncfs", .errnum = AJ_ERRNO_NONE, .why = "a file system of the host" },
 };
 #undef INSTEAD
 
-/* Where locks are allowed, /dev/null, the shared inode of all anonymous files (eventfd and the like) and inherited files must not be
- * locked, and the filter sees only a descriptor's number: so each lock is reported, and continued by sandbox/mediate/locks.c. The checked
- * descriptor must stay the same until the call is made; so a process has one descriptor table, and shares it with no other process. */
+/* Where locks are allowed, /dev/null, the shared inode of all anonymous files (eventfd and the like) and inherited files must not
+ * be locked, and the filter sees only a descriptor's number: so each lock is reported, and continued by sandbox/mediate/locks.c.
+ * The checked descriptor must stay the same, so a process shares its descriptor table with no other. */
 #define INSTEAD "Lock a file in /tmp or in a writable folder; devices, pipes, terminals and inherited files cannot be locked."
 #define NOT_HERE(cmd, why_) \
-	{ .name = "fcntl", .errnum = EINVAL, .arg = { { .index = 1, .mask = 0xffffffff, .value = (cmd) } }, .why = why_, .instead = INSTEAD }
+	{ .name = "fcntl", .errnum = EINVAL, .arg = { IS(1, cmd) }, .why = why_, .instead = INSTEAD }
 static const struct aj_syscall mediated_locks[] = {
 	{ .name = "flock", .errnum = EINVAL, .why = "a lock on a file that is not the jail's", .instead = INSTEAD },
 	NOT_HERE(6, "F_SETLK on a file that is not the jail's"), NOT_HERE(7, "F_SETLKW on a file that is not the jail's"),
-	NOT_HERE(37, "F_OFD_SETLK on a file that is not the jail's"), NOT_HERE(38, "F_OFD_SETLKW on a file that is not the jail's"),
-	{ .name = "clone", .errnum = EPERM, .arg = { { .index = 0, .mask = CLONE_FILES_BIT | CLONE_THREAD_BIT, .value = CLONE_FILES_BIT } },
-	  .why = "a descriptor table shared by two processes", .instead = "Start a thread, or fork without CLONE_FILES. LeakSanitizer: ASAN_OPTIONS=detect_leaks=0, or allow process.ptrace." },
-	{ .name = "close_range", .errnum = EPERM, .arg = { { .index = 2, .mask = UNSHARE_BIT, .value = UNSHARE_BIT } },
+	NOT_HERE(37, "F_OFD_SETLK on a file that is not the jail's"),
+	NOT_HERE(38, "F_OFD_SETLKW on a file that is not the jail's"),
+	{ .name = "clone", .errnum = EPERM, .arg = { ARG(0, CLONE_FILES_BIT | CLONE_THREAD_BIT, CLONE_FILES_BIT) },
+	  .why = "a descriptor table shared by two processes",
+	  .instead = "Start a thread, or fork without CLONE_FILES. "
+	             "LeakSanitizer: ASAN_OPTIONS=detect_leaks=0, or allow process.ptrace." },
+	{ .name = "close_range", .errnum = EPERM, .arg = { ARG(2, UNSHARE_BIT, UNSHARE_BIT) },
 	  .why = "descriptors of one thread's own", .instead = "Use close_range without CLOSE_RANGE_UNSHARE." },
 };
 
-/* A socket file is an inode, of a jail's as of a host's process, and no namespace separates it from a jail that can name it. So where host inodes are in
- * reach, connect is reported, and sandbox/mediate/connector.c connects to the sockets that the jail may reach. A datagram needs no connect: the
+/* No namespace separates a socket file from a jail that can name it. So where host inodes are in reach, connect is reported
+ * , and sandbox/mediate/connector.c connects to the sockets that the jail may reach. A datagram needs no connect: the
  * kernel takes a path with each message, and SOCK_RAW for SOCK_DGRAM. Stream and seqpacket sockets take no address. */
 #undef INSTEAD
 #define INSTEAD "Use a stream socket that a program of this jail has made, or have the socket named in filesystem.sockets."
-#define DATAGRAM(name_, type_)                                                                                                       \
-	{ .name = name_, .errnum = EACCES, .arg = { { .index = 0, .mask = 0xffffffff, .value = 1 }, { .index = 1, .mask = 0xf, .value = (type_) } }, \
+#define DATAGRAM(name_, type_) \
+	{ .name = name_, .errnum = EACCES, .arg = { IS(0, 1), ARG(1, 0xf, type_) }, \
 	  .why = "Unix datagrams reach any socket file", .instead = "Use a Unix stream socket, or a pipe." }
 static const struct aj_syscall mediated_connect[] = {
 	{ .name = "connect", .errnum = EACCES, .why = "a socket of the host", .instead = INSTEAD },
@@ -124,16 +127,18 @@ static const struct aj_syscall mediated_connect[] = {
 #undef INSTEAD
 #define INSTEAD "Nothing here can tell the jail's own Unix sockets from the host's; use pipes, or files in /tmp."
 static const struct aj_syscall deny_unix[] = {
-	{ .name = "socket", .errnum = EAFNOSUPPORT, .arg = { { .index = 0, .mask = 0xffffffff, .value = 1 } }, .why = "a Unix socket reaches any socket file", .instead = INSTEAD },
+	{ .name = "socket", .errnum = EAFNOSUPPORT, .arg = { IS(0, 1) },
+	  .why = "a Unix socket reaches any socket file", .instead = INSTEAD },
 	DATAGRAM("socketpair", 2), DATAGRAM("socketpair", 3),
 };
 #undef INSTEAD
 
-/* Without any privilege these have the kernel load modules of its choice of ciphers, by name even (TCP_AO_ADD_KEY), and put the code of
- * kernel TLS below a socket. Other options of TCP that name a module (TCP_CONGESTION) load none for an unprivileged caller. */
-#define INSTEAD "Leave the option out: TLS in the program does what kernel TLS does, and keys of single connections are for routers."
-#define TCP_OPTION(number, errnum_, why_)                                                                                            \
-	{ .name = "setsockopt", .errnum = errnum_, .arg = { { .index = 1, .mask = 0xffffffff, .value = 6 }, { .index = 2, .mask = 0xffffffff, .value = (number) } }, \
+/* Without privilege these have the kernel load modules of ciphers, and put the code of kernel TLS below a socket.
+ * Other options of TCP that name a module (TCP_CONGESTION) load none for an unprivileged caller. */
+#define INSTEAD "Leave the option out: TLS in the program does what kernel TLS does, " \
+		"and keys of single connections are for routers."
+#define TCP_OPTION(number, errnum_, why_) \
+	{ .name = "setsockopt", .errnum = errnum_, .arg = { IS(1, 6), IS(2, number) }, \
 	  .why = why_, .instead = INSTEAD }
 static const struct aj_syscall tcp_options[] = {
 	TCP_OPTION(14, ENOPROTOOPT, "TCP_MD5SIG"), TCP_OPTION(31, ENOENT, "TCP_ULP: kernel TLS"),
@@ -151,8 +156,10 @@ static const struct aj_syscall deny_ptrace[] = {
 
 /* The supervisor lets them pass when the branch has its descriptors (jail/fork/fork.c). A snippet's list has neither. */
 static const struct aj_syscall branch_steps[] = {
-	{ .name = "capset", .errnum = EPERM, .why = "a step of a branch", .instead = "There is no privilege to gain or drop; leave this step out." },
-	{ .name = "fchdir", .errnum = EPERM, .arg = { { .index = 0, .mask = 0xffffffff, .value = 0 } }, .why = "a step of a branch", .instead = "Open the folder as another descriptor than 0." },
+	{ .name = "capset", .errnum = EPERM,
+	  .why = "a step of a branch", .instead = "There is no privilege to gain or drop; leave this step out." },
+	{ .name = "fchdir", .errnum = EPERM, .arg = { IS(0, 0) },
+	  .why = "a step of a branch", .instead = "Open the folder as another descriptor than 0." },
 };
 
 #define INSTEAD "Start as many threads as sched_getaffinity shows processors."

@@ -1,5 +1,5 @@
 /* Installs a ready system call filter, plainly or with its refusals reported on a listener.
- * It compiles no filter, passes no descriptor, and does not need libseccomp: the snippet's runner is linked with this file too. */
+ * It does not need libseccomp: the snippet's runner is linked with it too. */
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <string.h>
@@ -38,9 +38,11 @@ void aj_filter_report(struct sock_filter *insns, size_t count)
 			insns[i].k = SECCOMP_RET_USER_NOTIF;
 }
 
-int aj_filter_install_reported(const struct aj_filter *filter, const struct aj_filter *alone, int *ret_listener, struct aj_error *err)
+int aj_filter_install_reported(const struct aj_filter *filter, const struct aj_filter *alone, int *ret_listener,
+                               struct aj_error *err)
 {
-	static const unsigned long flags = SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_TSYNC_ESRCH | SECCOMP_FILTER_FLAG_NEW_LISTENER;
+	static const unsigned long flags = SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_TSYNC_ESRCH |
+	                                   SECCOMP_FILTER_FLAG_NEW_LISTENER;
 	static struct sock_filter insns[AJ_FILTER_ROOM]; /* static: the guest's limits hold by now, so an allocation may fail */
 	struct aj_filter reported = { insns, filter->count };
 	*ret_listener = -1;

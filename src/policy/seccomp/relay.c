@@ -1,14 +1,12 @@
 /* The system calls of the relay of a jail's network: a process of ours that reads bytes of the jail and of the network.
  * The list has no call that makes a process, starts a program, signals, traces, mounts, writes a file or listens. */
-#include "policy/seccomp/syscalls.h"
+#include "policy/seccomp/rows.h"
 
 #include <stddef.h>
 
 /* clang-format off */
-#define LOW32 0xffffffffu
-#define IS(i, v) { .index = (i), .mask = LOW32, .value = (v) }
-#define NOT(i, bits) { .index = (i), .mask = (bits), .value = 0 }
-#define TYPE(t) { .index = 1, .mask = 0xf, .value = (t) }
+#define NOT(i, bits) ARG(i, bits, 0)
+#define TYPE(t) ARG(1, 0xf, t)
 
 static const struct aj_syscall relay[] = {
 	/* The loop. */

@@ -1,17 +1,12 @@
 /* Which sockets a command may make, by family, type and protocol, and the calls of a network.
- * It lists no protocol that the kernel would load a module for: everybody may have the host's kernel load one by asking for a socket of
- * it, the namespaces of a jail do not separate that, and the code of rare protocols is the least tested. */
+ * It lists no protocol that the kernel would load a module for: everybody may have the host's kernel load one by asking for a
+ * socket of it, the namespaces of a jail do not separate that, and the code of rare protocols is the least tested. */
 #include <errno.h>
 #include <stdbool.h>
 
-#include "policy/seccomp/syscalls.h"
+#include "policy/seccomp/rows.h"
 
 /* clang-format off */
-#define ARG(i, m, v) { .index = (i), .mask = (m), .value = (v) }
-#define LOW32 0xffffffffu
-#define IS(i, v) ARG(i, LOW32, v)
-#define REASON(...) REASON_(__VA_ARGS__)
-#define REASON_(why_, instead_) .why = why_, .instead = instead_
 
 #define BOTH 8u                         /* the bit in which AF_INET (2) and AF_INET6 (10) differ */
 #define INTERNET ARG(0, LOW32 & ~BOTH, 2)
@@ -44,8 +39,8 @@ static const struct aj_syscall network_rows[] = {
 	{ "ioctl", .arg = { IS(1, 0x8933) }, .why = "SIOCGIFINDEX" },
 };
 
-/* Every other family, type and protocol: an errno that programs handle. The masks express "none of the above" bit by bit, because a
- * filter can only compare for equality. Numbers of protocols end at 262; some of those from 512 on get the errno of other families. */
+/* Every other family, type and protocol: an errno that programs handle. The masks express "none of the above" bit by bit, because
+ * a filter can only compare for equality. Protocols end at 262; some numbers from 512 on get the errno of other families. */
 static const struct aj_syscall families_unix_only[] = {
 	{ "socket", EAFNOSUPPORT, REASON(AJ_NO_NETWORK) },
 };
@@ -61,7 +56,8 @@ static const struct aj_syscall families_unix_only[] = {
 #define NO_DATAGRAM6(mask, value) NO_PROTOCOL(0u, 10, DATAGRAM, mask, value)
 static const struct aj_syscall families_internet[] = {
 	{ "socket", EAFNOSUPPORT, REASON("other families", "Use IPv4, IPv6 or Unix sockets; other families are not available.") },
-	{ "socket", EPERM, .arg = { INTERNET, TYPE(RAW) }, REASON("raw sockets", "Use TCP or UDP; a raw socket needs a privilege.") },
+	{ "socket", EPERM, .arg = { INTERNET, TYPE(RAW) },
+	  REASON("raw sockets", "Use TCP or UDP; a raw socket needs a privilege.") },
 	NO_TYPE(0xf, 0), NO_TYPE(4, 4), NO_TYPE(8, 8),
 	/* but 0 and 6 */
 	NO_STREAM(0x01, 0x01), NO_STREAM(0x06, 0x02), NO_STREAM(0x06, 0x04), NO_STREAM(0x08, 0x08), NO_STREAM(0x10, 0x10),

@@ -1,32 +1,32 @@
-/* A snippet's system calls in two stages. The baseline stands before the first instruction of the Python tree, which may be foreign; the
- * runner installs the stage above it when Python has started.
- * After the start no call is allowed beyond the snippet's own list: both stages together answer like that list, which a unit test checks
- * for every call. */
+/* A snippet's system calls in two stages. The baseline stands before the first instruction of the Python tree, which may be
+ * foreign; the runner installs the stage above it when Python has started.
+ * After the start no call is allowed beyond the snippet's own list: both stages together answer like that list, which a unit test
+ * checks for every call. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "policy/seccomp/syscalls.h"
+#include "policy/seccomp/rows.h"
 
 /* clang-format off */
 enum { HUGE_MAPPING = 0x40000 }; /* MAP_HUGETLB */
 
 /* The calls that CPython, its loader and extension modules make until the code begins, and that the snippet's list does not have.
- * Any program that the tree contains is bounded: it starts no process, opens no socket, and a filter of its own has no listener that could continue
- * a refused call. */
+ * Any program that the tree contains is bounded: it starts no process, opens no socket, and a filter of its own has no listener
+ * that could continue a refused call. */
 static const struct aj_syscall startup[] = {
 	{ .name = "execve", .why = "Python itself; it may start another program of its tree, which runs under the same filter" },
-	{ .name = "mmap", .arg = { { .index = 3, .mask = HUGE_MAPPING, .value = 0 } }, .why = "code of Python and of extension modules" },
-	{ .name = "mmap", .errnum = ENOMEM, .arg = { { .index = 3, .mask = HUGE_MAPPING, .value = HUGE_MAPPING } } },
+	{ .name = "mmap", .arg = { ARG(3, HUGE_MAPPING, 0) }, .why = "code of Python and of extension modules" },
+	{ .name = "mmap", .errnum = ENOMEM, .arg = { ARG(3, HUGE_MAPPING, HUGE_MAPPING) } },
 	{ .name = "mprotect", .why = "the loader makes what it has relocated read-only" },
 	{ .name = "access", .why = "the loader looks for a list of preloads" },
 	{ .name = "faccessat", .why = "the same, where there is no access" },
-	{ .name = "arch_prctl", .arg = { { .index = 0, .mask = 0xffffffff, .value = 0x1002 } }, .why = "ARCH_SET_FS: thread-local storage" },
+	{ .name = "arch_prctl", .arg = { IS(0, 0x1002) }, .why = "ARCH_SET_FS: thread-local storage" },
 	{ .name = "set_tid_address", .why = "libc starts" },
 	{ .name = "getgid", .why = "whether the environment may be trusted" },
 	{ .name = "getegid", .why = "the same" },
-	{ .name = "prlimit64", .arg = { { .index = 2, .mask = UINT64_MAX, .value = 0 } }, .why = "reading any limit: the size of stacks" },
-	{ .name = "seccomp", .arg = { { .index = 0, .mask = 0xffffffff, .value = 1 }, { .index = 1, .mask = 8 | 2, .value = 0 } },
+	{ .name = "prlimit64", .arg = { ARG(2, UINT64_MAX, 0) }, .why = "reading any limit: the size of stacks" },
+	{ .name = "seccomp", .arg = { IS(0, 1), ARG(1, 8 | 2, 0) },
 	  .why = "SECCOMP_SET_MODE_FILTER, without a listener or records: what is above this list" },
 };
 /* clang-format on */

@@ -1,21 +1,18 @@
 /* The allow-lists: `snippet` is the smallest that runs CPython on pure computation, `command` runs ordinary
  * programs. It compiles nothing and grants nothing by default: a call that is not named here gets ENOSYS.
  *
- * A refused call gets the errno of a kernel without the feature, or of one that denies it to unprivileged processes: programs handle these.
- * Dropping rights is allowed. Probes are allowed, or return 0 without being executed.
+ * A refused call gets the errno of a kernel without the feature, or of one that denies it to unprivileged processes: programs
+ * handle these. Dropping rights is allowed. Probes are allowed, or return 0 without being executed.
  *
  * x32 and i386 are refused by architecture, not by number. */
-#include "policy/seccomp/syscalls.h"
+#include "policy/seccomp/rows.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
 /* clang-format off */
-#define ARG(i, m, v) { .index = (i), .mask = (m), .value = (v) }
-#define LOW32 0xffffffffu
 #define NULL_POINTER(i) ARG(i, UINT64_MAX, 0)
-#define IS(i, v) ARG(i, LOW32, v)
 
 enum {
 	NEW_NAMESPACES = 0x7e020080, /* every CLONE_NEW* flag */
@@ -39,26 +36,33 @@ enum {
 
 #define FCNTL(cmd, why_) { "fcntl", .arg = { IS(1, cmd) }, .why = why_ }
 /* The errno of an unknown command. */
-#define NO_FCNTL { "fcntl", EINVAL, REASON("others: leases and notifications stall or spy on other users of a file", "Poll the file instead.") }
-#define NO_IOCTL                                                                                                                  \
-	{ "ioctl", EPERM, .arg = { IS(1, 0x540a) }, REASON("TCXONC stops the caller's terminal", "Write, or do not write; leave out tcflow.") }, \
+#define NO_FCNTL \
+	{ "fcntl", EINVAL, \
+	  REASON("others: leases and notifications stall or spy on other users of a file", "Poll the file instead.") }
+#define NO_IOCTL \
+	{ "ioctl", EPERM, .arg = { IS(1, 0x540a) }, \
+	  REASON("TCXONC stops the caller's terminal", "Write, or do not write; leave out tcflow.") }, \
 	{ "ioctl", ENOTTY, REASON("others", "Use a portable function of the library.") }
 #define ONLY_UNIX_PAIRS { "socketpair", EAFNOSUPPORT, REASON("other families", "Make a pair of Unix sockets.") }
 
-#define REASON(...) REASON_(__VA_ARGS__)
-#define REASON_(why_, instead_) .why = why_, .instead = instead_
-/* The host keeps a number of them for programs of its own; neither RLIMIT_DATA nor memory.max counts them. ENOMEM is the kernel's own
- * answer where a host keeps none. */
-#define HUGE_PAGES "huge pages are taken from the host's, outside the limits", "Map ordinary memory; the kernel makes large pages of it by itself."
+/* The host keeps a number of them for programs of its own; neither RLIMIT_DATA nor memory.max counts them. ENOMEM is the kernel's
+ * own answer where a host keeps none. */
+#define HUGE_PAGES \
+	"huge pages are taken from the host's, outside the limits", \
+	"Map ordinary memory; the kernel makes large pages of it by itself."
 
-/* KSM merges pages with those of any program that asks for it, as virtual machines do, and how long a write takes shows what they hold.
- * 12 is the one advice whose last four bits are 1100. */
+/* KSM merges pages with those of any program that asks for it, as virtual machines do, and how long a write takes shows what they
+ * hold. 12 is the one advice whose last four bits are 1100. */
 #define ADVICE_(mask, value, why_) { "madvise", .arg = { ARG(2, mask, value) }, .why = why_ }
 #define ADVICE(why_) ADVICE_(1, 1, why_), ADVICE_(2, 2, why_), ADVICE_(4, 0, why_), ADVICE_(8, 0, why_)
-#define NO_MERGING { "madvise", EINVAL, .arg = { IS(2, 12) }, REASON("memory that is merged with that of other programs", "Leave MADV_MERGEABLE out.") }
+#define NO_MERGING \
+	{ "madvise", EINVAL, .arg = { IS(2, 12) }, \
+	  REASON("memory that is merged with that of other programs", "Leave MADV_MERGEABLE out.") }
 
 #define SCHEDULER(policy) ARG(1, LOW32 & ~(unsigned)RESET_ON_FORK, policy)
-#define REAL_TIME_(policy, why_) { "sched_setscheduler", EPERM, .arg = { SCHEDULER(policy) }, REASON(why_ ": real-time scheduling starves the host", "Run with ordinary scheduling; leave this step out.") }
+#define REAL_TIME_(policy, why_) \
+	{ "sched_setscheduler", EPERM, .arg = { SCHEDULER(policy) }, \
+	  REASON(why_ ": real-time scheduling starves the host", "Run with ordinary scheduling; leave this step out.") }
 #define REAL_TIME REAL_TIME_(1, "SCHED_FIFO"), REAL_TIME_(2, "SCHED_RR"), REAL_TIME_(6, "SCHED_DEADLINE")
 
 /* Sufficient for CPython on pure computation, and for numpy once it is loaded. */
@@ -76,7 +80,8 @@ static const struct aj_syscall snippet[] = {
 	{ "readlink", .why = "path resolution" },
 	{ "getcwd", .why = "relative paths" },
 	FCNTL(0, "F_DUPFD"), FCNTL(1, "F_GETFD"), FCNTL(2, "F_SETFD"), FCNTL(3, "F_GETFL"), FCNTL(4, "F_SETFL"),
-	FCNTL(5, "F_GETLK: sqlite"), FCNTL(6, "F_SETLK: sqlite"), FCNTL(7, "F_SETLKW: sqlite"), FCNTL(1030, "F_DUPFD_CLOEXEC"), NO_FCNTL,
+	FCNTL(5, "F_GETLK: sqlite"), FCNTL(6, "F_SETLK: sqlite"), FCNTL(7, "F_SETLKW: sqlite"), FCNTL(1030, "F_DUPFD_CLOEXEC"),
+	NO_FCNTL,
 	{ "ioctl", .arg = { IS(1, 0x5401) }, .why = "TCGETS: is it a terminal?" },
 	{ "ioctl", .arg = { IS(1, 0x5451) }, .why = "FIOCLEX" },
 	{ "ioctl", .arg = { IS(1, 0x5421) }, .why = "FIONBIO" }, NO_IOCTL,
@@ -149,24 +154,24 @@ static const struct aj_syscall command[] = {
 	ALLOW("inotify_init"), ALLOW("inotify_init1"), ALLOW("inotify_add_watch"), ALLOW("inotify_rm_watch"),
 	/* The kernel ignores set-id bits in mkdir. */
 	ALLOW("mkdir"), ALLOW("mkdirat"),
-#define NO_SET_ID(call, index)                                                              \
-	{ call, .arg = { ARG(index, SET_ID_BITS, 0) }, .why = "never a set-id file" },      \
+#define NO_SET_ID(call, index) \
+	{ call, .arg = { ARG(index, SET_ID_BITS, 0) }, .why = "never a set-id file" }, \
 	{ call, EPERM, .arg = { ARG(index, SET_UID_BIT, SET_UID_BIT) }, REASON(SET_ID) },   \
 	{ call, EPERM, .arg = { ARG(index, SET_ID_BITS, SET_GID_BIT) }, REASON(SET_ID) }
 #define SET_ID "a set-id file", "Leave the set-user-ID and set-group-ID bits out of the mode."
 	NO_SET_ID("creat", 1), NO_SET_ID("chmod", 1), NO_SET_ID("fchmod", 1), NO_SET_ID("fchmodat", 2),
 #undef NO_SET_ID
 	/* The kernel ignores the mode of a file that is not made, and some libraries leave any value there. */
-#define OPEN(call, index)                                                                                        \
-	{ call, .arg = { ARG(index, MAKES_A_FILE, 0) }, .why = "makes no file, so the mode is ignored" },        \
-	{ call, .arg = { ARG(index + 1, SET_ID_BITS, 0) }, .why = "never a set-id file" },                       \
+#define OPEN(call, index) \
+	{ call, .arg = { ARG(index, MAKES_A_FILE, 0) }, .why = "makes no file, so the mode is ignored" }, \
+	{ call, .arg = { ARG(index + 1, SET_ID_BITS, 0) }, .why = "never a set-id file" }, \
 	{ call, EPERM, REASON(SET_ID) }
 	OPEN("open", 1), OPEN("openat", 2),
 #undef OPEN
 #define NODE(call, index, type, why_) { call, .arg = { ARG(index, 0176000, type) }, .why = why_ }
-#define NODES(call, index)                                                                                                  \
-	NODE(call, index, 0010000, "a FIFO"), NODE(call, index, 0100000, "an empty file"), NODE(call, index, 0, "an empty file"), \
-	NODE(call, index, 0140000, "a socket file, as bind makes it"),                                                       \
+#define NODES(call, index) \
+	NODE(call, index, 0010000, "a FIFO"), NODE(call, index, 0100000, "an empty file"), \
+	NODE(call, index, 0, "an empty file"), NODE(call, index, 0140000, "a socket file, as bind makes it"), \
 	{ call, EPERM, REASON("devices, whiteouts, set-id files", "Use FIFOs and ordinary files.") }
 	NODES("mknod", 1), NODES("mknodat", 2),
 #undef NODES
@@ -175,7 +180,8 @@ static const struct aj_syscall command[] = {
 	{ "renameat2", EINVAL, .arg = { ARG(4, WHITEOUT, WHITEOUT) }, .why = "a device node in place of the old name",
 	  .instead = "Rename without RENAME_WHITEOUT." },
 	/* memory */
-	{ "mmap", .arg = { ARG(3, GROWS_DOWN | HUGE_MAPPING, 0) }, .why = "never MAP_GROWSDOWN, which no limit on memory counts, nor MAP_HUGETLB" },
+	{ "mmap", .arg = { ARG(3, GROWS_DOWN | HUGE_MAPPING, 0) },
+	  .why = "never MAP_GROWSDOWN, which no limit on memory counts, nor MAP_HUGETLB" },
 	{ "mmap", EPERM, .arg = { ARG(3, GROWS_DOWN | HUGE_MAPPING, GROWS_DOWN) }, .why = "memory outside the limits",
 	  .instead = "Map ordinary memory, without MAP_GROWSDOWN." },
 	{ "mmap", ENOMEM, .arg = { ARG(3, HUGE_MAPPING, HUGE_MAPPING) }, REASON(HUGE_PAGES) },
@@ -206,18 +212,24 @@ static const struct aj_syscall command[] = {
 	ALLOW("sigaltstack"), ALLOW("signalfd"), ALLOW("signalfd4"), ALLOW("pause"), ALLOW("alarm"),
 	ALLOW("restart_syscall"), ALLOW("getrlimit"), ALLOW("getrusage"),
 	ALLOW("times"), ALLOW("sysinfo"), ALLOW("uname"), ALLOW("capget"), ALLOW("landlock_create_ruleset"),
-	ALLOW("landlock_add_rule"), ALLOW("landlock_restrict_self"), ALLOW("capset"), /* without capabilities, capset can only drop */
-	/* Without a listener (SECCOMP_FILTER_FLAG_NEW_LISTENER, 8): what our filter reports, a newer one would report to the jail. Without
-	 * records (SECCOMP_FILTER_FLAG_LOG, 2): the kernel writes them into the host's audit log. */
-	{ "seccomp", .arg = { ARG(1, 8 | 2, 0) }, .why = "filters of its own, without a listener or records for the host's audit log" },
-	{ "seccomp", EINVAL, REASON("a listener, or records for the host's audit log", "Install the filter without these flags.") },
-	/* Any limit except RLIMIT_CORE (4), which stays 1: at 1 the kernel starts no core handler on the host, at 0 it does. No core file is
-	 * written either way, so setting the limit returns 0. The masks express "not 4" bit by bit. */
+	ALLOW("landlock_add_rule"), ALLOW("landlock_restrict_self"), 
+	ALLOW("capset"), /* without capabilities, it can only drop */
+	/* Without a listener (SECCOMP_FILTER_FLAG_NEW_LISTENER, 8): what our filter reports, a newer one would report to the
+	 * jail. Without records (SECCOMP_FILTER_FLAG_LOG, 2): the kernel writes them into the host's audit log. */
+	{ "seccomp", .arg = { ARG(1, 8 | 2, 0) },
+	  .why = "filters of its own, without a listener or records for the host's audit log" },
+	{ "seccomp", EINVAL,
+	  REASON("a listener, or records for the host's audit log", "Install the filter without these flags.") },
+	/* Any limit except RLIMIT_CORE (4), which stays 1: at 1 the kernel starts no core handler on the host, at 0 it does. No
+	 * core file is written either way, so setting the limit returns 0. The masks express "not 4" bit by bit. */
 #define NOT_CORE(mask, value) { "prlimit64", .arg = { IS(0, 0), ARG(1, mask, value) }, .why = "its own, not RLIMIT_CORE" }
 	NOT_CORE(1, 1), NOT_CORE(2, 2), NOT_CORE(8, 8), NOT_CORE(LOW32, 0),
 	{ "prlimit64", .arg = { NULL_POINTER(2) }, .why = "reading any limit" },
-	{ "prlimit64", AJ_ERRNO_NONE, .arg = { IS(0, 0), IS(1, 4), NULL_POINTER(3) }, .why = "RLIMIT_CORE: core files are never written" },
-	{ "prlimit64", EPERM, REASON("limits of other processes", "Set only the process's own limits, with pid 0 and without reading the old ones.") },
+	{ "prlimit64", AJ_ERRNO_NONE, .arg = { IS(0, 0), IS(1, 4), NULL_POINTER(3) },
+	  .why = "RLIMIT_CORE: core files are never written" },
+	{ "prlimit64", EPERM,
+	  REASON("limits of other processes",
+	         "Set only the process's own limits, with pid 0 and without reading the old ones.") },
 #undef NOT_CORE
 #define NOT_CORE(mask, value) { "setrlimit", .arg = { ARG(0, mask, value) }, .why = "its own, not RLIMIT_CORE" }
 	NOT_CORE(1, 1), NOT_CORE(2, 2), NOT_CORE(8, 8), NOT_CORE(LOW32, 0),
@@ -232,14 +244,17 @@ static const struct aj_syscall command[] = {
 	{ "sched_setscheduler", .arg = { SCHEDULER(0) }, .why = "SCHED_OTHER, which libzmq sets for each thread" },
 	{ "sched_setscheduler", .arg = { SCHEDULER(3) }, .why = "SCHED_BATCH" },
 	{ "sched_setscheduler", .arg = { SCHEDULER(5) }, .why = "SCHED_IDLE" },
-	REAL_TIME, { "sched_setscheduler", EINVAL, REASON("other schedulers", "Run with ordinary scheduling; leave this step out.") },
+	REAL_TIME,
+	{ "sched_setscheduler", EINVAL, REASON("other schedulers", "Run with ordinary scheduling; leave this step out.") },
 	{ "personality", .arg = { ARG(0, LOW32 & ~0x60008u, 0) }, .why = "PER_LINUX, PER_LINUX32, UNAME26, ADDR_NO_RANDOMIZE" },
 	{ "personality", .arg = { IS(0, 0xffffffff) }, .why = "query only" },
-	{ "personality", EPERM, REASON("READ_IMPLIES_EXEC, MMAP_PAGE_ZERO, other systems", "Run as a plain Linux program; leave this step out.") },
-	{ "unshare", .arg = { ARG(0, LOW32 & ~(unsigned)OWN_CWD, 0) }, .why = "CLONE_FS, CLONE_SYSVSEM: a working directory per thread" },
+	{ "personality", EPERM,
+	  REASON("READ_IMPLIES_EXEC, MMAP_PAGE_ZERO, other systems", "Run as a plain Linux program; leave this step out.") },
+	{ "unshare", .arg = { ARG(0, LOW32 & ~(unsigned)OWN_CWD, 0) },
+	  .why = "CLONE_FS, CLONE_SYSVSEM: a working directory per thread" },
 	{ "iopl", AJ_ERRNO_NONE, .arg = { IS(0, 0) }, .why = "level 0 is the current one" },
 	{ "ioperm", AJ_ERRNO_NONE, .arg = { IS(2, 0) }, .why = "disables ports: none are enabled" },
-	/* Tracing of the jail's own processes; group `ptrace` denies it unless the policy allows it. Requests are listed, as new ones are unknown.
+	/* Tracing of the jail's own processes; group `ptrace` denies it unless the policy allows it.
 	 * Never PTRACE_O_SUSPEND_SECCOMP, which before Linux 5.17.2 PTRACE_SEIZE granted without a capability. */
 #define TRACE(request, why_) { "ptrace", .arg = { IS(0, request) }, .why = why_ }
 #define TRACE_OPTIONS(request, why_) { "ptrace", .arg = { IS(0, request), ARG(3, SUSPEND_SECCOMP, 0) }, .why = why_ }
@@ -252,7 +267,8 @@ static const struct aj_syscall command[] = {
 	TRACE(0x4207, "PTRACE_INTERRUPT"), TRACE(0x4208, "PTRACE_LISTEN"), TRACE(0x4209, "PTRACE_PEEKSIGINFO"),
 	TRACE(0x420a, "PTRACE_GETSIGMASK"), TRACE(0x420b, "PTRACE_SETSIGMASK"), TRACE(0x420e, "PTRACE_GET_SYSCALL_INFO"),
 	TRACE_OPTIONS(0x4200, "PTRACE_SETOPTIONS"), TRACE_OPTIONS(0x4206, "PTRACE_SEIZE"),
-	{ "ptrace", EPERM, REASON("a request that gdb and strace do not use", "Debug with output or logging in the program itself.") },
+	{ "ptrace", EPERM,
+	  REASON("a request that gdb and strace do not use", "Debug with output or logging in the program itself.") },
 #undef TRACE
 #undef TRACE_OPTIONS
 	ALLOW("process_vm_readv"), ALLOW("process_vm_writev"),
@@ -279,27 +295,35 @@ static const struct aj_syscall command[] = {
 	PRCTL(15, "PR_SET_NAME"), PRCTL(16, "PR_GET_NAME"), PRCTL(21, "PR_GET_SECCOMP"), PRCTL(23, "PR_CAPBSET_READ"),
 	PRCTL(29, "PR_SET_TIMERSLACK"), PRCTL(30, "PR_GET_TIMERSLACK"), PRCTL(36, "PR_SET_CHILD_SUBREAPER"),
 	PRCTL(37, "PR_GET_CHILD_SUBREAPER"), PRCTL(38, "PR_SET_NO_NEW_PRIVS"), PRCTL(39, "PR_GET_NO_NEW_PRIVS"),
-	PRCTL(0x53564d41, "PR_SET_VMA: names for memory"), PRCTL(52, "PR_GET_SPECULATION_CTRL"), PRCTL(22, "PR_SET_SECCOMP: tighten"),
-	PRCTL(7, "PR_GET_KEEPCAPS"), PRCTL(8, "PR_SET_KEEPCAPS: without capabilities it has no effect"), PRCTL(24, "PR_CAPBSET_DROP"),
-	PRCTL(0x59616d61, "PR_SET_PTRACER: Yama's permission to trace it"), PRCTL(25, "PR_GET_TSC"), PRCTL(26, "PR_SET_TSC: its own use of rdtsc"), PRCTL(27, "PR_GET_SECUREBITS"),
-	PRCTL(28, "PR_SET_SECUREBITS"), PRCTL(41, "PR_SET_THP_DISABLE"), PRCTL(42, "PR_GET_THP_DISABLE"), PRCTL(47, "PR_CAP_AMBIENT"),
+	PRCTL(0x53564d41, "PR_SET_VMA: names for memory"), PRCTL(52, "PR_GET_SPECULATION_CTRL"),
+	PRCTL(22, "PR_SET_SECCOMP: tighten"), PRCTL(7, "PR_GET_KEEPCAPS"),
+	PRCTL(8, "PR_SET_KEEPCAPS: without capabilities it has no effect"), PRCTL(24, "PR_CAPBSET_DROP"),
+	PRCTL(0x59616d61, "PR_SET_PTRACER: Yama's permission to trace it"), PRCTL(25, "PR_GET_TSC"),
+	PRCTL(26, "PR_SET_TSC: its own use of rdtsc"), PRCTL(27, "PR_GET_SECUREBITS"),
+	PRCTL(28, "PR_SET_SECUREBITS"), PRCTL(41, "PR_SET_THP_DISABLE"),
+	PRCTL(42, "PR_GET_THP_DISABLE"), PRCTL(47, "PR_CAP_AMBIENT"),
 	PRCTL(65, "PR_SET_MDWE: no new executable memory"), PRCTL(66, "PR_GET_MDWE"),
-	{ "prctl", .arg = { IS(0, 4), ARG(1, LOW32 & ~1u, 0) }, .why = "PR_SET_DUMPABLE: off or on, which affects only the jail's own processes" },
+	{ "prctl", .arg = { IS(0, 4), ARG(1, LOW32 & ~1u, 0) },
+	  .why = "PR_SET_DUMPABLE: off or on, which affects only the jail's own processes" },
 #define SPECULATION(value, why_) { "prctl", .arg = { IS(0, 53), IS(2, value) }, .why = why_ }
-	SPECULATION(4, "PR_SET_SPECULATION_CTRL: PR_SPEC_DISABLE"), SPECULATION(8, "PR_SPEC_FORCE_DISABLE"), SPECULATION(16, "PR_SPEC_DISABLE_NOEXEC"),
+	SPECULATION(4, "PR_SET_SPECULATION_CTRL: PR_SPEC_DISABLE"), SPECULATION(8, "PR_SPEC_FORCE_DISABLE"),
+	SPECULATION(16, "PR_SPEC_DISABLE_NOEXEC"),
 #undef SPECULATION
-	{ "prctl", EPERM, .arg = { IS(0, 53), IS(2, 2) }, REASON("PR_SPEC_ENABLE: disables a CPU mitigation", "Leave the option out; the mitigation stays on.") },
+	{ "prctl", EPERM, .arg = { IS(0, 53), IS(2, 2) },
+	  REASON("PR_SPEC_ENABLE: disables a CPU mitigation", "Leave the option out; the mitigation stays on.") },
 	{ "prctl", EINVAL, REASON("other options", "Leave the option out.") },
 #undef PRCTL
 	FCNTL(0, "F_DUPFD"), FCNTL(1, "F_GETFD"), FCNTL(2, "F_SETFD"), FCNTL(3, "F_GETFL"), FCNTL(4, "F_SETFL"),
 	FCNTL(5, "F_GETLK"), FCNTL(6, "F_SETLK"), FCNTL(7, "F_SETLKW"), FCNTL(36, "F_OFD_GETLK"), FCNTL(37, "F_OFD_SETLK"),
 	FCNTL(38, "F_OFD_SETLKW"), FCNTL(1030, "F_DUPFD_CLOEXEC"), FCNTL(1032, "F_GETPIPE_SZ"),
-	FCNTL(8, "F_SETOWN: nginx; a process of the jail"), FCNTL(9, "F_GETOWN"), FCNTL(15, "F_SETOWN_EX"), FCNTL(16, "F_GETOWN_EX"),
+	FCNTL(8, "F_SETOWN: nginx; a process of the jail"), FCNTL(9, "F_GETOWN"), FCNTL(15, "F_SETOWN_EX"),
+	FCNTL(16, "F_GETOWN_EX"),
 	{ "fcntl", .arg = { IS(1, 1031), ARG(2, LOW32 & ~0xffffu, 0) }, .why = "F_SETPIPE_SZ: smaller" },
-	{ "fcntl", .arg = { IS(1, 1031), IS(2, 0x10000) }, .why = "F_SETPIPE_SZ: what a pipe has; more is taken from all of the user's" },
+	{ "fcntl", .arg = { IS(1, 1031), IS(2, 0x10000) },
+	  .why = "F_SETPIPE_SZ: what a pipe has; more is taken from all of the user's" },
 	FCNTL(1033, "F_ADD_SEALS"), FCNTL(1034, "F_GET_SEALS"), NO_FCNTL,
-	/* ioctl: terminals and files. Not TIOCSTI (0x5412) and TIOCLINUX (0x541c), which type into the caller's terminal; not TIOCSETD
-	 * and TIOCCONS, which change the terminal for all its users */
+	/* ioctl: terminals and files. Not TIOCSTI (0x5412) and TIOCLINUX (0x541c), which type into the caller's terminal; not
+	 * TIOCSETD and TIOCCONS, which change the terminal for all its users */
 #define IOCTL(cmd, why_) { "ioctl", .arg = { IS(1, cmd) }, .why = why_ }
 	IOCTL(0x5401, "TCGETS"), IOCTL(0x5402, "TCSETS"), IOCTL(0x5403, "TCSETSW"), IOCTL(0x5404, "TCSETSF"),
 	IOCTL(0x5405, "TCGETA"), IOCTL(0x540b, "TCFLSH"),
@@ -311,7 +335,8 @@ static const struct aj_syscall command[] = {
 	IOCTL(0x402c542c, "TCSETSW2"), IOCTL(0x402c542d, "TCSETSF2"), IOCTL(0x80045430, "TIOCGPTN"),
 	IOCTL(0x40045431, "TIOCSPTLCK"), IOCTL(0x5441, "TIOCGPTPEER"), IOCTL(0x40049409, "FICLONE"),
 	IOCTL(0x4020940d, "FICLONERANGE"), IOCTL(0xc020660b, "FS_IOC_FIEMAP"), IOCTL(0x80086601, "FS_IOC_GETFLAGS"),
-	{ "ioctl", EIO, .arg = { IS(1, 0x5412) }, REASON("TIOCSTI types into the caller's terminal", "Leave it out: programs must not write to a terminal's input.") },
+	{ "ioctl", EIO, .arg = { IS(1, 0x5412) },
+	  REASON("TIOCSTI types into the caller's terminal", "Leave it out: programs must not write to a terminal's input.") },
 	NO_IOCTL,
 };
 
@@ -327,7 +352,9 @@ static const struct aj_syscall command[] = {
 #define CLOCK "host clock", "The clock cannot be set; pass the time that you need as a value."
 #define FIXED "set by the policy", "It cannot be changed from inside; leave this step out."
 #define HANDLES "files by number, past every mount", "Open files by their path."
-#define XATTR "extended attributes and ACLs leave the jail with the file", "Files are copied without them, with their modes. If the program continues, ignore this refusal."
+#define XATTR \
+	"extended attributes and ACLs leave the jail with the file", \
+	"Files are copied without them, with their modes. If the program continues, ignore this refusal."
 #define IDS "there is one id", "Everything runs as one user without privileges; leave this step out."
 #define REFUSE(name_, ...) { name_, .errnum = EPERM, REASON(__VA_ARGS__) }
 /* As of a file system that has none: for cp -p, mv and install a mode is an ACL, and with this errno they set it by chmod(2). */
@@ -352,7 +379,8 @@ static const struct aj_syscall refused[] = {
 	REFUSE("fanotify_init", "watches the host's files", "Look at the files again from time to time, or use inotify."),
 	REFUSE("settimeofday", CLOCK), REFUSE("clock_settime", CLOCK), REFUSE("adjtimex", CLOCK), REFUSE("clock_adjtime", CLOCK),
 	REFUSE("sethostname", FIXED), REFUSE("setdomainname", FIXED),
-	REFUSE("open_by_handle_at", HANDLES), { "name_to_handle_at", EOPNOTSUPP, REASON(HANDLES) }, /* like a file system without handles */
+	REFUSE("open_by_handle_at", HANDLES),
+	{ "name_to_handle_at", EOPNOTSUPP, REASON(HANDLES) }, /* like a file system without handles */
 	NO_XATTR("setxattr"), NO_XATTR("lsetxattr"), NO_XATTR("fsetxattr"),
 	NO_XATTR("removexattr"), NO_XATTR("lremovexattr"), NO_XATTR("fremovexattr"),
 	REFUSE("setgroups", IDS),
@@ -361,12 +389,16 @@ static const struct aj_syscall refused[] = {
 };
 
 /* Calls that a command may make and a snippet may not. */
-#define MEMORY "other processes' memory", "Debug with output or logging in the program itself; no debugger or tracer can attach here."
+#define MEMORY \
+	"other processes' memory", \
+	"Debug with output or logging in the program itself; no debugger or tracer can attach here."
 #define ONE "one snippet, one process", "Compute in this process; threads work, processes do not."
 #define NO_EXEC "nothing to execute", "There are no programs in this jail; do it in Python."
 #define STAYS "limits and filters stay", "It cannot be changed from inside; leave this step out."
 #define SHARING "nothing to share", "Files in /tmp are for this snippet alone; leave this step out."
-#define NO_CODE "no new machine code", "Import extension modules by name in the code, or have the policy allow them: what is allowed is loaded before."
+#define NO_CODE \
+	"no new machine code", \
+	"Import extension modules by name in the code, or have the policy allow them: what is allowed is loaded before."
 static const struct aj_syscall snippet_refused[] = {
 	{ "clone", EPERM, .arg = { ARG(0, CLONE_THREAD_BIT, 0) }, REASON(ONE) },
 	REAL_TIME,
@@ -378,7 +410,8 @@ static const struct aj_syscall snippet_refused[] = {
 	REFUSE("execve", NO_EXEC), REFUSE("execveat", NO_EXEC),
 	REFUSE("socket", AJ_NO_NETWORK), REFUSE("connect", AJ_NO_NETWORK), REFUSE("bind", AJ_NO_NETWORK),
 	REFUSE("prlimit64", STAYS), REFUSE("setrlimit", STAYS), REFUSE("prctl", STAYS), REFUSE("seccomp", STAYS),
-	REFUSE("personality", STAYS), REFUSE("capset", "there are no capabilities", "There is no privilege to gain or drop; leave this step out."),
+	REFUSE("personality", STAYS),
+	REFUSE("capset", "there are no capabilities", "There is no privilege to gain or drop; leave this step out."),
 	REFUSE("memfd_create", "memory outside the limits", "Use a file in /tmp, or io.BytesIO."),
 	REFUSE("setuid", IDS), REFUSE("setgid", IDS), REFUSE("chown", IDS),
 	REFUSE("chmod", SHARING), REFUSE("symlink", "nothing to link to", "Copy the file, or use its own path."),
@@ -400,20 +433,22 @@ static const struct aj_syscall absent[] = {
 	ABSENT("vmsplice", "one byte in a pipe would pin a whole huge page, which no limit counts"),
 	ABSENT("memfd_secret", "memory that the host cannot swap; off in most kernels"),
 	ABSENT("fanotify_mark", "fanotify_init is refused"), ABSENT("quotactl_fd", "quotas of the host"),
-	ABSENT("fchmodat2", "Linux 6.6: libc uses fchmodat"), ABSENT("cachestat", "Linux 6.5: shows which files other programs of the host read"),
+	ABSENT("fchmodat2", "Linux 6.6: libc uses fchmodat"),
+	ABSENT("cachestat", "Linux 6.5: shows which files other programs of the host read"),
 	ABSENT("map_shadow_stack", "Linux 6.6: like a kernel without shadow stacks"),
 	ABSENT("futex_wake", FUTEX2), ABSENT("futex_wait", FUTEX2), ABSENT("futex_requeue", FUTEX2),
 	ABSENT("process_madvise", "memory of other processes; allocators use madvise"),
 	ABSENT("process_mrelease", "memory of other processes"),
 	ABSENT("modify_ldt", "useful in kernel exploits; like a kernel without it"),
 	ABSENT("remap_file_pages", "mmap does the same"),
-	ABSENT("mbind", NUMA), ABSENT("set_mempolicy", NUMA), ABSENT("get_mempolicy", NUMA), ABSENT("set_mempolicy_home_node", NUMA),
-	ABSENT("migrate_pages", NUMA), ABSENT("move_pages", NUMA),
+	ABSENT("mbind", NUMA), ABSENT("set_mempolicy", NUMA), ABSENT("get_mempolicy", NUMA),
+	ABSENT("set_mempolicy_home_node", NUMA), ABSENT("migrate_pages", NUMA), ABSENT("move_pages", NUMA),
 	ABSENT("io_setup", AIO), ABSENT("io_destroy", AIO), ABSENT("io_getevents", AIO), ABSENT("io_submit", AIO),
 	ABSENT("io_cancel", AIO), ABSENT("io_pgetevents", AIO),
-	ABSENT("ustat", "deprecated: statfs"), ABSENT("sysfs", "deprecated: /proc/filesystems"), ABSENT("uselib", GONE), ABSENT("_sysctl", GONE),
-	ABSENT("create_module", GONE), ABSENT("get_kernel_syms", GONE), ABSENT("query_module", GONE), ABSENT("nfsservctl", GONE),
-	ABSENT("getpmsg", GONE), ABSENT("putpmsg", GONE), ABSENT("afs_syscall", GONE), ABSENT("tuxcall", GONE), ABSENT("security", GONE),
+	ABSENT("ustat", "deprecated: statfs"), ABSENT("sysfs", "deprecated: /proc/filesystems"), ABSENT("uselib", GONE),
+	ABSENT("_sysctl", GONE), ABSENT("create_module", GONE), ABSENT("get_kernel_syms", GONE), ABSENT("query_module", GONE),
+	ABSENT("nfsservctl", GONE), ABSENT("getpmsg", GONE), ABSENT("putpmsg", GONE), ABSENT("afs_syscall", GONE),
+	ABSENT("tuxcall", GONE), ABSENT("security", GONE),
 	ABSENT("vserver", GONE), ABSENT("epoll_ctl_old", GONE), ABSENT("epoll_wait_old", GONE),
 	ABSENT("set_thread_area", "for 32-bit programs"), ABSENT("get_thread_area", "for 32-bit programs"),
 };

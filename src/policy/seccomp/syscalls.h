@@ -6,8 +6,8 @@
 
 #include "policy/policy.h"
 
-/* A condition on one argument: (argument & mask) == value. The kernel truncates int arguments to 32 bits, so a comparison of all 64 bits
- * could be evaded: masks of ints are 32 bits wide. Pointers are compared whole. */
+/* A condition on one argument: (argument & mask) == value. The kernel truncates int arguments to 32 bits, so a comparison of all
+ * 64 bits could be evaded: masks of ints are 32 bits wide. Pointers are compared whole. */
 struct aj_arg {
 	uint64_t mask; /* 0: no condition */
 	uint64_t value;
@@ -21,7 +21,7 @@ enum { AJ_SYSCALL_ARGS = 3 }; /* conditions per row */
 
 /* If other rows of a refused call have conditions, its row without one applies when none of them matches.
  *
- * The texts are in the row itself: pointers would be relocated at each start of the program, in 15 pages that a run does not read. */
+ * The texts are in the row itself: pointers would be relocated at each start, in 15 pages that a run does not read. */
 struct aj_syscall {
 	char name[24];
 	int errnum; /* 0: allowed; else the call's errno, or AJ_ERRNO_NONE. Unlisted calls get ENOSYS. */
@@ -64,8 +64,8 @@ int aj_syscalls_births_each(aj_syscall_fn *each, void *data);
 /* The calls of the relay of a jail's network: every row allows. */
 int aj_syscalls_relay_each(aj_syscall_fn *each, void *data);
 
-/* The clone flags for a jail's init: CLONE_NEWUSER, NEWPID, NEWNS, NEWIPC, NEWUTS and NEWNET, and VM, PARENT, PIDFD, CHILD_SETTID and
- * CHILD_CLEARTID. A zygote whose plan has other namespaces bears no jail. */
+/* The clone flags for a jail's init: CLONE_NEWUSER, NEWPID, NEWNS, NEWIPC, NEWUTS and NEWNET, and VM, PARENT, PIDFD, CHILD_SETTID
+ * and CHILD_CLEARTID. A zygote whose plan has other namespaces bears no jail. */
 #define AJ_BIRTH_FLAGS 0x7d229100u
 
 /* The row that refuses this call: the profile's, else that of a denied group; NULL when there is none. */

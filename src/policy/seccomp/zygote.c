@@ -1,15 +1,12 @@
-/* The system calls of a zygote, and of the jails that are born from it until their own filter stands: the calls of a jail's list, of
- * Python's start, and of births.
+/* The system calls of a zygote, and of the jails that are born from it until their own filter stands: the calls of a jail's list,
+ * of Python's start, and of births.
  * It names no refusal: a jail's own list does, and its refusals would not be reported if this filter answered first. */
-#include "policy/seccomp/syscalls.h"
+#include "policy/seccomp/rows.h"
 
 #include <stddef.h>
 #include <string.h>
 
 /* clang-format off */
-#define ARG(i, m, v) { .index = (i), .mask = (m), .value = (v) }
-#define LOW32 0xffffffffu
-#define IS(i, v) ARG(i, LOW32, v)
 #define PRCTL(option, why_) { .name = "prctl", .arg = { IS(0, option) }, .why = why_ }
 
 enum {
@@ -37,7 +34,8 @@ static const struct aj_syscall births[] = {
 	/* The guest, in namespaces of its own. */
 	{ .name = "setresuid", .why = "the one id" },
 	{ .name = "setresgid", .why = "the one id" },
-	{ .name = "mount", .arg = { ARG(3, NOT_NEW | NEW_SCRATCH, NEW_SCRATCH) }, .why = "scratch space: a new file system, nothing bound or moved" },
+	{ .name = "mount", .arg = { ARG(3, NOT_NEW | NEW_SCRATCH, NEW_SCRATCH) },
+	  .why = "scratch space: a new file system, nothing bound or moved" },
 	{ .name = "mkdirat", .why = "where scratch space goes, which is there already" },
 	{ .name = "fchdir", .why = "the same" },
 	{ .name = "chdir", .why = "the working directory" },
