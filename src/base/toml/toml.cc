@@ -1,6 +1,5 @@
 /* The one C++ file: toml++ parses, and its tree is copied into plain nodes of the caller's arena.
- * It refuses text that would make the parser or this program recurse too deep before toml++ sees it, and no C++ type leaves
- * it. */
+ * Text that would make the parser or this program recurse too deep is refused before toml++ sees it. No C++ type leaves it. */
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
