@@ -1,6 +1,6 @@
 #!/bin/sh
 # The architecture as a test: the order of the groups of src/, what a folder may include, which files have a power of the kernel's or use a
-# library, no circle of files, no name twice. It compiles nothing, and proves on planted violations that it can fail.
+# library, no circle of files, no name twice, no line over 130 columns. It compiles nothing, and proves on planted violations that it can fail.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -49,6 +49,14 @@ only lib                base base/json policy policy/host policy/plan sandbox/me
 only guest              base
 # alone: a program of its own, which nothing of ours goes into
 alone cli/agentjail-scope.c
+
+# wide: a group whose lines may have more than 130 columns, until its files are rewritten
+wide workspace
+wide jail
+wide session
+wide service
+wide lib
+wide cli
 
 # python: package of the Python layer (src/guest/layer/), the packages whose modules it may import: rows above its own alone
 python check
@@ -378,6 +386,27 @@ for file in files:
 sys.exit(failed)' "$1"
 }
 
+# No line over 130 columns (a tab is 8), unless it ends in one string literal: a search should find a message whole.
+check_columns() {
+	printf '%s\n' "$rules" | python3 -c '
+import os, re, sys
+root, failed = sys.argv[1], False
+wide = {row.split()[1] for row in sys.stdin if row.startswith("wide ")}
+files = sorted(os.path.relpath(os.path.join(at, name), root) for at, _, names in os.walk(root) for name in names if name.endswith((".c", ".h", ".cc")))
+for file in files:
+    if file.split("/")[0] in wide:
+        continue
+    for number, line in enumerate(open(os.path.join(root, file), encoding="utf-8"), 1):
+        text = line.rstrip("\n").expandtabs(8)
+        if len(text) <= 130:
+            continue
+        last = [m for m in re.finditer(r"\"(?:[^\"\\]|\\.)*\"", text)][-1:]
+        if not last or last[0].start() >= 130 or re.search(r"[^],;:(){} \\]", text[last[0].end():]):
+            failed = True
+            print("%s:%d: %d columns, 130 are allowed" % (file, number, len(text)))
+sys.exit(failed)' "$1"
+}
+
 # Each line of `planted` must make the check fail, naming that file and line; without them the check must pass.
 self_test() {
 	copy=$(mktemp -d)
@@ -498,14 +527,28 @@ network/egress/rules.c|int aj_fail(struct aj_error *planted) { return 0; }|funct
 	done || exit 1
 	[ "$(wc -l < "$copy.found")" -eq 3 ] || { echo 'check-layers: seen and not planted:'; cat "$copy.found"; exit 1; }
 	rm -r "${copy:?}"/* && cp -R src/. "$copy"
+	planted_columns='base/text.c|static int COLUMNS = 0;
+base/text.h|/* COLUMNS */
+guest/huge.c|	puts("x"), COLUMNS();
+guest/huge.c|	puts("COLUMNS"), planted();'
+	columns=$(printf '%0125d' 0 | tr 0 c)
+	printf '%s\n' "$planted_columns" | sed "s/COLUMNS/$columns/" | while IFS='|' read -r file line; do
+		printf '%s\n' "$line" >> "$copy/$file"
+		printf '%s:%s:\n' "$file" "$(wc -l < "$copy/$file")"
+	done | sort > "$copy.places"
+	if check_columns "$copy" > "$copy.found"; then echo 'check-layers: passes over planted long lines'; exit 1; fi
+	missed=$(cut -d: -f1,2 "$copy.found" | sed 's/$/:/' | sort | comm -3 "$copy.places" -)
+	if [ -n "$missed" ]; then echo "check-layers: long lines planted and not seen, or seen and not planted:" "$missed"; exit 1; fi
+	rm -r "${copy:?}"/* && cp -R src/. "$copy"
 	printf '%s\n' "$harmless" | while IFS='|' read -r file line; do printf '%s\n' "$line" >> "$copy/$file"; done
 	printf '%s\n' '# from here on' 'from agentjail.rail import builtin_guards as guards' 'HINT = "agentjail --allow-import x"' >> "$copy/guest/layer/runtime/main.py"
-	check "$copy" && check_python "$copy" && check_names "$copy" || { echo 'check-layers: complains where nothing is wrong'; exit 1; }
+	printf '\tplanted("%s");\n' "$columns" >> "$copy/base/fd.c"
+	check "$copy" && check_python "$copy" && check_names "$copy" && check_columns "$copy" || { echo 'check-layers: complains where nothing is wrong'; exit 1; }
 }
 
-if ! check src || ! check_python src || ! check_names src; then
+if ! check src || ! check_python src || ! check_names src || ! check_columns src; then
 	echo 'check-layers: FAILED'
 	exit 1
 fi
 self_test
-echo "check-layers: ok, and $(printf '%s\n' "$planted" "$planted_python" "$planted_rules" "$planted_names" | wc -l) planted violations are seen"
+echo "check-layers: ok, and $(printf '%s\n' "$planted" "$planted_python" "$planted_rules" "$planted_names" "$planted_columns" | wc -l) planted violations are seen"
