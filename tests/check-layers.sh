@@ -52,7 +52,6 @@ alone cli/agentjail-scope.c
 
 # wide: a group whose lines may have more than 130 columns, until its files are rewritten
 wide workspace
-wide jail
 wide session
 wide service
 wide lib

@@ -104,7 +104,8 @@ static void from_cause(const struct aj_facts *f, const struct aj_plan *plan, str
 		           f->protocol_why);
 		return;
 	case AJ_CAUSE_PROTOCOL:
-		set_status(r, AJ_STATUS_PROTOCOL_ERROR, NULL, "the jail sent a message that is not a result: %s", f->protocol_why);
+		set_status(r, AJ_STATUS_PROTOCOL_ERROR, NULL, "the jail sent a message that is not a result: %s",
+		           f->protocol_why);
 		return;
 	}
 }

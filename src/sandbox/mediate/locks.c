@@ -17,7 +17,7 @@
 #include "base/procfs.h"
 #include "sandbox/mediate/socket_holders.h"
 
-/* Of processor time: no call needs that long to take its lock. stat rounds user and system time down, so up to two ticks are no time. */
+/* Of processor time: no call needs that long to take its lock. stat rounds user and system time down: two ticks may be none. */
 enum { DONE_TICKS = 10 };
 
 #define cleanup_duplicate __attribute__((cleanup(aj_holders_drop)))
