@@ -212,7 +212,7 @@ static const struct aj_syscall command[] = {
 	ALLOW("sigaltstack"), ALLOW("signalfd"), ALLOW("signalfd4"), ALLOW("pause"), ALLOW("alarm"),
 	ALLOW("restart_syscall"), ALLOW("getrlimit"), ALLOW("getrusage"),
 	ALLOW("times"), ALLOW("sysinfo"), ALLOW("uname"), ALLOW("capget"), ALLOW("landlock_create_ruleset"),
-	ALLOW("landlock_add_rule"), ALLOW("landlock_restrict_self"), 
+	ALLOW("landlock_add_rule"), ALLOW("landlock_restrict_self"),
 	ALLOW("capset"), /* without capabilities, it can only drop */
 	/* Without a listener (SECCOMP_FILTER_FLAG_NEW_LISTENER, 8): what our filter reports, a newer one would report to the
 	 * jail. Without records (SECCOMP_FILTER_FLAG_LOG, 2): the kernel writes them into the host's audit log. */
