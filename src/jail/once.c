@@ -166,7 +166,8 @@ static void open_terminal(struct once *o)
 		aj_pump_open(&o->pumps[i], i + 1, plan->escapes);
 	o->jail.terminal.pump = plan->pump ? o->pumps : NULL;
 	o->jail.terminal.pty = plan->terminal ? &o->pty : NULL;
-	if (plan->terminal && aj_pty_open(&o->pty, o->jail.loop, plan->terminal_fd, plan->terminal_foreground, plan->escapes) < 0) {
+	if (plan->terminal &&
+	    aj_pty_open(&o->pty, o->jail.loop, plan->terminal_fd, plan->terminal_foreground, plan->escapes) < 0) {
 		aj_fail(&o->jail.outcome.result.setup, AJ_EXIT_SETUP, "terminal", errno,
 		        "relay the jail's terminal to the caller's");
 		aj_process_kill(&o->jail.process);

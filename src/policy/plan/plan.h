@@ -94,9 +94,9 @@ struct aj_plan {
 	unsigned long namespaces; /* CLONE_NEW* */
 	const char *hostname;
 	bool loopback;
-	unsigned terminal;   /* bit 1 << fd: this descriptor of the guest is a terminal of the jail's own; 0: none */
+	unsigned terminal;        /* bit 1 << fd: this descriptor of the guest is a terminal of the jail's own; 0: none */
 	bool terminal_foreground; /* the guest has its foreground; else it gets it on its first use */
-	int terminal_fd;     /* ours to which the terminal is relayed; -1 without one */
+	int terminal_fd;          /* ours to which the terminal is relayed; -1 without one */
 	enum aj_escapes escapes;
 	AJ_LIST(struct aj_mount) mounts;
 	size_t named_from;              /* index of the first row from the policy, the caller or the command's home */

@@ -36,7 +36,7 @@ struct aj_command {
 	const char *chdir;                  /* absolute path in the jail; NULL for /tmp */
 	const char *path;                   /* its PATH; NULL: the standard one */
 	unsigned terminal;                  /* bit 1 << fd: this descriptor of the command becomes a terminal of the jail's own */
-	bool terminal_foreground;                /* its standard input and output both are */
+	bool terminal_foreground;           /* its standard input and output both are */
 	int terminal_fd;                    /* 0 to 2: the caller's terminal that it stands for; -1: none */
 	AJ_LIST(const char *) terminal_env; /* NAME=value: that terminal's type, and the caller's language */
 	bool no_input; /* standard input is empty: the supervisor's is a terminal whose foreground another process group has */

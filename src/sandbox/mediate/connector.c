@@ -37,8 +37,8 @@ int aj_connector_start(struct aj_connector *c, const struct aj_plan *plan, const
 	while (pid > 0 && (n = recv(c->socket, &ready, 1, 0)) < 0 && errno == EINTR)
 		;
 	if (n == 1) {
-		/* Charge the connector to the jail's cgroup. Only once it is ready: before, the jail's low limits could slow its start,
-		 * for which the supervisor waits. */
+		/* Charge the connector to the jail's cgroup. Only once it is ready: before, the jail's low limits could slow its
+		 * start, for which the supervisor waits. */
 		aj_leaf_take(jail->leaf, pid);
 		return 0;
 	}
