@@ -133,6 +133,15 @@ static void on_call(struct aj_session *session, void *arg, uint64_t call, const 
 	aj_client_end(req->client);
 }
 
+static void on_waits(struct aj_session *session, void *arg, bool waits)
+{
+	struct aj_slot *slot = arg;
+	const uint64_t change = waits ? 1 : UINT64_MAX;
+	(void)session;
+	slot->client->server->awaiting += change;
+	slot->party->awaiting += change;
+}
+
 static void on_answered(struct aj_session *session, void *arg, const struct aj_result *result, struct aj_buffer *text)
 {
 	struct aj_slot *slot = arg;
@@ -211,6 +220,7 @@ const struct aj_session_events aj_slot_events = {
 	.opened = on_opened,
 	.output = on_output,
 	.call = on_call,
+	.waits = on_waits,
 	.answered = on_answered,
 	.ended = on_ended,
 	.checkpointed = on_checkpointed,

@@ -59,7 +59,8 @@ static int open_for_request(struct aj_client_request *req, const char *policy, s
 		abort();
 	slot->session = aj_session_open(s->manager, &place, s->on_slot, slot, &err);
 	aj_arena_free(&arena);
-	if (slot->session && req->query.member[AJ_M_TOOLS] && aj_session_tools(slot->session, req->query.member[AJ_M_TOOLS], &err) < 0) {
+	if (slot->session && req->query.member[AJ_M_TOOLS] &&
+	    aj_session_tools(slot->session, req->query.member[AJ_M_TOOLS], &err) < 0) {
 		aj_session_close(slot->session);
 		slot->session = NULL;
 	}
@@ -82,28 +83,21 @@ static const char *find_policy(const struct aj_server *s, const char *name)
 	return NULL;
 }
 
-/* Report what the jails are used for, all or the tenant's where it has its share, so that the caller sees whether waiting helps. Always
- * returns -1. */
+/* Report what the jails are used for, all or the tenant's if it has its share, so that the caller sees whether waiting helps.
+ * Returns -1. */
 static int no_jail(const struct aj_server *s, const struct aj_party *party, struct aj_fault *fault, uint64_t waited_ms)
 {
 	bool all = s->in_use >= s->config->jails_max;
-	unsigned long idle = 0, tools = 0, runs = 0;
+	unsigned long jails = all ? s->in_use : party->jails, idle = all ? s->idle : party->idle;
+	unsigned long awaiting = all ? s->awaiting : party->awaiting;
 	char waited[64] = "";
-	const struct aj_client *c;
-	const struct aj_slot *slot;
-	LIST_FOREACH(c, &s->clients, of_server)
-		LIST_FOREACH(slot, &c->slots, of_client)
-			if (all || slot->party == party)
-				*(slot->open && !slot->request            ? &idle
-				  : aj_session_awaits_tool(slot->session) ? &tools
-				                                          : &runs) += 1;
 	if (waited_ms)
 		snprintf(waited, sizeof waited, "the request waited for %lu ms, and ", (unsigned long)waited_ms);
 	return aj_server_busy(s, fault, all ? AJ_ROOM_JAILS : AJ_ROOM_TENANT_JAILS,
-	                      "%s%lu jails are in use%s, which is the limit%s: %lu by idle sessions, %lu by runs that wait for a tool, %lu by "
-	                      "other runs",
-	                      waited, (unsigned long)(all ? s->in_use : party->jails), all ? "" : " by this tenant",
-	                      all ? "" : " of a tenant", idle, tools, runs);
+	                      "%s%lu jails are in use%s, which is the limit%s: %lu by idle sessions, %lu by runs that wait for a tool, "
+	                      "%lu by other runs",
+	                      waited, jails, all ? "" : " by this tenant", all ? "" : " of a tenant", idle, awaiting,
+	                      jails - idle - awaiting);
 }
 
 static void on_overdue(struct aj_timer *timer)
@@ -126,7 +120,7 @@ static void wait_for_jail(struct aj_client_request *req)
 {
 	uint64_t ms = patience_ms(req->client->server, &req->query);
 	req->overdue = (struct aj_timer){ .fn = on_overdue, .arg = req };
-	aj_client_request_enqueue(req);
+	aj_queue_add(req);
 	if (ms != UINT64_MAX)
 		aj_loop_set(req->client->server->loop, &req->overdue, aj_in_ms(ms));
 }
@@ -140,8 +134,9 @@ static int check_sessions(const struct aj_server *s, const struct aj_party *part
 		return aj_server_busy(s, fault, AJ_ROOM_SESSIONS, "%lu sessions are open, which is the limit",
 		                      (unsigned long)config->sessions_max);
 	if (party->tenant && party->sessions >= share)
-		return aj_server_busy(s, fault, AJ_ROOM_TENANT, "tenant `%s` has %lu open sessions, which is the limit of a tenant",
-		                      party->tenant, (unsigned long)share);
+		return aj_server_busy(s, fault, AJ_ROOM_TENANT,
+		                      "tenant `%s` has %lu open sessions, which is the limit of a tenant", party->tenant,
+		                      (unsigned long)share);
 	return 0;
 }
 
@@ -155,7 +150,8 @@ static int check_queue(const struct aj_client *c, const struct aj_party *party, 
 	if (c->waiting_count >= half)
 		return aj_server_busy(s, fault, AJ_ROOM_QUEUE, "%lu requests of this connection already wait for a jail", half);
 	if (party->waiting_count >= half)
-		return aj_server_busy(s, fault, AJ_ROOM_QUEUE, "%lu requests of tenant `%s` already wait for a jail", half, party->tenant);
+		return aj_server_busy(s, fault, AJ_ROOM_QUEUE, "%lu requests of tenant `%s` already wait for a jail", half,
+		                      party->tenant);
 	return 0;
 }
 
@@ -167,11 +163,12 @@ static int check_room(const struct aj_client *c, const struct aj_query *query, c
 	if (query->op == AJ_OP_OPEN && check_sessions(s, party, fault) < 0)
 		return -1;
 	if (s->queued_bytes && s->queued_bytes + query->weight > QUEUED_BYTES_MAX)
-		return aj_server_busy(s, fault, AJ_ROOM_BYTES, "%zu MiB of requests already wait for a jail", s->queued_bytes >> 20);
+		return aj_server_busy(s, fault, AJ_ROOM_BYTES, "%zu MiB of requests already wait for a jail",
+		                      s->queued_bytes >> 20);
 	if (party->queued_bytes && party->queued_bytes + query->weight > QUEUED_BYTES_MAX / 2)
 		return aj_server_busy(s, fault, AJ_ROOM_BYTES, "%zu MiB of requests of this %s already wait for a jail",
 		                      party->queued_bytes >> 20, party->tenant ? "tenant" : "connection");
-	*ret_room = s->in_use < s->config->jails_max && party->jails < aj_party_share(s, party) && !aj_client_request_next(s);
+	*ret_room = s->in_use < s->config->jails_max && party->jails < aj_party_share(s, party) && !aj_queue_next(s);
 	if (*ret_room)
 		return 0;
 	return patience_ms(s, query) ? check_queue(c, party, fault) : no_jail(s, party, fault, 0);
@@ -209,8 +206,8 @@ void aj_slots_fill(struct aj_server *s)
 {
 	struct aj_fault fault;
 	struct aj_client_request *req;
-	while (!s->stopping && s->in_use < s->config->jails_max && (req = aj_client_request_next(s))) {
-		aj_client_request_take(req);
+	while (!s->stopping && s->in_use < s->config->jails_max && (req = aj_queue_next(s))) {
+		aj_queue_take(req);
 		if (open_for_request(req, find_policy(s, aj_query_text(&req->query, AJ_M_POLICY)), &fault) < 0)
 			aj_client_request_fail(req, &fault);
 	}

@@ -1,5 +1,4 @@
-/* The requests that are under way, by id, and the queue for jails, in which tenants and clients take turns.
- * It starts no request; jails.c takes waiting ones out. */
+/* The requests that are under way: found by id, answered and freed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,90 +49,14 @@ void aj_client_request_drop_query(struct aj_client_request *req)
 	aj_query_free(&req->query);
 }
 
-struct aj_party *aj_party_get(struct aj_client *c, const char *tenant)
-{
-	struct aj_party *party = &c->party;
-	if (tenant) {
-		LIST_FOREACH(party, &c->server->tenants, listed)
-			if (strcmp(party->tenant, tenant) == 0)
-				break;
-		if (!party) {
-			party = calloc(1, sizeof *party);
-			if (!party || !(party->tenant = strdup(tenant)))
-				abort();
-			TAILQ_INIT(&party->waiting);
-			LIST_INSERT_HEAD(&c->server->tenants, party, listed);
-		}
-	}
-	party->references++;
-	return party;
-}
-
-void aj_party_release(struct aj_party *party)
-{
-	if (--party->references || !party->tenant)
-		return;
-	LIST_REMOVE(party, listed);
-	free((char *)party->tenant);
-	free(party);
-}
-
-uint64_t aj_party_share(const struct aj_server *s, const struct aj_party *party)
-{
-	uint64_t all = s->config->jails_max, share = all - all / 4;
-	return !party->tenant ? all : s->config->tenant_sessions > share ? s->config->tenant_sessions : share;
-}
-
-void aj_client_request_enqueue(struct aj_client_request *req)
-{
-	struct aj_server *s = req->client->server;
-	if (req->party->waiting_count++ == 0)
-		TAILQ_INSERT_TAIL(&s->queue, req->party, turn);
-	TAILQ_INSERT_TAIL(&req->party->waiting, req, turn);
-	req->client->waiting_count++;
-	s->waiting++;
-	req->waiting = true;
-}
-
-static void leave_queue(struct aj_client_request *req)
-{
-	struct aj_party *party = req->party;
-	struct aj_server *s = req->client->server;
-	TAILQ_REMOVE(&party->waiting, req, turn);
-	if (--party->waiting_count == 0)
-		TAILQ_REMOVE(&s->queue, party, turn);
-	req->client->waiting_count--;
-	s->waiting--;
-	req->waiting = false;
-	aj_loop_unset(s->loop, &req->overdue);
-}
-
-void aj_client_request_take(struct aj_client_request *req)
-{
-	struct aj_party *party = req->party;
-	struct aj_server *s = req->client->server;
-	leave_queue(req);
-	if (party->waiting_count) {
-		TAILQ_REMOVE(&s->queue, party, turn);
-		TAILQ_INSERT_TAIL(&s->queue, party, turn);
-	}
-}
-
-struct aj_client_request *aj_client_request_next(const struct aj_server *s)
-{
-	const struct aj_party *party;
-	TAILQ_FOREACH(party, &s->queue, turn)
-		if (party->jails < aj_party_share(s, party))
-			return TAILQ_FIRST(&party->waiting);
-	return NULL;
-}
-
 void aj_client_request_free(struct aj_client_request *req)
 {
 	if (req->waiting)
-		leave_queue(req);
-	if (req->slot)
+		aj_queue_remove(req);
+	if (req->slot) {
 		req->slot->request = NULL;
+		aj_party_count_idle(req->slot, 1);
+	}
 	LIST_REMOVE(req, of_client);
 	req->client->server->requests--;
 	req->client->server->sessions -= req->counts;

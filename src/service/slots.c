@@ -18,6 +18,7 @@ struct aj_slot *aj_slot_find(const struct aj_client *c, const char *name, struct
 
 static void take_request(struct aj_slot *slot, struct aj_client_request *req)
 {
+	aj_party_count_idle(slot, -1);
 	req->slot = slot;
 	slot->request = req;
 }
@@ -72,6 +73,7 @@ void aj_slot_close(struct aj_slot *slot)
 	struct aj_server *s = slot->client->server;
 	if (slot->session)
 		aj_session_close(slot->session);
+	aj_party_count_idle(slot, -1);
 	if (slot->request)
 		slot->request->slot = NULL;
 	LIST_REMOVE(slot, of_client);

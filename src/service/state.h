@@ -20,16 +20,17 @@
 
 enum { AJ_READ_BYTES = 64 << 10, AJ_LABEL_BYTES = 24 };
 
-/* What shares jails and the queue fairly: a named tenant, or one connection's requests without a tenant. */
+/* Has one turn in the queue and a share of the jails: a named tenant, or one connection's requests without a tenant. */
 struct aj_party {
 	const char *tenant; /* owned; NULL: a connection */
 	LIST_ENTRY(aj_party) listed;
-	TAILQ_ENTRY(aj_party) turn; /* while requests of its wait */
+	TAILQ_ENTRY(aj_party) turn; /* while requests of it wait */
 	TAILQ_HEAD(, aj_client_request) waiting;
-	uint64_t waiting_count, jails;
-	size_t queued_bytes; /* of its requests that wait for a jail */
-	uint64_t sessions;   /* open or requested */
-	uint64_t references; /* of requests and slots */
+	uint64_t waiting_count;
+	uint64_t jails, idle, awaiting; /* all, those of idle sessions, those of runs that wait for a tool */
+	size_t queued_bytes;            /* of its requests that wait for a jail */
+	uint64_t sessions;              /* open or requested */
+	uint64_t references;            /* of requests and slots */
 };
 
 /* A request that is not answered yet. */
@@ -109,8 +110,9 @@ struct aj_server {
 	LIST_HEAD(, aj_client) clients;
 	LIST_HEAD(, aj_party) tenants;
 	TAILQ_HEAD(, aj_party) queue; /* those with waiting requests, in turn */
-	uint64_t client_count, in_use, waiting, requests;
-	uint64_t sessions; /* open or requested */
+	uint64_t client_count, waiting, requests;
+	uint64_t in_use, idle, awaiting; /* jails: all, those of idle sessions, those of runs that wait for a tool */
+	uint64_t sessions;               /* open or requested */
 	struct {
 		uint64_t count, sum_us;
 	} sessions_ended;    /* count and total duration */
@@ -185,6 +187,22 @@ void aj_client_admit(struct aj_server *server, int fd);
 /* The same for a connection that another shard has admitted and greeted, with the bytes that came over it. */
 void aj_client_adopt(struct aj_server *server, int fd, const char *bytes, size_t count);
 
+/* --- queue.c --- */
+/* The party of the client's requests with this tenant (NULL: none), with one more reference. */
+struct aj_party *aj_party_get(struct aj_client *client, const char *tenant);
+void aj_party_release(struct aj_party *party);
+/* Jails that the party may have at a time. */
+uint64_t aj_party_share(const struct aj_server *server, const struct aj_party *party);
+/* Count the slot, if it is an idle session's, once more (1) or no longer (-1). */
+void aj_party_count_idle(const struct aj_slot *slot, int change);
+void aj_queue_add(struct aj_client_request *request);
+/* Remove a request that ends while it waits: that costs its party no turn. */
+void aj_queue_remove(struct aj_client_request *request);
+/* The next request whose party may have one more jail; NULL: none. */
+struct aj_client_request *aj_queue_next(const struct aj_server *server);
+/* Remove the next request, for a jail: its party goes to the end. */
+void aj_queue_take(struct aj_client_request *request);
+
 /* --- requests.c --- */
 /* Takes ownership of the query; the request is in client->requests until it is freed. */
 struct aj_client_request *aj_client_request_new(struct aj_client *client, struct aj_query *query);
@@ -196,17 +214,6 @@ void aj_client_request_drop_query(struct aj_client_request *request);
 /* Answer the request with a result or an error, and free it. */
 void aj_client_request_answer(struct aj_client_request *request, const json_t *result);
 void aj_client_request_fail(struct aj_client_request *request, const struct aj_fault *fault);
-/* The party of the client's requests with this tenant (NULL: none), with one more reference. */
-struct aj_party *aj_party_get(struct aj_client *client, const char *tenant);
-void aj_party_release(struct aj_party *party);
-/* Jails that the party may have at a time. */
-uint64_t aj_party_share(const struct aj_server *server, const struct aj_party *party);
-/* Add the request to the queue for jails. */
-void aj_client_request_enqueue(struct aj_client_request *request);
-/* The next request in the queue whose party may have one more jail; NULL: none. */
-struct aj_client_request *aj_client_request_next(const struct aj_server *server);
-/* Take it out of the queue for a jail. Its party goes to the end; a request that ends while it waits costs no turn. */
-void aj_client_request_take(struct aj_client_request *request);
 /* An id as errors quote it; in `room`, or the id's own text. */
 const char *aj_client_request_label(const json_t *id, char room[AJ_LABEL_BYTES]);
 

@@ -40,6 +40,8 @@ static void forget_call(struct aj_waiting_call *w, enum aj_call_outcome outcome)
 	aj_tool_call_free(&w->call);
 	w->calls->bytes -= w->bytes;
 	w->call = (struct aj_tool_call){ 0 };
+	if (--w->calls->count == 0 && w->calls->on_waits)
+		w->calls->on_waits(w->calls->arg, false);
 }
 
 /* Steals `body`. */
@@ -158,6 +160,8 @@ unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan
 	slot->bytes = bytes;
 	slot->logged = logged;
 	c->bytes += bytes;
+	if (c->count++ == 0 && c->on_waits)
+		c->on_waits(c->arg, true);
 	slot->timer = (struct aj_timer){ .fn = on_timeout, .arg = slot };
 	aj_loop_set(c->loop, &slot->timer, aj_in_ms(call.tool->timeout_ms));
 	c->on_call(c->arg, &call);

@@ -25,7 +25,9 @@ struct aj_calls {
 	struct aj_loop *loop;
 	void (*on_call)(void *arg, const struct aj_tool_call *call); /* a valid call */
 	void (*send)(void *arg, const char *text, size_t bytes);     /* an answer for the jail */
+	void (*on_waits)(void *arg, bool waits); /* the first pending call came, or the last one ended; or NULL */
 	void *arg;
+	size_t count;                /* of pending calls */
 	uint64_t last;               /* the highest number of a call so far */
 	size_t bytes;                /* of all pending calls */
 	size_t refused;              /* cost of the run's refused calls, see session/calls.c */

@@ -85,6 +85,8 @@ struct aj_session_events {
 	void (*output)(struct aj_session *session, void *arg, int number, const char *data, size_t bytes);
 	/* The snippet calls a tool, checked against its schema: answer with aj_session_tool_...(). `args` is borrowed. */
 	void (*call)(struct aj_session *session, void *arg, uint64_t call, const char *tool, const json_t *args);
+	/* The run begins to wait for tools, or ceases to: also from within aj_session_close(). May be NULL. */
+	void (*waits)(struct aj_session *session, void *arg, bool waits);
 	/* The run is over. `text` is `result` as JSON; both are borrowed, but the receiver may take the text and leave it empty. */
 	void (*answered)(struct aj_session *session, void *arg, const struct aj_result *result, struct aj_buffer *text);
 	/* The session's jail is gone, after `answered` when a run was under way. `why`: one line. */
@@ -142,5 +144,4 @@ void aj_session_close(struct aj_session *session);
 enum aj_session_state aj_session_state(const struct aj_session *session);
 /* A rollback may bring the session back, should it have ended: it was opened for branching, and its lifetime continues. */
 bool aj_session_may_return(const struct aj_session *session);
-bool aj_session_awaits_tool(const struct aj_session *session);
 bool aj_session_warm(const struct aj_session *session); /* born from a zygote */

@@ -242,6 +242,13 @@ static void on_lifetime(struct aj_timer *timer)
 		end_without_jail(s, why);
 }
 
+static void on_waits(void *arg, bool waits)
+{
+	struct aj_session *s = arg;
+	if (s->on.waits)
+		s->on.waits(s, s->arg, waits);
+}
+
 struct aj_session *aj_session_new(struct aj_tenant_pool *pool, const struct aj_session_events *events, void *arg)
 {
 	struct aj_manager *manager = pool->manager;
@@ -257,6 +264,7 @@ struct aj_session *aj_session_new(struct aj_tenant_pool *pool, const struct aj_s
 	s->opened = (struct aj_timer){ .fn = on_opened, .arg = s };
 	s->lifetime = (struct aj_timer){ .fn = on_lifetime, .arg = s };
 	aj_calls_init(&s->calls, manager->loop, on_call, send_answer, s);
+	s->calls.on_waits = on_waits;
 	if (manager->config.lifetime_ms)
 		aj_loop_set(manager->loop, &s->lifetime, s->until_us = aj_in_ms(manager->config.lifetime_ms));
 	return s;
@@ -326,11 +334,6 @@ enum aj_session_state aj_session_state(const struct aj_session *s)
 bool aj_session_may_return(const struct aj_session *s)
 {
 	return s->pool->branching && !s->expired;
-}
-
-bool aj_session_awaits_tool(const struct aj_session *s)
-{
-	return aj_calls_awaited(&s->calls) != NULL;
 }
 
 bool aj_session_warm(const struct aj_session *s)

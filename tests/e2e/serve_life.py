@@ -291,6 +291,17 @@ def a_time_limit_names_the_tool_that_was_waited_for():
         assert "1 by runs that wait for a tool" in str(e), e
         result = a.receive()["result"]
         assert result["status"] == "timeout" and "the tool `number` had not been answered" in result["reason"], result["reason"]
+        e = fails("busy", b.ask, "exec", code="1", queue_ms=0)
+        assert "1 by idle sessions, 0 by runs that wait for a tool, 0 by other runs" in str(e), e
+        a.ask("close", session=session)
+        same(b.ask("exec", code="1")["value"], 1)
+        session = a.ask("open", tools=[NUMBER])["session"]
+        a.send(op="run", id=1, session=session, code="number()")
+        same(a.receive()["event"], "tool_call")
+        a.send(op="tool_result", request=1, call=1, value=1)
+        a.receive()
+        e = fails("busy", b.ask, "exec", code="1", queue_ms=0)
+        assert "1 by idle sessions, 0 by runs that wait for a tool, 0 by other runs" in str(e), e
 
 
 @test

@@ -1,4 +1,4 @@
-/* Tests of serve/requests: requests found by their ids, and the turns that clients with waiting requests take.
+/* Tests of service/requests.c and service/queue.c: requests found by their ids, and the turns of parties with waiting requests.
  * No connection and no jail: the clients are dropped already, so nothing is sent. */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -94,8 +94,8 @@ Test(requests, labels)
 static void expect_order(const char *want)
 {
 	char got[64] = "";
-	for (struct aj_client_request *req; (req = aj_client_request_next(&server));) {
-		aj_client_request_take(req);
+	for (struct aj_client_request *req; (req = aj_queue_next(&server));) {
+		aj_queue_take(req);
 		strcat(got, json_string_value(req->id));
 		strcat(got, " ");
 		cr_expect_not(req->waiting);
@@ -108,7 +108,7 @@ static struct aj_client_request *wait_as(int client, const char *tenant, const c
 {
 	struct aj_client_request *req = add(client, json_string(id));
 	req->party = aj_party_get(&clients[client], tenant);
-	aj_client_request_enqueue(req);
+	aj_queue_add(req);
 	return req;
 }
 
@@ -119,7 +119,7 @@ static struct aj_client_request *wait(int client, const char *id)
 
 Test(requests, turns)
 {
-	cr_expect_null(aj_client_request_next(&server));
+	cr_expect_null(aj_queue_next(&server));
 	wait(0, "a1"), wait(0, "a2"), wait(0, "a3"), wait(1, "b1"), wait(2, "c1"), wait(2, "c2");
 	cr_expect_eq(server.waiting, 6);
 	cr_expect_eq(clients[0].waiting_count, 3);
@@ -133,7 +133,7 @@ Test(requests, turns_of_tenants)
 	wait_as(1, "t", "t2"), wait(1, "b1"), wait(0, "a1");
 	cr_expect_eq(first->party->waiting_count, 2);
 	first->party->jails = 3;
-	cr_expect_str_eq(json_string_value(aj_client_request_next(&server)->id), "b1");
+	cr_expect_str_eq(json_string_value(aj_queue_next(&server)->id), "b1");
 	first->party->jails = 0;
 	expect_order("t1 b1 a1 t2 ");
 }
