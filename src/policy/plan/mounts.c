@@ -350,7 +350,7 @@ static const char *git_quote(const char *path, struct aj_arena *arena)
 	for (; *path; path++) {
 		if (strchr("\"\\\n", *path))
 			*at++ = '\\';
-		*at++ = *path == '\n' ? 'n' : *path;
+		*at++ = (char)(*path == '\n' ? 'n' : *path);
 	}
 	stpcpy(at, "\"");
 	return out;
