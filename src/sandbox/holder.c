@@ -47,7 +47,7 @@ static void keep_only(const struct aj_steps *w)
 	aj_fd_close_others(3, keep, sizeof keep / sizeof *keep);
 }
 
-/* Until the supervisor, which can reap only known children, knows it, a new zygote stays in the builder's session. */
+/* The supervisor can reap only known children: until it knows the new zygote, that stays in the builder's session. */
 static int await_taken(const struct aj_steps *w, struct aj_error *err)
 {
 	struct aj_msg msg;

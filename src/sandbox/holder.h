@@ -33,7 +33,7 @@ size_t aj_holder_jails(const struct aj_holder *holder);
 const char *aj_holder_admit(struct aj_holder *holder, pid_t pid);
 
 /* True when `pid`, a child of the supervisor with this pidfd, was born from the zygote and belongs to no registered jail, but its
- * namespaces may not be inspected: those of an exiting process, by an ordinary user. It may be killed and reaped. */
+ * namespaces may not be inspected (an ordinary user's, while it exits). The supervisor may kill and reap it. */
 bool aj_holder_bore(const struct aj_holder *holder, pid_t pid, int pidfd);
 
 /* `pid` has ended. After the last user the holder is ended, and with it every process left in its namespace. */

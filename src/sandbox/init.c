@@ -146,7 +146,7 @@ static void forward(int terminal, pid_t guest, int sig)
 }
 
 /* Senders outside the jail's PID namespace have pid 0 in it. A terminal that hangs up sends SIGHUP only to the session's leader,
- * which passes it on as a shell does. */
+ * which passes it on as a shell does; a SIGHUP of the supervisor's that comes while this one is pending is lost in it. */
 static bool is_for_guest(int sig, const siginfo_t *info)
 {
 	return (info->si_code == SI_USER && info->si_pid == 0) || (info->si_code == SI_KERNEL && sig == SIGHUP);

@@ -21,7 +21,7 @@
 enum { CONTROL_FD = 3 };
 
 /* A process that may mount in its own cgroup namespace could mount cgroup2 and write its cgroup's files, which are the user's. A
- * zygote must mount for each birth, so neither it nor its descendants get such a namespace. */
+ * zygote must mount for each birth, and no filter sees the type: so neither it nor its descendants get such a namespace. */
 static int lock_cgroup_namespaces(const struct aj_steps *w, struct aj_error *err)
 {
 	/* With leaves the cgroups belong to this user. Without them each jail reports the limits that it cannot set. */

@@ -1,7 +1,7 @@
 /* Makes connects on a jail's behalf, where socket files of the host are in reach. The connector is a child of the supervisor that
  * joins the jail's user, mount and network namespaces, has only the jail's ids, and is not in its PID namespace.
- * The filter suspends and reports each connect. The connector duplicates the socket, copies the address, resolves the
- * destination, and connects the duplicate: later changes by the caller have no effect. */
+ * The filter suspends and reports each connect; none is continued. The connector duplicates the socket, copies the address,
+ * resolves the destination, and connects the duplicate: later changes by the caller have no effect. */
 #pragma once
 #include "sandbox/mediate/connector_process.h"
 

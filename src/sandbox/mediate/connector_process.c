@@ -1,6 +1,5 @@
-/* The process that makes a jail's connects: joins the jail's namespaces, takes its ids, and answers
- * one reported call after the other.
- * It continues no call; a connect that does not finish at once goes to a worker. */
+/* The process that makes a jail's connects: joins the jail's namespaces, takes its ids, and answers one reported call after the
+ * other. It continues no call; a connect that does not finish at once goes to a worker. */
 #include "sandbox/mediate/connector_process.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* Hides paths of the jail behind an empty folder or file, or holds them unchanged, once every other row of the tree stands.
  * It hides a path, not a file: other names of the file (a hard link, a second bind) stay. It follows no symlink.
  *
- * A mount point can be neither renamed nor removed, but the folders above it can. So each of those folders that the jail could
- * rename is bind-mounted on itself. */
+ * A mount point can be neither renamed nor removed, but the folders above it can, and be made anew without the mount. So each
+ * of those folders that the jail could rename is bind-mounted on itself. */
 #include "sandbox/mounts/mask.h"
 
 #include <errno.h>
