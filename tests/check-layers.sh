@@ -92,15 +92,16 @@ plain unistd.h wchar.h
 # review has to know, and these files. The numbers may be compared everywhere: `nr == SYS_clone` makes no call.
 
 # processes: base/clone.h says which function is for whom. Who execs the jail's program, a host's command and the MCP server of the same
-# installation differ in everything before the call, so each is the one user of another function of libc's
+# installation, and the host's git, differ in everything before the call, so each is the one user of another function of libc's
 power base/clone.c           clone() fork() _Fork() SYS_clone SYS_clone3 SYS_fork SYS_vfork linux/sched.h
 power base/spawn.c           posix_spawn() spawn.h
 power sandbox/launch.c       sys/single_threaded.h
 power sandbox/child.c        execvp()
 power network/helper/host_command.c execl()
 power cli/cmd_mcp.c          execv()
-power -                      vfork() posix_spawnp() execve() execvpe() execlp() execle() fexecve() execveat() system() popen() SYS_execve SYS_execveat
-caller base/clone.h          sandbox/launch.c sandbox/child.c sandbox/holder.c sandbox/network.c sandbox/mounts/idmap.c sandbox/mediate/connector.c sandbox/mediate/connector_process.c network/helper/helper.c network/helper/host_command.c jail/fork/copier.c guest/birth.c guest/branch.c
+power workspace/git/host_git.c execve()
+power -                      vfork() posix_spawnp() execvpe() execlp() execle() fexecve() execveat() system() popen() SYS_execve SYS_execveat
+caller base/clone.h          sandbox/launch.c sandbox/child.c sandbox/holder.c sandbox/network.c sandbox/mounts/idmap.c sandbox/mediate/connector.c sandbox/mediate/connector_process.c network/helper/helper.c network/helper/host_command.c jail/fork/copier.c guest/birth.c guest/branch.c workspace/git/host_git.c
 caller base/spawn.h          cli/scope.c workspace/changes/patch.c
 caller network/helper/host_command.h network/egress/credentials.c network/ask/by_command.c
 caller AJ_BRANCH_FLAGS       base/branch.h guest/branch.c policy/seccomp/notify.c
@@ -124,7 +125,7 @@ power sandbox/attributes.c   sys/personality.h linux/keyctl.h SYS_keyctl SYS_iop
 power workspace/staging/copy.c sys/fsuid.h
 power policy/host/home.c     pwd.h
 power -                      grp.h setgroups() initgroups() setuid() setgid() seteuid() setegid() setreuid() setregid() SYS_setfsuid SYS_setfsgid SYS_setresuid SYS_setresgid SYS_setuid SYS_setgid SYS_personality
-caller base/ids.h            sandbox/launch.c sandbox/jail_steps.c sandbox/mediate/connector_process.c network/egress/process.c network/publish/process.c jail/fork/copier.c workspace/staging/copy.c
+caller base/ids.h            sandbox/launch.c sandbox/jail_steps.c sandbox/mediate/connector_process.c network/egress/process.c network/publish/process.c jail/fork/copier.c workspace/staging/copy.c workspace/git/host_git.c
 caller base/capset.h         policy/host/host.c sandbox/mediate/endpoint.c workspace/staging/copy.c guest/birth.c guest/branch.c
 
 # seccomp and Landlock: filters, the listener, and the calls that it lets pass. The version of Landlock is asked for by the call that makes a

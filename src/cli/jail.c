@@ -218,7 +218,7 @@ static int report(struct jail_task *t, int code)
 	struct aj_options *o = t->o;
 	struct aj_error err = { 0 };
 	const struct aj_report report = { t->plan, &o->loaded.policy, &o->request, &t->result, o->output };
-	if (!o->json)
+	if (!o->json && !o->quiet)
 		aj_report_print(stderr, &report);
 	if (o->report_to && aj_report_write(o->report_to, o->report, &report) < 0) {
 		aj_fail(&err, AJ_EXIT_SETUP, "report", errno, "write `%s`; the command ran", o->report);
@@ -266,7 +266,8 @@ int aj_run_command(struct aj_options *o)
 	if (open_outputs(&t, &err) < 0) {
 		code = aj_refuse_setup(o, &err);
 	} else {
-		aj_notices_print(o, t.plan);
+		if (!o->quiet)
+			aj_notices_print(o, t.plan);
 		run(&t);
 		advise(&t);
 		code = record_end(&t);

@@ -16,6 +16,11 @@ $B/gen-builtins: $(patsubst %,$B/src/%.o,gen/builtins base/toml/toml base/arena 
 $B/gen/builtins.c: $B/gen-builtins $(POLICIES) policies
 	$(call say,GEN)mkdir -p $(@D) && $< $(POLICIES) > $@.tmp && mv $@.tmp $@
 
+# What the jail runs that reads a run's repository, as a C string.
+$B/gen/export_script.c: src/cli/changes/export.sh
+	$(call say,GEN)mkdir -p $(@D) && { echo 'extern const char aj_export_script[];' && echo 'const char aj_export_script[] =' && \
+	    sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< && echo ';'; } > $@.tmp && mv $@.tmp $@
+
 $B/gen/%.o: $B/gen/%.c
 	$(call say,CC)$(CC) $(CPPFLAGS) $(AJ_CFLAGS) $(CFLAGS) -c -o $@ $<
 

@@ -50,7 +50,7 @@ struct aj_key {
 	const char *help;
 };
 
-enum { AJ_KEYS_MAX = 72 };
+enum { AJ_KEYS_MAX = 80 };
 extern const struct aj_key aj_policy_keys[]; /* ends with a NULL name */
 extern const size_t aj_policy_key_count;
 

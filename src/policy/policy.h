@@ -155,6 +155,7 @@ struct aj_policy {
 	uint64_t open_files;
 	uint64_t file_bytes;                       /* largest single file */
 	uint64_t workspace_bytes, workspace_files; /* growth of a writable workspace */
+	uint64_t git_bytes, git_objects, git_ms;   /* of the history that the host fetches from a run */
 	uint64_t tmp_bytes;                        /* /tmp, and /dev/shm again */
 	uint64_t tmp_inodes;
 	uint64_t source_bytes;                       /* largest snippet */

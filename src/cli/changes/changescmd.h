@@ -20,10 +20,16 @@ int aj_changes_list(const struct aj_changes_args *args, struct aj_error *err);
 int aj_changes_show(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err);
 int aj_changes_diff(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err);
 int aj_changes_apply(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err);
+int aj_changes_fetch(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err);
+/* Runs the jail, which has our standard input, output and error. The one path is a git folder. */
+int aj_changes_upload_pack(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err);
 int aj_changes_discard(const struct aj_changes_args *args, int all, struct aj_change_state *state, struct aj_error *err);
 
 /* The newest run on the current folder, or on a folder around it in its repository. -1 with err. */
 int aj_changes_newest(int all, struct aj_arena *arena, char ret[AJ_CHANGES_ID], struct aj_error *err);
+
+/* export.sh: what that jail runs. */
+extern const char aj_export_script[];
 
 /* For people, and for programs. */
 const char *aj_change_kind_name(enum aj_change_kind kind);
@@ -32,6 +38,8 @@ const char *aj_change_state_name(const struct aj_change_state *state);
 /* "path", and "path_base64" with the exact bytes where the path is not UTF-8. */
 void aj_change_set_path(json_t *object, const char *path);
 json_t *aj_change_json(const struct aj_change *change);
+struct aj_history_repo;
+json_t *aj_history_json(const struct aj_history_repo *repo);
 /* A line: letter, path, sizes or modes, conflict, note. */
 void aj_change_print(const struct aj_change *change, FILE *out);
 /* A path on a terminal: no control characters. */

@@ -25,6 +25,8 @@ static const struct {
 	  "the changes that are not held, as a patch for `git apply`; on a terminal through git's pager", WITH_RUN },
 	{ "apply", "apply [ID] [PATH...] [--force | --abort] [--json]", "apply changes to the workspace, all or none",
 	  WITH_RUN | WITH_FORCE | SAYS_RUN },
+	{ "fetch", "fetch [ID] [PATH...] [--json]", "take commits into refs/agentjail/ID/ of the host's repositories", WITH_RUN },
+	{ "upload-pack", NULL, NULL, WITH_RUN }, /* for the host's git alone */
 	{ "discard", "discard [ID] [PATH...] | --all [--json]", "discard changes, or a run with all its changes",
 	  WITH_RUN | WITH_ALL | SAYS_RUN },
 };
@@ -34,7 +36,8 @@ static void usage(FILE *out)
 {
 	fprintf(out, "Usage: agentjail changes SUBCOMMAND\n\n");
 	for (size_t i = 0; i < SUBCOMMANDS; i++)
-		aj_help_row(out, subcommands[i].synopsis, subcommands[i].help);
+		if (subcommands[i].synopsis)
+			aj_help_row(out, subcommands[i].synopsis, subcommands[i].help);
 	fprintf(out, "\nID: of a run, or its beginning; without one the newest run on the current folder\n"
 	             "or on a folder around it in its repository. PATH: in the workspace, a file or a\n"
 	             "folder with all below it; each word after `--` is one. Held changes, by which\n"
@@ -170,6 +173,10 @@ static int run_on(size_t sub, struct aj_changes_args *a, int all, struct aj_chan
 		return aj_changes_discard(a, all, s, err);
 	if (aj_change_state_trees(s, err) < 0)
 		return -1;
+	if (strcmp(subcommands[sub].name, "fetch") == 0)
+		return aj_changes_fetch(a, s, err);
+	if (strcmp(subcommands[sub].name, "upload-pack") == 0)
+		return aj_changes_upload_pack(a, s, err);
 	if (!aj_change_reach(s, REACH_MS))
 		fprintf(stderr, "agentjail: the search of the workspace for repositories stopped after %d s or at its limits: every change is held, since git's configuration may name any of them\n",
 		        REACH_MS / 1000);

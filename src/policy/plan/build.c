@@ -64,7 +64,7 @@ static void identity(struct aj_plan *plan, const struct aj_policy *policy, const
 static void own_identity(struct aj_plan *plan, struct aj_arena *arena, const struct aj_request *request,
                          const struct aj_host *host)
 {
-	bool shared = false;
+	bool shared = request->changes_read; /* what an earlier jail wrote there */
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		shared |= aj_mount_is_shared(&plan->mounts.items[i]);
 	bool nobody = plan->host_uid == NOBODY && host->uid == 0, own = nobody && host->own_id && !shared;

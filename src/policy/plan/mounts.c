@@ -30,7 +30,8 @@ static void tmpfs(struct aj_plan *plan, struct aj_arena *arena, const char *targ
  * opening of a FIFO. */
 static unsigned folder_flags(const struct aj_plan *plan, const struct aj_request *request, bool writable)
 {
-	return (writable ? 0 : request->lasting ? AJ_RO : AJ_RO | AJ_OVERLAY) | (plan->snippet ? AJ_NOEXEC : 0);
+	unsigned shown = request->lasting || request->changes_read ? AJ_RO : AJ_RO | AJ_OVERLAY;
+	return (writable ? 0 : shown) | (plan->snippet ? AJ_NOEXEC : 0);
 }
 
 /* The nodes are the host's: a read-only mount keeps their times and modes, and lets what is written to the devices pass. */
@@ -234,7 +235,8 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 		add_row(plan, arena, AJ_MOUNT_SYMLINK, AJ_WORKSPACE, plan->workspace_at, 0,
 		        "the workspace, by the name that it has under other policies");
 	add_row(plan, arena, AJ_MOUNT_BIND, plan->workspace_at, source ? source : "DIR",
-	        folder_flags(plan, request, writable || staged) | modes[policy->workspace].flags, modes[policy->workspace].why);
+	        folder_flags(plan, request, (writable || staged) && !request->changes_read) | modes[policy->workspace].flags,
+	        modes[policy->workspace].why);
 	for (size_t i = 0; i < request->environments.count; i++)
 		add_row(plan, arena, AJ_MOUNT_BIND,
 		        aj_printf(arena, "%s%s", plan->workspace_at, aj_path_rest(request->environments.items[i], source)),
@@ -280,7 +282,7 @@ static int main_repository(struct aj_plan *plan, struct aj_arena *arena, const s
 	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE, copy = policy->workspace == AJ_WORKSPACE_COPY;
 	bool staged = !writable && request->worktree;
 	const char *path = request->main_repository;
-	struct aj_bind bind = { .source = path, .target = path, .writable = writable || staged };
+	struct aj_bind bind = { .source = path, .target = path, .writable = (writable || staged) && !request->changes_read };
 	const char *what = writable ? "; changes in it are permanent"
 	                 : !staged  ? ""
 	                 : copy     ? ", as a copy"

@@ -109,6 +109,7 @@ struct aj_plan {
 	const char *staged_repository, *worktree;
 	const char *main_repository; /* of a writable workspace that is a linked worktree: also writable, but for `protect` */
 	uint64_t workspace_bytes, workspace_files; /* how much it may grow; 0: without a limit */
+	uint64_t git_bytes, git_objects, git_ms;   /* limits of fetching a staged workspace's history; 0: none */
 	bool quarantine;                           /* at the end, new files that the host may obey are renamed aside */
 	AJ_LIST(const char *) protect; /* places in the workspace that stay unchanged: patterns, see policy/protected_places.h */
 	AJ_LIST(struct aj_rlimit) rlimits;

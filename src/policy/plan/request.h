@@ -66,6 +66,7 @@ struct aj_request {
 	const char *rootfs;    /* folder that contains `tree` and `manifest`; ignored where the policy shows the host's /usr */
 	const char *workspace; /* host folder that is shown, if the policy has a workspace */
 	const char *changes;   /* of an overlay or a copy: continue with the changes of an earlier run with this id; or NULL */
+	bool changes_read;     /* show the run with the id `changes` read-only, and leave its state as it is */
 	bool changes_newest;   /* with no such id: continue with those of the newest run of the same policy and mode, if any */
 	void (*notice)(const char *text); /* shows a person, before the jail begins, what the run will lack; or NULL */
 	bool workspace_around;            /* the workspace is the repository around the working directory, by the policy */

@@ -192,7 +192,7 @@ static int overlay_row(struct aj_built_mount *b, struct place *place, struct aj_
 /* Replace the source by an overlay of it whose upper layer takes all changes. There is no other way to keep them apart here. */
 static int layered_row(struct aj_built_mount *b, const struct place *place, struct aj_error *err)
 {
-	int overlay = aj_overlay_layered(place->blanks, b->fd, b->layers_mount);
+	int overlay = aj_overlay_layered(place->blanks, b->fd, b->layers_mount, b->row->flags & AJ_RO);
 	if (overlay < 0) {
 		fail(err, b->row, errno, "make an overlay over");
 		err->reason = AJ_REASON_OVERLAY;

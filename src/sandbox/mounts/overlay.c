@@ -47,9 +47,6 @@ static int set_upper(int fs, int layers)
 	for (size_t i = 0; i < sizeof off / sizeof *off; i++)
 		if (fsconfig(fs, FSCONFIG_SET_STRING, off[i], "off", 0) < 0)
 			return -1;
-	/* Attributes of the kernel's own, trusted.overlay.*, need a right over the host. */
-	if (fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) < 0)
-		return -1;
 	snprintf(path, sizeof path, "../state%d/upper", layers);
 	if (fsconfig(fs, FSCONFIG_SET_STRING, "upperdir", path, 0) < 0)
 		return -1;
@@ -57,17 +54,22 @@ static int set_upper(int fs, int layers)
 	return fsconfig(fs, FSCONFIG_SET_STRING, "workdir", path, 0);
 }
 
-/* The lower layer is the working directory. `layers`: the mount with the upper one; -1: none. */
-static int make_overlay(int source, int layers, unsigned attributes)
+/* The lower layer is the working directory. `layers`: the mount with the upper one; -1: none. `read_only`: the upper one is
+ * only read, as a lower layer: a run may be using it. */
+static int make_overlay(int source, int layers, bool read_only, unsigned attributes)
 {
 	struct statvfs of_source;
+	char both[60];
 	if (fstatvfs(source, &of_source) < 0)
 		return -1;
+	snprintf(both, sizeof both, "../state%d/upper:.", layers);
 	cleanup_fd int fs = fsopen("overlay", FSOPEN_CLOEXEC);
 	/* Without an upper layer the kernel requires two lower ones, and no userxattr (it trusts no attributes of the host). */
-	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", AJ_OVERLAY_LAYERS, 0) < 0 ||
+	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", read_only ? both : AJ_OVERLAY_LAYERS, 0) < 0 ||
 	    fsconfig(fs, FSCONFIG_SET_STRING, "xino", "off", 0) < 0 || /* with xino each mount writes to the kernel log */
-	    (layers >= 0 && set_upper(fs, layers) < 0) || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+	    /* Attributes of the kernel's own, trusted.overlay.*, need a right over the host. */
+	    (layers >= 0 && fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) < 0) ||
+	    (layers >= 0 && !read_only && set_upper(fs, layers) < 0) || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -1;
 	/* An overlay does not inherit noexec from the mount of its layer. */
 	return fsmount(fs, FSMOUNT_CLOEXEC, attributes | (of_source.f_flag & ST_NOEXEC ? MOUNT_ATTR_NOEXEC : 0));
@@ -75,21 +77,23 @@ static int make_overlay(int source, int layers, unsigned attributes)
 
 int aj_overlay(int blanks, int source)
 {
-	return enter_layers(blanks, source) < 0 ? -1 : make_overlay(source, -1, 0);
+	return enter_layers(blanks, source) < 0 ? -1 : make_overlay(source, -1, false, 0);
 }
 
-int aj_overlay_layered(int blanks, int source, int layers)
+int aj_overlay_layered(int blanks, int source, int layers, bool read_only)
 {
 	char name[32];
 	snprintf(name, sizeof name, LAYERS "/state%d", layers);
-	return enter_layers(blanks, source) < 0 || attach(blanks, name, layers) < 0 ? -1 : make_overlay(source, layers, 0);
+	if (enter_layers(blanks, source) < 0 || attach(blanks, name, layers) < 0)
+		return -1;
+	return make_overlay(source, layers, read_only, 0);
 }
 
 /* Before Linux 6.15 the kernel clones no part of a detached mount. */
 int aj_overlay_attached(int blanks, int source, unsigned attributes)
 {
 	char name[32];
-	cleanup_fd int overlay = enter_layers(blanks, source) < 0 ? -1 : make_overlay(source, -1, attributes);
+	cleanup_fd int overlay = enter_layers(blanks, source) < 0 ? -1 : make_overlay(source, -1, false, attributes);
 	snprintf(name, sizeof name, LAYERS "/over%d", source);
 	return overlay < 0 || attach(blanks, name, overlay) < 0 ? -1 : aj_steal(&overlay);
 }

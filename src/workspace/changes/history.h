@@ -1,7 +1,8 @@
 /* What a run did to the history of the workspace's repositories, fetched into the host's by the host's git.
  *
- * A repository of the run is read by git-upload-pack in a jail. Its branches, tags, HEAD, stash entries and index arrive as references below
- * refs/agentjail/ID/ of the host's repository, and no other reference, no configuration, hook or index of the host's changes. */
+ * A repository of the run is read by git-upload-pack in a jail. Its branches, tags, HEAD, stash entries and index arrive as
+ * references below refs/agentjail/ID/ of the host's repository, and no other reference, no configuration, hook or index of the
+ * host's changes. */
 #pragma once
 #include <stdbool.h>
 
@@ -12,11 +13,11 @@
 enum { AJ_HISTORY_OID = 65 }; /* hex digits of SHA-256, and a NUL */
 
 enum aj_history_verdict {
-	AJ_HISTORY_SAME,       /* nothing to move: the run's HEAD is the host's, an ancestor of it, or neither has a commit */
-	AJ_HISTORY_FORWARD,    /* `branch` (or a detached HEAD) of the host can move from host_oid to run_oid */
-	AJ_HISTORY_APART,      /* both went on, or the run is on another branch: references alone */
-	AJ_HISTORY_NEW,        /* the host has no repository there */
-	AJ_HISTORY_DELETED,    /* the run has none any more */
+	AJ_HISTORY_SAME,    /* nothing to move: the run's HEAD is the host's, an ancestor of it, or neither has a commit */
+	AJ_HISTORY_FORWARD, /* `branch` (or a detached HEAD) of the host can move from host_oid, which may be NULL, to run_oid */
+	AJ_HISTORY_APART,   /* both went on, or the run is on another branch: references alone */
+	AJ_HISTORY_NEW,     /* the host has no repository there */
+	AJ_HISTORY_DELETED, /* the run has none any more */
 	AJ_HISTORY_UNREADABLE, /* `why` says so: no git, a damaged repository, a limit; the history stays in the run's layer */
 	AJ_HISTORY_VERDICTS
 };
@@ -36,40 +37,45 @@ struct aj_history_ref {
 };
 
 struct aj_history_repo {
-	const char *git; /* path of the git folder, as in struct aj_change: ".git", "lib/.git", "origin.git", absolute for a main repository */
-	const char *tree;       /* its working tree: "." or "lib"; NULL: bare, or a main repository */
+	const char *git;  /* path of the git folder, as in struct aj_change; absolute for a main repository */
+	const char *tree; /* its working tree: "." or "lib"; NULL: bare */
+	const char *dir,
+	    *work; /* the same on the host, as absolute paths, for struct aj_git; of a linked worktree its own folder in the main
+	                           repository. `dir` NULL: the host has none there, or none that git may be run on */
 	const char *branch;     /* refs/heads/... that the host has checked out; NULL: detached, or no host repository */
-	const char *run_branch; /* the same of the run; NULL: detached */
+	const char *run_branch; /* the same of the run; NULL: detached, or without a commit */
 	const char *host_oid;   /* of the host's HEAD; NULL: it has no commit */
 	const char *run_oid;    /* of the run's HEAD; NULL: it has no commit */
 	const char *base_oid;   /* their merge base; NULL: none */
 	enum aj_history_verdict verdict;
-	const char *why; /* for people, of APART, DELETED and UNREADABLE */
-	const char *command; /* what a person types to take an APART history over, in the working tree: `git merge agentjail/ID/main`; NULL: none */
-	const char *index_oid; /* a commit with the run's index where it differs from the run's HEAD, in refs; NULL */
+	const char *why;     /* for people, of APART, DELETED and UNREADABLE; without control characters */
+	const char *command; /* takes an APART history over, typed in the workspace: `git merge agentjail/ID/main`; NULL: none */
+	const char *index_oid; /* a commit with what the run has staged and not committed; also in `refs`. NULL: nothing */
+	size_t left_out;       /* references of the run whose names no reference of the host may have */
 	AJ_LIST(struct aj_history_path) touched; /* sorted by path (strcmp) */
-	AJ_LIST(struct aj_history_ref) refs;
+	AJ_LIST(struct aj_history_ref) refs;     /* sorted by `named` */
 };
 
 struct aj_history {
 	AJ_LIST(struct aj_history_repo) repos; /* an outer repository before the ones inside it */
 };
 
-/* Git folders for which to ask: paths as in struct aj_change, from the changes with `repository` set. */
+/* Git folders for which to ask: paths of the changes with `repository` set. Those of submodules in them are asked for as well. */
 struct aj_history_ask {
 	const char *const *repos;
 	size_t count;
 };
 
-/* Fetch the history of these repositories of the run, and compare. The trees of `state` are open; its lock is held, or the run has not ended,
- * which is an error. What cannot be fetched is UNREADABLE and no error. Safe to repeat. -1 with err: a failure of the program itself. */
+/* Fetch the history of these repositories of the run, and compare. The trees of `state` are open. What cannot be fetched is
+ * UNREADABLE and no error. Safe to repeat, and while the run is under way. -1 with err: a failure of the program itself. */
 int aj_history_fetch(struct aj_change_state *state, const struct aj_history_ask *ask, struct aj_arena *arena,
                      struct aj_history *ret, struct aj_error *err);
 /* The entry for the repository that contains `path` in its working tree, the innermost one; NULL: none. */
 const struct aj_history_repo *aj_history_of(const struct aj_history *history, const char *path);
 /* The entry in `touched`; NULL: the commits do not touch that path. */
 const struct aj_history_path *aj_history_touched(const struct aj_history_repo *repo, const char *path);
-/* Make a repository that the host does not have (verdict NEW), with the run's branches, tags and HEAD. -1 with err, and then nothing is left. */
+/* Make a repository that the host does not have (verdict NEW), with the run's branches, tags and HEAD. -1 with err, and then
+ * nothing is left. */
 int aj_history_make(struct aj_change_state *state, const struct aj_history_repo *repo, struct aj_error *err);
 /* Delete refs/agentjail/ID/ of the host's repositories of this run. A repository without such references is left alone. */
 int aj_history_forget(struct aj_change_state *state, struct aj_error *err);

@@ -28,6 +28,7 @@ struct aj_staging {
 	struct aj_staging_record record;
 	struct aj_staging_tree workspace, repository; /* the second one without a mount: there is none */
 	bool copy, resumed, ready, reported;
+	bool read;                     /* the run is only shown: neither its lock is taken nor its state changed */
 	struct aj_unapplied unapplied; /* of the earlier run, where this one continues with its changes */
 	struct aj_staging_unmapped unmapped;
 };
@@ -40,6 +41,8 @@ void aj_staging_begin(struct aj_staging *a, int64_t since_ns);
 int aj_staging_state_open(struct aj_staging *a, const struct aj_request *request, struct aj_error *err);
 /* The newest ended run of the same policy and mode on the workspace, in resume.c. False: there is none. */
 bool aj_staging_state_find(const struct aj_staging *a, char ret[AJ_CHANGES_ID]);
+/* Open the state folder of a run that is only shown, which may be under way. -1 with err. */
+int aj_staging_state_read(struct aj_staging *a, const char *id, struct aj_error *err);
 /* Take the state folder of an earlier run. `newest`: where nothing in it waits it is removed, which is 1. -1 with err. */
 int aj_staging_state_take(struct aj_staging *a, const char *id, bool newest, struct aj_error *err);
 /* Remove it with everything in it, and the lock last. */

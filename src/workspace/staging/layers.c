@@ -64,7 +64,8 @@ static int check_owners(struct aj_staging *a, const struct aj_staging_tree *t, c
 		aj_advise(err, "`chgrp -R %u` or `chown -R %u:%u` it, or use --workspace-mode copy", gid, uid, gid);
 		return -1;
 	}
-	if (t != &a->workspace) /* git replaces files of a repository, and a walk over all objects would take its time */
+	/* git replaces files of a repository, and a walk over all objects would take its time */
+	if (t != &a->workspace || a->read)
 		return 0;
 	aj_staging_find_unmapped(&a->unmapped, &a->arena, t->folder, uid, gid);
 	if (a->unmapped.count && request->notice) {
@@ -93,10 +94,11 @@ static int make(struct aj_staging *a, struct aj_staging_tree *t, const struct aj
 		return -1;
 	/* The upper folder is what the jail sees as the folder itself. The jail's builder passes through the state folder: `changes` above it
 	 * is closed to all others. */
-	if ((mapped && fchmod(t->dir, 0711) < 0) || make_layer(a, t, "upper", st.st_mode & 01777, mapped ? &st : NULL) < 0 ||
-	    make_layer(a, t, "work", 0700, mapped ? &st : NULL) < 0)
+	if (!a->read &&
+	    ((mapped && fchmod(t->dir, 0711) < 0) || make_layer(a, t, "upper", st.st_mode & 01777, mapped ? &st : NULL) < 0 ||
+	     make_layer(a, t, "work", 0700, mapped ? &st : NULL) < 0))
 		return aj_staging_fail(err, errno, "make the layers of the overlay in the state directory");
-	if (check_attributes(t, err) < 0 || (mapped && map_owner(a, t, &st, err) < 0))
+	if ((!a->read && check_attributes(t, err) < 0) || (mapped && map_owner(a, t, &st, err) < 0))
 		return -1;
 	if (fstat(t->dir, &own) < 0 || !aj_fd_path(t->dir, path, sizeof path))
 		return aj_staging_fail(err, errno, "examine the state folder");

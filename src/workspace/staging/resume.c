@@ -92,6 +92,19 @@ int aj_staging_state_take(struct aj_staging *a, const char *id, bool newest, str
 	return result;
 }
 
+int aj_staging_state_read(struct aj_staging *a, const char *id, struct aj_error *err)
+{
+	struct aj_change_state s;
+	int result = aj_change_state_open(a->all, id, &s, err) == 0 && check_fit(a, &s, err) == 0 ? 0 : -1;
+	if (result == 0) {
+		memcpy(a->id, s.id, sizeof a->id);
+		a->read = a->resumed = true;
+		a->dir = aj_steal(&s.dir);
+	}
+	aj_change_state_close(&s);
+	return result;
+}
+
 /* An overlay of one policy's run holds what that policy's command did: another one begins with none of it. */
 static bool is_earlier(const struct aj_staging *a, const struct aj_change_state *s, const struct stat *workspace)
 {

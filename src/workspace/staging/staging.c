@@ -156,14 +156,16 @@ static int prepare(struct aj_staging *a, const struct aj_request *request, struc
 	char text[AJ_EARLIER_RUNS_TEXT + 600];
 	if (open_folder(&a->workspace, &st, err) < 0 || open_repository(a, err) < 0 || aj_staging_state_open(a, request, err) < 0)
 		return -1;
-	if (a->resumed)
+	if (a->resumed && !a->read)
 		aj_unapplied_text(&a->unapplied, a->id, text, sizeof text);
-	if (request->notice &&
+	if (request->notice && !a->read &&
 	    (a->resumed ? a->unapplied.files || a->unapplied.any : aj_earlier_runs_text(a->all, a->id, &st, a->copy, text)))
 		request->notice(text);
 	a->workspace.dir = a->dir;
 	if (make_view(a, &a->workspace, request, err) < 0 || make_repository(a, request, err) < 0)
 		return -1;
+	if (a->read)
+		return 0;
 	a->record.workspace = a->plan->staged_workspace;
 	a->record.copy = a->copy;
 	a->record.device = st.st_dev;
@@ -280,7 +282,7 @@ json_t *aj_staging_report(struct aj_staging *a)
 {
 	struct aj_error err = { 0 };
 	struct count count = { .until_us = aj_now_us() + COUNT_US, .marks = -1 };
-	if (!a)
+	if (!a || a->read)
 		return NULL;
 	a->reported = true;
 	a->record.ended_ns = aj_clock_ns(CLOCK_REALTIME);

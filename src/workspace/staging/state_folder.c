@@ -76,6 +76,8 @@ int aj_staging_state_open(struct aj_staging *a, const struct aj_request *request
 	}
 	if (check_place(a, err) < 0)
 		return -1;
+	if (request->changes_read)
+		return aj_staging_state_read(a, request->changes, err);
 	if (request->changes)
 		return aj_staging_state_take(a, request->changes, false, err);
 	if (request->changes_newest) {

@@ -1,0 +1,61 @@
+# In the jail that reads a run: exports one of its repositories, and has git-upload-pack serve it.
+# Usage: export.sh GIT_FOLDER WORKTREE. WORKTREE: the name of the linked worktree whose HEAD and index count, or "".
+# Git serves a repository made here, whose objects are those of GIT_FOLDER: its configuration, hooks, alternates of other places,
+# replacements and grafts have no part in it. What comes out is a claim all the same; the host's git checks it.
+set -eu
+export LC_ALL=C GIT_PROTOCOL=version=2 GIT_NO_LAZY_FETCH=1 GIT_NO_REPLACE_OBJECTS=1
+repository=$(cd -- "$1" && pwd) x=/tmp/export stashes=100 stash=-1
+own=$repository${2:+/worktrees/$2}
+
+theirs() { git --git-dir="$own" "$@"; }
+ours() { git --git-dir="$x" "$@"; }
+
+mkdir -p "$x/objects/info" "$x/objects/pack" "$x/refs"
+ln -s "$repository/objects" "$x/theirs"
+echo "$x/theirs" > "$x/objects/info/alternates"
+cat > "$x/config" << END
+[core]
+	repositoryFormatVersion = 1
+	bare = true
+	commitGraph = false
+	multiPackIndex = false
+[extensions]
+	objectFormat = $(theirs rev-parse --show-object-format)
+END
+[ ! -f "$repository/shallow" ] || cp "$repository/shallow" "$x/shallow"
+
+# References to objects that are missing would make git refuse all others.
+present() {
+	ours cat-file --batch-check='%(objectname) %(objecttype) %(rest)' | sed -n 's/^\([0-9a-f]*\) [a-z]* \(refs.*\)/\1 \2/p'
+}
+
+if name=$(theirs symbolic-ref -q HEAD); then
+	echo "ref: $name" > "$x/HEAD"
+else
+	theirs rev-parse --verify HEAD > "$x/HEAD"
+fi
+{
+	theirs for-each-ref --format='%(objectname) %(refname)' refs/heads refs/tags
+	if theirs rev-parse -q --verify refs/stash > /dev/null; then
+		theirs reflog show --format=%H refs/stash -- | head -n "$stashes" | while read -r id; do
+			echo "$id refs/agentjail/stash/$((stash += 1))"
+		done
+	fi
+} | present > "$x/packed-refs"
+
+# What is staged and not committed, as a commit. Its date is that of the index, so that it has the same name each time.
+if [ -f "$own/index" ]; then
+	cp "$own/index" "$x/index"
+	for shared in "$own"/sharedindex.*; do
+		[ ! -f "$shared" ] || cp "$shared" "$x/"
+	done
+	date="@$(stat -c %Y "$own/index") +0000"
+	export GIT_AUTHOR_NAME=agentjail GIT_AUTHOR_EMAIL=agentjail@localhost GIT_AUTHOR_DATE="$date"
+	export GIT_COMMITTER_NAME=agentjail GIT_COMMITTER_EMAIL=agentjail@localhost GIT_COMMITTER_DATE="$date"
+	head=$(ours rev-parse -q --verify 'HEAD^{commit}') || head=
+	if tree=$(GIT_INDEX_FILE=$x/index ours write-tree --missing-ok 2> /dev/null) && [ "$tree" != "$(ours rev-parse -q --verify "$head^{tree}")" ]; then
+		index=$(ours commit-tree "$tree" ${head:+-p "$head"} -m 'Staged in the run, and not committed')
+		echo "$index refs/agentjail/index" >> "$x/packed-refs"
+	fi
+fi
+exec git upload-pack --strict "$x"

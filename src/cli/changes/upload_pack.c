@@ -1,0 +1,48 @@
+/* `agentjail changes upload-pack`: serves one repository of a run to the host's git, from a jail that shows the run read-only.
+ * The policy of that jail is made here: no policy, option or site makes it wider, and none can forbid what only reads. */
+#include <string.h>
+
+#include "cli/changes/changescmd.h"
+#include "cli/jail.h"
+#include "cli/terminal/findings.h"
+#include "policy/host/home.h"
+
+enum { MEMORY_BYTES = 1 << 30 };
+
+#define SCRIPT AJ_SETTINGS "/export.sh"
+
+static int load(struct aj_options *o, const struct aj_change_record *r, struct aj_error *err)
+{
+	struct aj_diags diags = { .arena = o->arena };
+	struct aj_policy *policy = &o->loaded.policy;
+	if (aj_site_load(&o->site, NULL, &diags) < 0) {
+		aj_findings_print(&diags, stderr);
+		return aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the site's configuration cannot be used");
+	}
+	aj_policy_preset(policy, o->arena, "command");
+	policy->name = "changes";
+	policy->workspace = r->copy ? AJ_WORKSPACE_COPY : AJ_WORKSPACE_OVERLAY;
+	policy->workspace_at = strcmp(r->seen_at, r->workspace) == 0 ? AJ_AT_SAME : AJ_AT_WORKSPACE;
+	policy->worktree = *r->repository;
+	policy->wall_ms = r->git_ms;
+	policy->memory_bytes = 4 * (uint64_t)MEMORY_BYTES;
+	*AJ_PUSH(o->arena, &policy->workspace_under) = AJ_UNDER_ANYWHERE; /* the run had it */
+	return 0;
+}
+
+int aj_changes_upload_pack(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
+{
+	const struct aj_change_record *r = &state->record;
+	struct aj_options o = { .arena = args->arena, .quiet = true };
+	const char *repository = args->paths[0], *worktree = repository[0] == '/' ? r->worktree : "";
+	char *argv[] = { "sh", SCRIPT, (char *)(uintptr_t)repository, (char *)(uintptr_t)worktree, NULL };
+	if (load(&o, r, err) < 0)
+		return -1;
+	*AJ_PUSH(o.arena, &o.request.settings) = (struct aj_setting_file){ SCRIPT, aj_export_script, "exports a repository" };
+	o.request.workspace = r->workspace;
+	o.request.changes = state->id;
+	o.request.changes_read = true;
+	o.request.command.chdir = repository[0] == '/' ? "/tmp" : r->seen_at;
+	o.request.command.argv = argv;
+	return aj_run_command(&o);
+}

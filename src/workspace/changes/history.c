@@ -1,0 +1,432 @@
+/* Fetches the history of a run's repositories into those of the host, and says for each what the two have become.
+ *
+ * 1. git-upload-pack in a jail lists the run's references (git ls-remote).
+ * 2. Those that the host lacks are fetched by their object names into a folder beside the repository's objects; git verifies
+ *    each object, and that nothing is missing.
+ * 3. The new pack is moved to the others, and one transaction writes refs/agentjail/ID/. */
+#include "workspace/changes/history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/tree/node.h"
+#include "workspace/changes/history_inner.h"
+
+enum { SUBMODULES_MAX = 1000, DEPTH_MAX = 10 };
+
+/* One repository at work. */
+struct history_work {
+	struct aj_change_state *state;
+	struct aj_arena *arena;
+	struct aj_history_repo *repo;
+	const char *prefix, *common; /* refs/agentjail/ID/; the main git folder of a linked worktree, else repo->dir */
+	struct aj_git git;
+	struct aj_refs host, run;
+	struct aj_error err; /* why it is UNREADABLE */
+};
+
+/* --- git --- */
+
+#define GIT(w, input, ret, ...) run_git((w), (const char *const[]){ __VA_ARGS__, NULL }, (input), (ret))
+static int run_git(struct history_work *w, const char *const *argv, const struct aj_buffer *input, struct aj_buffer *ret)
+{
+	return aj_git_run(&w->git, argv, input, ret, &w->err);
+}
+
+/* The first line of its output; NULL: a status other than 0, which is no error. */
+#define GIT_LINE(w, ...) git_line((w), (const char *const[]){ __VA_ARGS__, NULL })
+static const char *git_line(struct history_work *w, const char *const *argv)
+{
+	struct aj_buffer out = { 0 };
+	struct aj_error ignored = { 0 };
+	bool good = aj_git_run(&w->git, argv, NULL, &out, &ignored) == 0 && out.bytes;
+	const char *newline = good ? memchr(out.data, '\n', out.bytes) : NULL;
+	const char *line = newline ? aj_strndup(w->arena, out.data, (size_t)(newline - out.data)) : NULL;
+	aj_buffer_free(&out);
+	return line;
+}
+
+static void take_peer(struct history_work *w)
+{
+	const char **peer = aj_alloc(w->arena, 7 * sizeof *peer);
+	const char *words[] = { "/proc/self/exe", "changes", "upload-pack", w->state->id, "--", w->repo->git };
+	memcpy(peer, words, sizeof words);
+	w->git.peer = peer;
+	w->git.wall_ms = w->state->record.git_ms;
+}
+
+/* --- references --- */
+
+static int read_host(struct history_work *w)
+{
+	struct aj_buffer out = { 0 };
+	int r = GIT(w, NULL, &out, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags",
+	            aj_strndup(w->arena, w->prefix, strlen(w->prefix) - 1));
+	if (r == 0)
+		aj_refs_read(&w->host, w->arena, &out);
+	aj_buffer_free(&out);
+	w->repo->branch = r == 0 ? GIT_LINE(w, "symbolic-ref", "-q", "HEAD") : NULL;
+	w->repo->host_oid = r == 0 ? GIT_LINE(w, "rev-parse", "-q", "--verify", "HEAD^{commit}") : NULL;
+	return r == 0 ? 0 : -1;
+}
+
+static int read_run(struct history_work *w)
+{
+	struct aj_buffer out = { 0 };
+	take_peer(w);
+	int r = GIT(w, NULL, &out, "ls-remote", "--symref", AJ_GIT_PEER);
+	w->git.peer = NULL;
+	if (r == 0)
+		aj_refs_read(&w->run, w->arena, &out);
+	aj_buffer_free(&out);
+	w->repo->left_out = w->run.left_out;
+	w->repo->run_branch = w->run.head;
+	w->repo->run_oid = aj_refs_find(&w->run, "HEAD");
+	w->repo->index_oid = aj_refs_find(&w->run, "refs/agentjail/index");
+	return r == 0 ? 0 : -1;
+}
+
+static bool starts(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* The run's stash has the host's own entries, too. The text lives in the arena. */
+static const char *host_stash(struct history_work *w)
+{
+	struct aj_buffer out = { 0 };
+	struct aj_error none = { 0 };
+	const char *const argv[] = { "reflog", "show", "--format=%H", "refs/stash", "--", NULL };
+	bool asked = aj_refs_find(&w->run, "refs/agentjail/stash/0") && aj_git_run(&w->git, argv, NULL, &out, &none) == 0;
+	const char *ret = asked && out.bytes ? aj_strndup(w->arena, out.data, out.bytes) : "";
+	aj_buffer_free(&out);
+	return ret;
+}
+
+/* What the host does not have under the same name. */
+static void choose_refs(struct history_work *w)
+{
+	const char *stash = host_stash(w);
+	for (size_t i = 0; i < w->run.count; i++) {
+		const struct aj_ref *r = &w->run.items[i];
+		const char *name = aj_ref_map(w->arena, w->prefix, r->name), *was = aj_refs_find(&w->host, r->name);
+		if (strcmp(r->name, "HEAD") == 0)
+			was = w->repo->host_oid;
+		if (starts(r->name, "refs/agentjail/stash/") && strstr(stash, r->oid))
+			was = r->oid;
+		if (name && !(was && strcmp(was, r->oid) == 0))
+			*AJ_PUSH(w->arena, &w->repo->refs) = (struct aj_history_ref){
+				.name = name, .named = r->name, .oid = r->oid, .was = was
+			};
+	}
+}
+
+/* --- objects --- */
+
+static int count_objects(struct history_work *w, uint64_t *ret)
+{
+	struct aj_buffer out = { 0 };
+	int r = GIT(w, NULL, &out, "count-objects", "-v");
+	aj_buffer_add(&out, "", 1);
+	const char *at = r == 0 ? strstr(out.data, "in-pack: ") : NULL;
+	*ret = at ? strtoull(at + 9, NULL, 10) : 0;
+	aj_buffer_free(&out);
+	return r == 0 ? 0 : -1;
+}
+
+static int fetch_apart(struct history_work *w, const struct aj_buffer *wanted)
+{
+	uint64_t objects = 0, most = w->state->record.git_objects;
+	take_peer(w);
+	w->git.file_bytes = w->state->record.git_bytes;
+	int r = GIT(w, wanted, NULL, "fetch", "--dry-run", "--stdin", "--quiet", "--no-tags", "--no-write-fetch-head",
+	            "--no-recurse-submodules", "--no-auto-maintenance", AJ_GIT_PEER);
+	w->git.peer = NULL;
+	w->git.file_bytes = 0;
+	if (r != 0 || count_objects(w, &objects) < 0)
+		return -1;
+	if (most && objects > most) {
+		aj_fail(&w->err, AJ_EXIT_LIMIT, "git", 0,
+		        "%llu new objects, and the run's policy allows %llu (limits.git_objects)", (unsigned long long)objects,
+		        (unsigned long long)most);
+		return -1;
+	}
+	return 0;
+}
+
+static int fetch_objects(struct history_work *w)
+{
+	struct aj_incoming in;
+	struct aj_buffer wanted = { 0 };
+	int r = aj_incoming_open(&in, w->common, w->arena, &w->err);
+	for (size_t i = 0; i < w->repo->refs.count; i++) {
+		aj_buffer_text(&wanted, w->repo->refs.items[i].oid);
+		aj_buffer_text(&wanted, "\n");
+	}
+	w->git.objects = in.path;
+	r = r < 0 ? r : fetch_apart(w, &wanted);
+	w->git.objects = NULL;
+	r = r < 0 ? r : aj_incoming_keep(&in, &w->err);
+	aj_incoming_close(&in);
+	aj_buffer_free(&wanted);
+	return r;
+}
+
+static void add_line(struct aj_buffer *out, const char *verb, const char *name, const char *oid)
+{
+	aj_buffer_text(out, verb);
+	aj_buffer_text(out, " ");
+	aj_buffer_text(out, name);
+	aj_buffer_text(out, oid ? " " : "");
+	aj_buffer_text(out, oid ? oid : "");
+	aj_buffer_text(out, "\n");
+}
+
+static int update_refs(struct history_work *w, struct aj_buffer *lines)
+{
+	int r = lines->bytes ? GIT(w, lines, NULL, "update-ref", "--no-deref", "--stdin") : 0;
+	aj_buffer_free(lines);
+	return r == 0 ? 0 : -1;
+}
+
+static int write_refs(struct history_work *w)
+{
+	struct aj_buffer gone = { 0 }, now = { 0 };
+	struct aj_refs kept = { 0 };
+	for (size_t i = 0; i < w->repo->refs.count; i++) {
+		const struct aj_history_ref *r = &w->repo->refs.items[i];
+		*AJ_PUSH(w->arena, &kept) = (struct aj_ref){ r->name, r->oid };
+	}
+	aj_refs_sort(&kept);
+	for (size_t i = 0; i < kept.count; i++) {
+		const char *old = aj_refs_find(&w->host, kept.items[i].name);
+		if (!old || strcmp(old, kept.items[i].oid) != 0)
+			add_line(&now, "update", kept.items[i].name, kept.items[i].oid);
+	}
+	for (size_t i = 0; i < w->host.count; i++)
+		if (starts(w->host.items[i].name, w->prefix) && !aj_refs_find(&kept, w->host.items[i].name))
+			add_line(&gone, "delete", w->host.items[i].name, NULL);
+	/* Those of an earlier fetch first: a branch `a` of then and an `a/b` of now exclude each other. */
+	return update_refs(w, &gone) < 0 ? (aj_buffer_free(&now), -1) : update_refs(w, &now);
+}
+
+/* --- what became of both --- */
+
+/* In a shell. */
+static const char *quoted(struct aj_arena *arena, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./@+=,";
+	if (word[strspn(word, plain)] == '\0')
+		return word;
+	char *out = aj_alloc(arena, 4 * strlen(word) + 3), *at = out;
+	*at++ = '\'';
+	for (; *word; word++)
+		at = *word == '\'' ? stpcpy(at, "'\\''") : (*at = *word, at + 1);
+	stpcpy(at, "'");
+	return out;
+}
+
+static const char *take_over(const struct history_work *w)
+{
+	static const size_t heads = sizeof "refs/heads/" - 1;
+	const struct aj_history_repo *r = w->repo;
+	struct aj_arena *arena = w->arena;
+	const char *in = !r->tree || strcmp(r->tree, ".") == 0 ? "" : aj_printf(arena, " -C %s", quoted(arena, r->tree));
+	const char *from = aj_ref_map(arena, w->prefix, r->run_branch ? r->run_branch : "HEAD") + sizeof "refs/" - 1;
+	const char *theirs = r->run_branch ? aj_refs_find(&w->host, r->run_branch) : NULL;
+	const char *name = r->run_branch ? quoted(arena, r->run_branch + heads) : NULL;
+	if (theirs && strcmp(theirs, r->run_oid) == 0)
+		return aj_printf(arena, "git%s switch %s", in, name);
+	if (name && !theirs)
+		return aj_printf(arena, "git%s switch -c %s %s", in, name, quoted(arena, from));
+	return aj_printf(arena, "git%s merge %s", in, quoted(arena, from));
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct aj_history_path *)a)->path, ((const struct aj_history_path *)b)->path);
+}
+
+/* ":MODE MODE OID OID STATUS" and a path, each with a NUL. */
+static void read_touched(struct history_work *w, const struct aj_buffer *out)
+{
+	struct aj_history_repo *r = w->repo;
+	const char *at = out->data, *end = at ? at + out->bytes : at;
+	bool top = strcmp(r->tree, ".") == 0;
+	while (at < end && *at == ':') {
+		const char *path = memchr(at, '\0', (size_t)(end - at)),
+			   *after = path ? memchr(path + 1, '\0', (size_t)(end - path - 1)) : NULL;
+		const char *mode = memchr(at, ' ', (size_t)(end - at)), *old = mode ? strchr(mode + 1, ' ') : NULL;
+		const char *oid = old ? strchr(old + 1, ' ') : NULL, *status = oid ? strchr(oid + 1, ' ') : NULL;
+		if (!after || !status)
+			return;
+		struct aj_history_path *p = AJ_PUSH(w->arena, &r->touched);
+		p->path = top ? aj_strdup(w->arena, path + 1) : aj_printf(w->arena, "%s/%s", r->tree, path + 1);
+		p->mode = (unsigned)strtoul(mode + 1, NULL, 8);
+		p->oid = p->mode && p->mode != 0160000 ? aj_strndup(w->arena, oid + 1, (size_t)(status - oid - 1)) : NULL;
+		at = after + 1;
+	}
+	if (r->touched.count)
+		qsort(r->touched.items, r->touched.count, sizeof *r->touched.items, by_path);
+}
+
+static int compare_trees(struct history_work *w)
+{
+	const struct aj_history_repo *r = w->repo;
+	struct aj_buffer out = { 0 };
+	const char *base = r->base_oid ? r->base_oid : GIT_LINE(w, "hash-object", "-t", "tree", "--stdin");
+	if (!base)
+		return aj_fail(&w->err, AJ_EXIT_SETUP, "git", 0, "git cannot name the empty tree of `%s`", r->dir);
+	int result = GIT(w, NULL, &out, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", base, r->run_oid);
+	if (result == 0)
+		read_touched(w, &out);
+	aj_buffer_free(&out);
+	return result == 0 ? 0 : -1;
+}
+
+static int judge(struct history_work *w)
+{
+	struct aj_history_repo *r = w->repo;
+	r->verdict = AJ_HISTORY_SAME;
+	if (!r->run_oid || (r->host_oid && strcmp(r->run_oid, r->host_oid) == 0))
+		return 0;
+	r->base_oid = r->host_oid ? GIT_LINE(w, "merge-base", r->host_oid, r->run_oid) : NULL;
+	if (r->base_oid && strcmp(r->base_oid, r->run_oid) == 0)
+		return 0;
+	bool ahead = !r->host_oid || (r->base_oid && strcmp(r->base_oid, r->host_oid) == 0);
+	const char *became = r->branch ? aj_refs_find(&w->run, r->branch) : r->run_branch ? NULL : r->run_oid;
+	if (ahead && became && strcmp(became, r->run_oid) == 0) {
+		r->verdict = AJ_HISTORY_FORWARD;
+	} else {
+		r->verdict = AJ_HISTORY_APART;
+		r->why = !ahead ? "both have commits that the other one lacks" : "the run is on another branch";
+		r->command = take_over(w);
+	}
+	return r->tree ? compare_trees(w) : 0;
+}
+
+/* What is staged in the run is no news where the host has staged the same. */
+static void forget_index(struct history_work *w)
+{
+	struct aj_history_repo *r = w->repo;
+	struct aj_error differs = { 0 };
+	if (!r->index_oid || !r->dir ||
+	    aj_git_run(&w->git, (const char *const[]){ "diff-index", "--cached", "--quiet", r->index_oid, "--", NULL }, NULL,
+	               NULL, &differs) != 0)
+		return;
+	r->index_oid = NULL;
+	for (size_t i = 0; i < r->refs.count; i++)
+		if (strcmp(r->refs.items[i].named, "refs/agentjail/index") == 0) {
+			memmove(&r->refs.items[i], &r->refs.items[i + 1], (r->refs.count - i - 1) * sizeof *r->refs.items);
+			r->refs.count--;
+		}
+}
+
+static int fetch_one(struct history_work *w)
+{
+	if (read_host(w) < 0 || read_run(w) < 0)
+		return -1;
+	choose_refs(w);
+	if (w->repo->refs.count && fetch_objects(w) < 0)
+		return -1;
+	forget_index(w);
+	return write_refs(w) < 0 ? -1 : judge(w);
+}
+
+/* --- which repositories --- */
+
+/* An ID is a part of a reference's name, except for a few. */
+static const char *prefix_of(const char *id, struct aj_arena *arena)
+{
+	char *prefix = aj_printf(arena, "refs/agentjail/%s/", id);
+	size_t bytes = strlen(prefix);
+	bool fits = !strstr(prefix, "..") && prefix[bytes - 2] != '.' &&
+	            (bytes < 6 || strncmp(prefix + bytes - 6, ".lock", 5) != 0);
+	for (char *at = prefix; *at && !fits; at++)
+		*at = *at == '.' ? '-' : *at;
+	return prefix;
+}
+
+static bool is_git_folder(int top, const char *path)
+{
+	cleanup_fd int dir = aj_beneath_open(top, path, O_RDONLY | O_DIRECTORY);
+	return dir >= 0 && aj_beneath_has(dir, "HEAD") && aj_beneath_has(dir, "objects");
+}
+
+static const char *tree_of(const char *git, struct aj_arena *arena)
+{
+	const char *slash = strrchr(git, '/'), *name = slash ? slash + 1 : git;
+	if (git[0] == '/' || strcasecmp(name, ".git") != 0)
+		return NULL;
+	return slash ? aj_strndup(arena, git, (size_t)(slash - git)) : ".";
+}
+
+static void fetch_repo(struct aj_change_state *state, struct aj_arena *arena, struct aj_history *history, const char *git)
+{
+	const struct aj_change_record *record = &state->record;
+	struct aj_history_repo *r = AJ_PUSH(arena, &history->repos);
+	struct history_work w = { .state = state, .arena = arena, .repo = r, .prefix = prefix_of(state->id, arena) };
+	bool main = git[0] == '/';
+	char why[600];
+	*r = (struct aj_history_repo){ .git = aj_strdup(arena, git),
+		                       .tree = tree_of(git, arena),
+		                       .verdict = AJ_HISTORY_UNREADABLE };
+	w.common = main ? r->git : aj_printf(arena, "%s/%s", record->workspace, git);
+	if (!is_git_folder(main ? AT_FDCWD : state->workspace, git)) {
+		struct stat st;
+		bool there = fstatat(main ? AT_FDCWD : state->workspace, git, &st, AT_SYMLINK_NOFOLLOW) == 0;
+		r->verdict = there ? AJ_HISTORY_UNREADABLE : AJ_HISTORY_NEW;
+		r->why = there ? "what the host has there is no git folder of its own" : NULL;
+		return;
+	}
+	r->dir = main ? aj_printf(arena, "%s/worktrees/%s", git, record->worktree) : w.common;
+	r->tree = main ? "." : r->tree;
+	r->work = !r->tree                  ? NULL
+	        : strcmp(r->tree, ".") == 0 ? record->workspace
+	                                    : aj_printf(arena, "%s/%s", record->workspace, r->tree);
+	w.git = (struct aj_git){ .dir = r->dir, .common = w.common, .tree = r->work };
+	if (fetch_one(&w) == 0)
+		return;
+	r->verdict = AJ_HISTORY_UNREADABLE;
+	r->why = aj_strdup(arena, aj_error_cause(&w.err, why, sizeof why));
+	r->refs.count = r->touched.count = 0;
+}
+
+int aj_history_fetch(struct aj_change_state *state, const struct aj_history_ask *ask, struct aj_arena *arena,
+                     struct aj_history *ret, struct aj_error *err)
+{
+	(void)err;
+	*ret = (struct aj_history){ 0 };
+	for (size_t i = 0; i < ask->count; i++)
+		fetch_repo(state, arena, ret, ask->repos[i]);
+	return 0;
+}
+
+const struct aj_history_repo *aj_history_of(const struct aj_history *history, const char *path)
+{
+	const struct aj_history_repo *best = NULL;
+	size_t longest = 0;
+	for (size_t i = 0; i < history->repos.count; i++) {
+		const struct aj_history_repo *r = &history->repos.items[i];
+		bool top = r->tree && strcmp(r->tree, ".") == 0;
+		size_t bytes = r->tree && !top ? strlen(r->tree) : 0;
+		if (r->tree && (top || (strncmp(path, r->tree, bytes) == 0 && path[bytes] == '/')) &&
+		    (!best || bytes > longest)) {
+			best = r;
+			longest = bytes;
+		}
+	}
+	return best;
+}
+
+const struct aj_history_path *aj_history_touched(const struct aj_history_repo *repo, const char *path)
+{
+	const struct aj_history_path key = { .path = path };
+	return repo->touched.count ? bsearch(&key, repo->touched.items, repo->touched.count, sizeof key, by_path) : NULL;
+}

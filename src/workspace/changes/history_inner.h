@@ -1,0 +1,37 @@
+/* Parts of workspace/changes/history, private to it. */
+#pragma once
+#include <sys/stat.h>
+
+#include "base/buffer.h"
+#include "workspace/changes/history.h"
+#include "workspace/git/host_git.h"
+
+/* A folder of the host's repository for objects that are not yet part of it. */
+struct aj_incoming {
+	const char *path;
+	int objects; /* the repository's folder of objects */
+	struct stat owner;
+};
+/* `common`: the repository's git folder. One that a killed fetch left is replaced. -1 with err. */
+int aj_incoming_open(struct aj_incoming *incoming, const char *common, struct aj_arena *arena, struct aj_error *err);
+/* Make the objects part of the repository. -1 with err. */
+int aj_incoming_keep(struct aj_incoming *incoming, struct aj_error *err);
+/* Remove what was not kept. */
+void aj_incoming_close(struct aj_incoming *incoming);
+
+struct aj_ref {
+	const char *name, *oid;
+};
+/* References in the order of their names. */
+struct aj_refs {
+	AJ_LIST(struct aj_ref);
+	const char *head; /* of HEAD, if it is a symbolic reference to a branch; NULL */
+	size_t left_out;  /* with names that no reference of the host may have */
+};
+/* Lines "OID NAME", or as `git ls-remote --symref` prints them; the text is a claim. */
+void aj_refs_read(struct aj_refs *ret, struct aj_arena *arena, const struct aj_buffer *text);
+void aj_refs_sort(struct aj_refs *refs);
+/* NULL: there is none. */
+const char *aj_refs_find(const struct aj_refs *refs, const char *name);
+/* The name below refs/agentjail/ID/ of a run's reference; NULL: it has none. */
+const char *aj_ref_map(struct aj_arena *arena, const char *prefix, const char *name);

@@ -1,0 +1,89 @@
+/* New objects of a fetch: kept apart in the host's repository until the fetch is complete and within its limits, as git does for
+ * a push. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/fd.h"
+#include "base/tree/node.h"
+#include "base/tree/remove.h"
+#include "workspace/changes/history_inner.h"
+
+/* `git prune` removes folders whose names begin so, where we were killed. */
+#define INCOMING "incoming-agentjail"
+
+static int fail(struct aj_error *err, const struct aj_incoming *in, const char *what)
+{
+	return aj_fail(err, AJ_EXIT_SETUP, "git", errno, "%s for new objects in `%s`", what, in->path);
+}
+
+/* The parts that the repository's owner does: aj_git_as_owner(). */
+
+static int make(void *arg)
+{
+	const struct aj_incoming *in = arg;
+	aj_tree_remove(in->objects, INCOMING);
+	return mkdirat(in->objects, INCOMING, 0700);
+}
+
+static int discard(void *arg)
+{
+	const struct aj_incoming *in = arg;
+	return aj_tree_remove(in->objects, INCOMING);
+}
+
+/* What a pack is found by comes last. */
+static int move_packs(int from, int to)
+{
+	static const char *const kinds[] = { ".pack", ".rev", ".idx" };
+	struct aj_entries names;
+	if (aj_entries_read(from, &names) < 0)
+		return -1;
+	int result = 0;
+	for (size_t k = 0; result == 0 && k < sizeof kinds / sizeof *kinds; k++)
+		for (size_t i = 0; result == 0 && i < names.count; i++) {
+			const char *name = names.items[i], *end = strrchr(name, '.');
+			if (strncmp(name, "pack-", 5) == 0 && end && strcmp(end, kinds[k]) == 0)
+				result = renameat(from, name, to, name);
+		}
+	aj_entries_free(&names);
+	return result;
+}
+
+static int keep(void *arg)
+{
+	const struct aj_incoming *in = arg;
+	cleanup_fd int from = aj_beneath_open_here(in->objects, INCOMING "/pack", O_RDONLY | O_DIRECTORY);
+	if (from < 0)
+		return errno == ENOENT ? 0 : -1; /* nothing was new */
+	if (mkdirat(in->objects, "pack", 0777) < 0 && errno != EEXIST)
+		return -1;
+	cleanup_fd int to = aj_beneath_open_here(in->objects, "pack", O_RDONLY | O_DIRECTORY);
+	return to < 0 ? -1 : move_packs(from, to);
+}
+
+int aj_incoming_open(struct aj_incoming *in, const char *common, struct aj_arena *arena, struct aj_error *err)
+{
+	*in = (struct aj_incoming){ .path = aj_printf(arena, "%s/objects/" INCOMING, common) };
+	in->objects = aj_beneath_open(AT_FDCWD, aj_printf(arena, "%s/objects", common), O_RDONLY | O_DIRECTORY);
+	if (in->objects < 0 || fstat(in->objects, &in->owner) < 0)
+		return fail(err, in, "open the folder");
+	return aj_git_as_owner(&in->owner, make, in) < 0 ? fail(err, in, "make a folder") : 0;
+}
+
+int aj_incoming_keep(struct aj_incoming *in, struct aj_error *err)
+{
+	return aj_git_as_owner(&in->owner, keep, in) < 0 ? fail(err, in, "move the packs") : 0;
+}
+
+void aj_incoming_close(struct aj_incoming *in)
+{
+	if (in->objects >= 0)
+		aj_git_as_owner(&in->owner, discard, in);
+	aj_close(&in->objects);
+}
