@@ -11,7 +11,7 @@ NEEDS = [
 ]
 # The same for examples that a refused one left without its file or module: a pattern of NAME SOURCE ANSWER.
 NEEDS_HOST = (r"^library/configparser\.rst .*value: \[\]|^library/argparse\.rst .*(@args\.txt|raw\.dat)|^tutorial/inputoutput\.rst (print\(f\)|f\.read)"
-              r"|cannot import name 'request' from 'urllib'|does not have the attribute 'request'")
+              r"|cannot import name 'request' from 'urllib'|does not have the attribute 'request'|module '__main__' has no attribute 'request'")
 MODULES_NEEDED = re.compile(r"PY-IMPORT: Import of ([\w.]+)")
 
 # (pattern of NAME SOURCE ANSWER, reason)
@@ -23,7 +23,11 @@ EXAMPLES = [
     (r"numpy\.source", "`numpy.source` prints source text: the tree has none, and an ordinary run writes to another stream"),
     (r"^doctest\b", "`doctest` shows no names that run text in the namespaces of other modules"),
     (r"^howto/isolating-extensions\.rst", "a module is not loaded a second time: `sys.modules` is no way to the modules themselves"),
-    (r"^library/unittest\.mock\.rst", "`mock` reads attributes by their names: a name of a module that a proxy hides, or a class of the standard library in a spec"),
+    (r"^library/unittest\.mock\.rst test\(\).*<module '\w+'>", "the repr of a module proxy does not say where the module comes from"),
+    (r"^library/unittest\.mock\.rst (dir\(mock\.Mock\(\)\)|mock\.(not_)?submock\.attribute2)",
+     "`mock` reads `FILTER_DIR` in its own module; code sets that of the proxy, and `seal` follows `dir()`"),
+    (r"^library/unittest\.mock\.rst (mock = Mock\(spec=request\.Request\)|mock\.assret_called_with)",
+     "an example before it needs `urllib.request`, which no built-in policy allows"),
     (r"^library/argparse\.rst|print\(sys\.argv\)|^library/traceback\.rst", "the name of the program, the width of the terminal, and tracebacks without the layer's frames"),
     (r"^library/(gc|inspect)\.rst", "a hidden name of an allowed module"),
     (r"^numpy\.linalg\.eigvals", "the last digit differs with the place of an array in memory"),
