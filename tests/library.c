@@ -217,7 +217,7 @@ static void part_errors(void)
 	check(!run(s, "2") && strstr(err.cause, "not taken"), "errors: a result that nobody took", "accepted");
 	agentjail_result_free(agentjail_session_take(s, &err));
 	check(!agentjail_session_take(s, &err) && strstr(err.cause, "nothing was run"), "errors: it is taken once", "twice");
-	runs_to(s, "1+2", "3", "errors: and all goes on");
+	runs_to(s, "1+2", "3", "errors: and everything continues");
 	agentjail_close(h); /* with its session */
 	h = agentjail_open(&O(.parked = UINT_MAX, .jails_max = 2), &err);
 	agentjail_result *r = h ? agentjail_run(h, &S(.code = "1"), &err) : NULL;
@@ -288,7 +288,7 @@ static void part_audit(void)
 	      "%d and %d", recorded(trail, start), recorded(trail, end));
 	check(recorded(trail, failed_so) == 1, "audit: it says so", "%d times", recorded(trail, failed_so));
 	if (s)
-		runs_to(s, "1+2", "3", "audit: and all goes on");
+		runs_to(s, "1+2", "3", "audit: and everything continues");
 	check(recorded(trail, start) == 2 && recorded(trail, end) == 2, "audit: one more of each", "%d and %d",
 	      recorded(trail, start), recorded(trail, end));
 	agentjail_close(h);
@@ -468,7 +468,7 @@ static void part_session(void)
 	check(stats && strstr(stats, "\"jails\":"), "session: stats", "%s", stats ? stats : "none");
 	agentjail_free(stats);
 	agentjail_session_close(s);
-	runs_to(other, "2", "2", "session: the other goes on");
+	runs_to(other, "2", "2", "session: the other continues");
 	agentjail_close(h);
 	h = agentjail_open(&O(.jails_max = 1), &err);
 	s = h ? agentjail_session_open(h, NULL, &err) : NULL;
@@ -667,7 +667,7 @@ static void part_late(void)
 	r = agentjail_session_run(s, &one, &err);
 	check(ok_or_timeout(r) && outputs > 0, "late: an output callback that outlasts the snippet's time", "%d outputs", outputs);
 	agentjail_result_free(r);
-	runs_to(s, "'here'", "here", "late: the session goes on, as its snippet had ended");
+	runs_to(s, "'here'", "here", "late: the session continues, as its snippet had ended");
 	/* A program that is busy elsewhere until after the time of the kill. */
 	int seen = 1;
 	one = (struct agentjail_snippet)S(.code = "print('y', flush=True)\nwhile True: pass", .timeout_ms = 100, .output = dawdle,
@@ -739,7 +739,7 @@ static void part_tools(void)
 	runs_to(s, "nested() * 2", "42", "tools: one that runs another session");
 	agentjail_session_add_tool(s, &T(.name = "closer", .call = closer, .arg = &s), &err);
 	check(!run(s, "closer()") && strstr(err.cause, "closed"), "tools: one that closes its own session", "it went on");
-	runs_to(second, "1", "1", "tools: and the other goes on");
+	runs_to(second, "1", "1", "tools: and the other continues");
 	agentjail_close(h);
 }
 
@@ -1221,7 +1221,7 @@ static void part_log(void)
 		good = r && agentjail_result_status(r) == AGENTJAIL_OK;
 		agentjail_result_free(r);
 	}
-	check(good, "log: and all goes on", "nothing runs any more");
+	check(good, "log: and everything continues", "nothing runs any more");
 	agentjail_close(h);
 }
 

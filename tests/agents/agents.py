@@ -50,7 +50,7 @@ def judge(done, made, api):
     said = "exit %d, said %.500r, agentjail %.800r" % (done.returncode, done.stdout, done.stderr)
     check("it ends well", done.returncode == 0, said)
     check("its tool made a file", made == TEXT, "%r; %s" % (made, said))
-    check("it was told that the fetch failed", "The fetch said:" in done.stdout and "alert access denied" in done.stdout and "curl ended with 35" in done.stdout, said)
+    check("the agent gets the error of a failed fetch", "The fetch said:" in done.stdout and "alert access denied" in done.stdout and "curl ended with 35" in done.stdout, said)
     check("without TLS, the sentence that says why", REFUSED % 80 in done.stdout, said)
     check("as the caller was", REFUSED % 80 in done.stderr and REFUSED % 443 in done.stderr, said)
     asked = [line for line in W.log(kind="http", host=api) if line["line"].startswith("POST /v1")]
@@ -125,7 +125,7 @@ def aider():
     asked = [line for line in W.log(kind="http", host="api.openai.com") if line["line"].startswith("POST /v1/chat/")]
     check("it asked its model, by its real name", asked and all(line["sni"] == "api.openai.com" for line in asked), asked)
     done, _ = prompt("aider", env=env, words=words, text="/run " + FETCH)
-    check("a command of its user is told of the refusal", REFUSED % 80 in done.stdout, done.stdout)
+    check("a command of its user gets the refusal", REFUSED % 80 in done.stdout, done.stdout)
 
 
 main()

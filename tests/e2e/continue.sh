@@ -1,5 +1,5 @@
 #!/bin/sh
-# A later run goes on with the changes that an earlier one has left: what waits is there, what was applied or discarded is not, and what
+# A later run continues with the changes that an earlier one has left: what waits is there, what was applied or discarded is not, and what
 # the host has changed meanwhile is seen or named, never overwritten.
 . "$(dirname "$0")/../lib.sh"
 

@@ -67,11 +67,11 @@ json "an exit code is not a timeout" 1 status=error exit_code=124 -- exec --laye
 json "a signal" 137 status=signal signal=9 -- exec --layer off -c 'import os; os.kill(os.getpid(), 9)'
 json "abort" 134 status=signal signal=6 -- exec --layer off -c 'import os; os.abort()'
 json "time" 124 status=timeout 'limits_hit=["wall_clock"]' 'reason~1000 ms' 'wall_ms<60000' -- exec --timeout 1s -c 'while True: pass'
-json "told to stop at its limit, with the output and the line" 124 status=timeout 'stdout=before\n' error.type=TimeoutError error.line=2 \
+json "a snippet is interrupted at its limit: the result has the output and the line" 124 status=timeout 'stdout=before\n' error.type=TimeoutError error.line=2 \
 	'error.message=the snippet took longer than 500 ms' told_to_stop=wall_clock 'reason~limit of 500 ms reached; the snippet was interrupted and stopped$' -- \
 	exec --timeout 500ms -c 'print("before")
 while True: pass'
-json "caught: ok, and told to stop" 0 status=ok value=5 told_to_stop=wall_clock 'limits_hit=["wall_clock"]' -- exec --timeout 300ms -c 'import time
+json "a snippet that catches the interrupt is ok and has told_to_stop" 0 status=ok value=5 told_to_stop=wall_clock 'limits_hit=["wall_clock"]' -- exec --timeout 300ms -c 'import time
 try: time.sleep(99)
 except KeyboardInterrupt: pass
 5'
@@ -81,7 +81,7 @@ except KeyboardInterrupt: pass
 5'
 json "what does not stop is killed" 124 status=timeout told_to_stop=wall_clock 'reason~limit of 300 ms reached; the snippet was interrupted and did not stop' -- \
 	exec --layer off --timeout 300ms -c 'sum(range(10 ** 12))'
-json "nor what catches it and goes on" 124 status=timeout 'reason~did not stop' -- exec --timeout 300ms -c 'while True:
+json "a snippet that catches the interrupt and continues is killed" 124 status=timeout 'reason~did not stop' -- exec --timeout 300ms -c 'while True:
     try:
         while len("x"): pass
     except BaseException: pass'
@@ -94,7 +94,7 @@ while True:
     except BaseException: print("lost")'
 done
 aj exec --json -c 1
-check "what was not told to stop does not say so" sh -c "! grep -q told_to_stop '$T/out'"
+check "a result without an interrupt has no told_to_stop" sh -c "! grep -q told_to_stop '$T/out'"
 json "time asleep" 124 status=timeout -- exec --timeout 300ms -c 'import time; time.sleep(1000)'
 json "memory" 137 status=oom 'limits_hit=["memory"]' -- exec --memory 128M -c 'b = []
 while True: b.append(bytearray(1 << 20))'
@@ -177,9 +177,9 @@ aj exec --nope --json -c 1
 check "a wrong option before --json, as JSON" expect status=setup_error error.type=UsageError
 json "a wrong option, as JSON" 2 status=setup_error error.type=UsageError 'reason~unknown option `--nope`' 'error.fix~--help' -- exec --nope
 json "a wrong value, as JSON" 2 status=setup_error error.type=UsageError 'reason~--timeout' -- exec --timeout x -c 1
-json "a policy that is none, as JSON" 2 status=setup_error error.type=UsageError 'reason~AJ009: there is no policy .nosuch' 'error.fix~policy list' -- exec --policy nosuch -c 1
-json "a file that is none, as JSON" 2 status=setup_error id=run-9 error.type=UsageError 'reason~missing.py' -- exec --id run-9 "$T/missing.py"
-json "an input that is none, as JSON" 2 status=setup_error error.type=UsageError 'reason~not JSON' -- exec --input a=x -c 1
+json "an unknown policy, as JSON" 2 status=setup_error error.type=UsageError 'reason~AJ009: there is no policy .nosuch' 'error.fix~policy list' -- exec --policy nosuch -c 1
+json "a missing file, as JSON" 2 status=setup_error id=run-9 error.type=UsageError 'reason~missing.py' -- exec --id run-9 "$T/missing.py"
+json "an invalid input, as JSON" 2 status=setup_error error.type=UsageError 'reason~not JSON' -- exec --input a=x -c 1
 cold json "a tree that is none, as JSON" 125 status=setup_error error.type=SetupError -- exec --rootfs "$T/none" -c 1
 json "no command, as JSON" 2 status=setup_error 'reason~no command' -- run
 json "an option of the command, which is no --json" 0 'stdout~^x --json' -- run -- echo x --json
@@ -342,7 +342,7 @@ json "for a model: the end of long output, and whole characters" 0 'for_model~^T
 is "at most 2000 bytes" yes "$("$AJ" exec --json --for-model -c 'import sys
 class E(Exception): pass
 print("ž" * 5000); sys.stderr.write("é" * 5000); raise E("ü" * 9999)' --allow-import sys | "$PY" -c 'import json, sys; n = len(json.load(sys.stdin)["for_model"].encode()); print("yes" if 1500 < n <= 2000 else n)')"
-json "without the option there is none" 0 'for_model=(absent)' -- exec -c 1
+json "no for_model without the option" 0 'for_model=(absent)' -- exec -c 1
 # --- rich results ---
 PICTURE='class Picture:
     def __init__(self, data=b"\x89PNG"): self.data = data
@@ -424,12 +424,12 @@ except ImportError as e:
 r'
 json "guarded, and never run" 0 status=ok 'imports_refused=(absent)' -- exec -c 'if False:
     import pty'
-json "a refused import beside a guarded one is told before anything runs" 126 status=rejected errors.0.line=5 stdout= 'imports_refused=(absent)' -- exec -c 'print(1)
+json "a refused import next to a guarded one is reported before anything runs" 126 status=rejected errors.0.line=5 stdout= 'imports_refused=(absent)' -- exec -c 'print(1)
 try: import pty
 except ImportError: pass
 finally:
     import subprocess'
-json "all of them told where they stand" 1 status=error error.type=ImportError error.rule=PY-IMPORT error.line=2 'stdout=1\n' \
+json "each refused import is reported with its line" 1 status=error error.type=ImportError error.rule=PY-IMPORT error.line=2 'stdout=1\n' \
 	'error.message~Import of pty is not allowed. Allowed: .*math' 'imports_refused=[{"module":"pty","line":2}]' -- exec --imports-checked run -c 'print(1)
 import pty'
 json "builtins minimal" 1 error.type=NameError -- exec --builtins minimal -c 'hex(1)'

@@ -200,7 +200,7 @@ def parts_of_a_branch(s):
 
 @test
 def parts_for_no_file(s):
-    """A link, a FIFO, a folder, a file behind the runner's back, more than /tmp takes: an error, and the session goes on."""
+    """A link, a FIFO, a folder, a file behind the runner's back, more than /tmp takes: an error, and the session continues."""
     c = s.client()
     session = c.ask("open", policy="any", files=[{"name": "mine", "text": "1"}])["session"]
     more = lambda name, data=b"x": c.ask("write_files", session=session, timeout_ms=20_000, files=[{"name": name, "data": b64(data), "append": True}])
@@ -267,7 +267,7 @@ def bad_requests(s):
     for path in ("/etc/passwd", "/tmp/../etc/passwd", "/tmp//x", "/tmp/", "/proc/self/environ", "/outputs"):
         refused("bad_request", "", c.ask, "read_file", session=session, path=path)
     refused("bad_request", "binds something", c.ask, "exec", policy="bound", code="1", output="list")
-    same(c.ask("run", session=session, code="6 * 7")["value"], 42, "the session goes on")
+    same(c.ask("run", session=session, code="6 * 7")["value"], 42, "the session continues")
 
 
 @test
@@ -281,7 +281,7 @@ def a_file_that_cannot_be_written(s):
 
 @test
 def hostile_sessions(s):
-    """Links, FIFOs, and a process that goes on changing what is read."""
+    """Links, FIFOs, and a process that continues changing what is read."""
     with open(FOLDER + "/host/canary", "w") as f:
         f.write("CANARY-OF-THE-HOST")
     c = s.client()

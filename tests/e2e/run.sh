@@ -407,7 +407,7 @@ for command in "run -- sh -c" "exec --layer off -c"; do
 	kill -HUP $pid
 	kill -INT $pid
 	wait $pid
-	is "\`${command%% *}\` goes on after an ignored signal" "0 over" "$? $(tail -n 1 "$T/out")"
+	is "\`${command%% *}\` continues after an ignored signal" "0 over" "$? $(tail -n 1 "$T/out")"
 done
 
 finish

@@ -462,7 +462,7 @@ def sessions_branch(s):
     while c.receive().get("id") != "long":
         pass
     same(c.ask("close", session=one), {})
-    same(c.ask("run", session=two, code="x")["value"], [1], "the other goes on")
+    same(c.ask("run", session=two, code="x")["value"], [1], "the other continues")
     same(c.ask("forget", session=two, checkpoint=kept), {})
     fails("bad_request", c.ask, "rollback", session=two, checkpoint=kept)
     plain = c.ask("open")["session"]
@@ -501,7 +501,7 @@ def branches_have_the_tools(s):
     same(c.ask("rollback", session=two, checkpoint=kept), {})
     same(c.ask("run", both, session=two, code="echo(x=number())")["value"], 5, "what was declared since is not undone")
     same(c.ask("close", session=one), {})
-    same(c.ask("run", both, session=two, code="echo(x=number())")["value"], 5, "the other goes on")
+    same(c.ask("run", both, session=two, code="echo(x=number())")["value"], 5, "the other continues")
 
 
 ECHO = {"name": "echo", "parameters": {"type": "object", "properties": {"x": {}}, "required": ["x"]}}
@@ -864,7 +864,7 @@ def bad(name, body, code):
         frame = exchange(c, body)
         same(frame["error"]["code"], code, frame["error"]["message"])
         assert frame["error"]["message"], "no message"
-        same(c.ask("ping"), {}, "the connection goes on")
+        same(c.ask("ping"), {}, "the connection continues")
     test(run, "bad request: " + name)
 
 
@@ -882,7 +882,7 @@ def bad_frames_end_the_connection(s):
             c.receive()
         except (EOFError, ConnectionResetError):
             continue
-        raise AssertionError(name + ": the connection goes on")
+        raise AssertionError(name + ": the connection continues")
 
 
 @test

@@ -153,7 +153,7 @@ def socket_is_ours_alone():
     with Server() as s:
         same(oct(os.stat(s.path).st_mode & 0o7777), "0o600")
         refused("another process listens", path=s.path)
-        same(s.client().ask("ping"), {}, "the first one goes on")
+        same(s.client().ask("ping"), {}, "the first one continues")
         same(s.stop(), 0)
         same(os.path.exists(s.path), False)
 
@@ -428,7 +428,7 @@ def turns_are_taken():
     number = {"name": "number", "parameters": {"type": "object", "properties": {}}}
     with Server("--jails-max", "1", "--queue-max", "100", "--parked", "1") as s:
         greedy, modest = s.client(), s.client()
-        for i in range(40):  # each goes on when its call is answered, and not before
+        for i in range(40):  # each continues when its call is answered, and not before
             greedy.send(op="exec", id=i, code="number()", tools=[number])
 
         def next_of_greedy():

@@ -25,7 +25,7 @@ is "and nothing else" "" "$(cat "$T/err")"
 say 'def f():\n\n    return 1\n\n\nf()\n'
 fed "without a separator all of it is one snippet" 0 '^1$'
 say '# %% first\n1/0\n# %%\n"on"\n# %%\nimport pty\n'
-fed "it goes on after an error, and ends with its code" 1 "^'on'\$"
+fed "the session continues after an error and exits with its status" 1 "^'on'\$"
 check "a traceback as Python's" grep -q '^ZeroDivisionError: division by zero$' "$T/err"
 check "a rejection with its reason" grep -q 'Import of pty is not allowed' "$T/err"
 say '\n# %%\n\n# %%\n'
@@ -33,7 +33,7 @@ say '\n# %%\n\n# %%\n'
 is "nothing to run is nothing to say" "0||" "$?|$(cat "$T/out")|$(cat "$T/err")"
 say 'x = 1\n# %%\nwhile True: pass\n# %%\nx\n'
 fed "variables survive a timeout" 124 '^1$' --timeout 800ms
-check "the limit is when it is told" grep -q '^TimeoutError: the snippet took longer than 800 ms' "$T/err"
+check "the time limit of a snippet interrupts it" grep -q '^TimeoutError: the snippet took longer than 800 ms' "$T/err"
 say 'final_answer({"n": 1})\n# %%\nprint("e")\n'
 fed "a final answer, and on" 0 '^final answer: \{"n":1\}$'
 check "on it went" grep -q '^e$' "$T/out"
@@ -45,7 +45,7 @@ fed "a pipe gets the bytes" 0 "$(printf 'a\033\\[31mb')"
 mkdir -m 777 "$T/ws"
 printf 'extends = "snippet"\n[filesystem]\nworkspace = "read-write"\n[python]\nlayer = false\n' >"$T/ws.toml"
 say 'open(".mcp.json", "w").write("{}")\n# %%\n1\n# %%\nimport os; os.mkdir("r"); [os.mkdir("r/" + x) for x in ("objects", "refs")]; open("r/HEAD", "w").close()\n'
-fed "what was planted is told of" 0 'workspace: `.mcp.json`: made' --policy-file "$T/ws.toml" --workspace "$T/ws"
+fed "planted files are reported" 0 'workspace: `.mcp.json`: made' --policy-file "$T/ws.toml" --workspace "$T/ws"
 is "once" 1 "$(grep -c 'mcp.json' "$T/err")"
 check "and what comes later, too" grep -q 'repository `r` (bare): made' "$T/err"
 say '1\n# %%\n2\n'
@@ -147,7 +147,7 @@ t.expect("until an empty line", r">>> ")
 t.type("f(x)\n")
 t.expect("its function is there", r"\n82\r\n>>> ")
 t.type("(1,\n2)\n")
-t.expect("an open bracket goes on", r"\.\.\. .*\(1, 2\)\r\n>>> ")
+t.expect("an open bracket continues", r"\.\.\. .*\(1, 2\)\r\n>>> ")
 t.type("1/0\n")
 t.expect("an error as Python shows it", r"Traceback.*ZeroDivisionError: division by zero\r\n>>> ")
 t.type("import pty\n")
@@ -269,7 +269,7 @@ for _ in range(500):  # also while a prompt is being written
     os.kill(t.pid, signal.SIGINT)
     t.read(0.0005)
 t.type("6 * 7\n")
-t.expect("many interrupts later it goes on", r"\n42\r\n>>> ")
+t.expect("the session continues after many interrupts", r"\n42\r\n>>> ")
 t.type(":help\n")
 t.expect(":help", r":put FILE.*:get NAME.*:quit.*>>> ")
 t.type(D)
@@ -303,7 +303,7 @@ for word in "exit()", "exit", "quit()", "quit":
 os.unlink(history)
 os.symlink("/etc/hostname", history)
 t = Terminal(aj, "session", "--timeout", "1s", "--json")
-t.expect("without a history of ours there is none", r">>> ")
+t.expect("without a history file the prompt has no history", r">>> ")
 t.type("x = '\\x1b'\n")
 t.expect("JSON at a terminal", r'\{"id".*"status":\s*"ok".*\}\r\n>>> ')
 t.type("while True: pass\n")
@@ -312,7 +312,7 @@ t.type("x\n")
 t.expect("which variables survive, in plain ASCII", r'"value":"\\u001[bB]".*>>> ')
 t.type(D)
 t.exits("and the end of it", 0)
-check("somebody's file is left alone", os.readlink(history) == "/etc/hostname", "")
+check("a foreign history file is not changed", os.readlink(history) == "/etc/hostname", "")
 os.unlink(history)
 
 t = Terminal(aj, "session", "--layer", "off", "--policy-file", os.environ["SPARSE"])

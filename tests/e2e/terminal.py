@@ -120,7 +120,7 @@ def signals():
             t.type("fg\n")
             check(name + ": fg makes it raw again", until(lambda: modes(t) == (False, False)))
             t.type("still\n")
-            t.expect(name + ": and the command goes on", r"still\r\nstill\r\n")
+            t.expect(name + ": and the command continues", r"still\r\nstill\r\n")
             t.type("\x04")
             t.expect(name + ": to its end", r"READY\$ ")
         t.type("exit 3\n")
@@ -224,7 +224,7 @@ def nobody_reads():
             while b"up" not in os.read(master, 1000):
                 pass
             termios.tcflow(master, termios.TCOOFF)
-        check("nobody reads: the run ends all the same", until(lambda: os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)))
+        check("a run ends although nobody reads its output", until(lambda: os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)))
         os.kill(pid, signal.SIGKILL)
         check("nobody reads: by its time", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 124)
         last = b""

@@ -62,7 +62,7 @@ for mode in overlay copy; do
 	rmdir "$T/elsewhere"
 	[ $mode = copy ] && other=overlay || other=copy
 	run "changes of another mode" 2 "use --workspace-mode $mode" $other --changes "$(newest)" -- true
-	run "a writable workspace goes on with no changes" 2 'for a workspace that is an overlay or a copy' rw --changes "$(newest)" -- true
+	run "a writable workspace continues with no changes" 2 'for a workspace that is an overlay or a copy' rw --changes "$(newest)" -- true
 	discard
 
 	run "a command that is not found leaves nothing" 127 '' $mode -- /no/such/program
@@ -136,7 +136,7 @@ fresh
 for mode in overlay copy; do
 	run "changes that are left" 0 '' $mode --id "left-$mode" -- sh -c 'echo more >>one; echo new >new'
 	run "the next run, begun afresh" 0 "the changes of run .left-$mode. wait, and this run does not see them: .--changes left-$mode. continues" $mode --changes new -- sh -c '! test -e new'
-	run "one that goes on with them" 0 '' $mode --changes "left-$mode" -- test -e new
+	run "one that continues with them" 0 '' $mode --changes "left-$mode" -- test -e new
 	silent "$mode: does not say so" 'wait'
 	text "$mode: one of them is applied" 0 '' changes apply "left-$mode" new
 	run "and the person knows" 0 '' $mode --changes new -- true

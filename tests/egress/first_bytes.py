@@ -29,7 +29,7 @@ said(https("api.allowed.test", 443, "API.allowed.TEST"))
     run = jail(code, allow=[API + ":443", API + ":8443"])
     good = run.lines[-1:] if len(run.lines) == 17 else []
     check("other than the connection's are refused", good and all(kept_out(line) for line in run.lines[:-1]), run)
-    check("and the program is told by an alert", run.lines[:1] == ["!SSLError"] and run.lines[3:11] == [ALERT] * 8, run)
+    check("the program gets a TLS alert", run.lines[:1] == ["!SSLError"] and run.lines[3:11] == [ALERT] * 8, run)
     check("control: in another case it is the same", good and "internet" in good[0], run)
     seen = [line for line in W.log(kind="tls") if line["sni"] not in ("api.allowed.test", "API.allowed.TEST")]
     check("no server saw another one", not seen and len(W.log(kind="tcp")) <= 3, W.log())

@@ -69,7 +69,7 @@ for message in edns, local, query("evil.test"):
     told = "\0\17\0%c\0\17" + "agentjail: %s was refused: this name is not on the jail's list. Ask for %s to be allowed, or work without it."
     for line, name in zip(run.lines, ("evil.test", "evil.local")):
         text = told % ("x", name, name)
-        check("is told with %s" % name, line.endswith(text[:3].replace("x", "") + chr(len(text) - 4) + text[4:]), (run, text))
+        check("the DNS answer for %s has the reason" % name, line.endswith(text[:3].replace("x", "") + chr(len(text) - 4) + text[4:]), (run, text))
     check("control: not without EDNS", len(run.lines) == 3 and "agentjail" not in run.lines[2], run)
 
 
@@ -150,7 +150,7 @@ def resolution():
         names.append("silent.pkg.test")
     run = jail("for name in sys.argv[1:]: said(reaches(name, 80))", *names, allow=["*.pkg.test:80"])
     failed = {row["host"]: row["why"] for row in run.result.get("network", {}).get("failed", [])}
-    check("what has no address is told, as no violation", sorted(failed) == sorted(names) and all(failed.values()) and not run.result["violations"], run)
+    check("a name without an address is reported and is no violation", sorted(failed) == sorted(names) and all(failed.values()) and not run.result["violations"], run)
 
 
 # --- addresses that a name may have ---

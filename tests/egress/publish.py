@@ -217,7 +217,7 @@ def ends():
             status = f.read()
         check("without capabilities, under a filter", "CapEff:\t0000000000000000" in status and "CapPrm:\t0000000000000000" in status and "Seccomp:\t2" in status and "NoNewPrivs:\t1" in status, status)
         os.kill(publishers[0], signal.SIGKILL)
-        check("without it the port is closed, and the command goes on", until(lambda: ask(8000) is None) and jail.process.poll() is None)
+        check("without it the port is closed, and the command continues", until(lambda: ask(8000) is None) and jail.process.poll() is None)
 
 
 def holds_a_listener(pid):

@@ -233,7 +233,7 @@ def the_audit_trail_while_the_run_goes_on():
         for count, sum_of_all in (1, 1), (3, 4), (120, 124):
             process.stdin.write("%d\n" % count)
             process.stdin.flush()
-            check("control: the program goes on", process.stdout.readline() == "made\n")
+            check("control: the program continues", process.stdout.readline() == "made\n")
             check("has %d connections" % sum_of_all, until(lambda: len(made()) == sum_of_all), [len(made()), records()[-1]])  # noqa: B023
         check("and no end yet", [r["event"] for r in records()][:2] == ["start", "connections"] and records()[-1]["event"] == "connections", records()[-1])
         check("its chain is whole at any time", W.agent("audit", "verify", trail).returncode == 0)
@@ -253,7 +253,7 @@ def the_audit_trail_while_the_run_goes_on():
         time.sleep(0.5)
         os.rename(folder + ".gone", folder)
         process.stdin.close()
-        check("one that could not be written is told at the end", "audit" in process.stderr.read() and process.wait() != 0)
+        check("an audit record that could not be written is reported at the end", "audit" in process.stderr.read() and process.wait() != 0)
 
 
 # --- ends ---
@@ -303,7 +303,7 @@ for place in ("api.allowed.test", 80), ("203.0.113.7", 80), ("127.0.0.1", 80):
     os.kill(relays[0], signal.SIGKILL)
     out, err = process.communicate(timeout=60)
     check("every later connection fails", "open" not in out and len(out.splitlines()) == 3, (out, err))
-    check("the command goes on to its end", process.returncode == 0, process.returncode)
+    check("the command continues to its end", process.returncode == 0, process.returncode)
     check("one line says so", err.count("agentjail: every host was refused: agentjail's relay has ended") == 1, err)
     check("nothing reached a server", not W.log(kind="tcp"), W.log())
 
@@ -374,7 +374,7 @@ def the_audit_trail_of_a_session():
     with Sessions(SNIPPET, 0, "--rootfs", ROOTFS, "--config", folder + ".toml") as s:
         s.open("a")
         s.send("run", "a", code=waits)
-        check("has connections while the snippet goes on", until(lambda: [r["event"] for r in records()][:2] == ["start", "connections"]) and
+        check("has connections while the snippet continues", until(lambda: [r["event"] for r in records()][:2] == ["start", "connections"]) and
               records()[-1]["event"] == "connections", records()[-1])
         with open(www + "/go", "w", encoding="utf-8") as f:
             f.write("go")

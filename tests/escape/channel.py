@@ -104,7 +104,7 @@ for name, code in {**ENDED, **REFUSED}.items():
     check(name + ": nothing of it is passed on", result.get("value") is None and not result.get("final_answer") and "forged" not in str(result), result)
     check(name + ": and no more can be run", service.run("liar", "1").get("event") == "error")
     service.close("liar")
-check("a good session after all lies", *neighbour())
+check("an honest session works after all forged answers", *neighbour())
 
 for name, code in HARMLESS.items():
     service.open("odd", tools=TOOLS)
@@ -131,19 +131,19 @@ check("a channel that is closed: no answer", result.get("status") == "error" and
 check("and the session ends at once", service.wait("ended", "shut")["event"] == "ended")
 service.close("shut")
 
-# --- a hundred calls at once: those beyond the limit are told so, and the run goes on ---
+# --- a hundred calls at once: those beyond the limit are told so, and the run continues ---
 service.events.clear()
 service.open("crowd", tools=TOOLS)
 service.run("crowd", LIES)
 service.start("crowd", "for n in range(1000000, 1000100):\n    call(n)\nseen = b''\nwhile seen.count(b'too many calls') < 36:\n    seen += posix.read(3, 65536)\n'alive'")
 result = service.result("crowd")
-check("of a hundred calls at once 64 are under way, 36 are told so", result.get("value") == "alive", result)
+check("of a hundred calls at once 64 run and 36 are refused", result.get("value") == "alive", result)
 calls = [e for e in service.events if e["event"] == "call"]
 check("64 calls came to the host", len(calls) == 64, len(calls))
 service.send("tool_result", "crowd", call=calls[0]["call"], value=1)
 check("and after the answer nobody waits for them", service.wait("error", "crowd")["code"] == "no_such_request")
 service.events.clear()
-check("the session goes on", service.run("crowd", "7").get("value") == 7)
+check("the session continues", service.run("crowd", "7").get("value") == 7)
 service.close("crowd")
 
 check("a good session at last", *neighbour())

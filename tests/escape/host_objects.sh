@@ -25,7 +25,7 @@ says "control: an ordinary segment" '^29:.* OK$'
 runner syscall 9:0:0x200000:3:0x40022 319:0:4 29:0:0x200000:04600
 says "a snippet: mmap" '^9:.* ENOMEM$'
 says "a snippet: memfd and segment" '^319:.* EPERM$'
-json "a snippet's is told" 0 'violations~"syscall":"mmap".*huge pages' -- exec --rootfs "$T/runner" -c 'syscall 9:0:0x200000:3:0x40022'
+json "a snippet's call is reported" 0 'violations~"syscall":"mmap".*huge pages' -- exec --rootfs "$T/runner" -c 'syscall 9:0:0x200000:3:0x40022'
 
 # --- protocols and families, for which the kernel would load a module ---
 #       MPTCP   SCTP           DCCP     UDP-Lite      L2TP     others

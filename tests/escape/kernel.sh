@@ -89,7 +89,7 @@ says "control: outside it works" '^call OK'
 sleep 60 &
 bare trace $! # attaching stops it, so it is nobody else
 kill -KILL $!
-# Traced, it stops, which its parent takes for its end: it goes on to write where the next one's output will be.
+# Traced, it stops, which its parent takes for its end: it continues to write where the next one's output will be.
 await grep -q '^pidfd_getfd' "$T/out"
 says "control: outside a process may be traced" 'traceme OK'
 probe handle
@@ -98,10 +98,10 @@ bare handle
 says "control: outside a handle is given" 'name_to_handle_at OK'
 probe kill-init
 says "K15 init outlives the signals of its jail" 'end-init (OK|EPERM)'
-is "and the run goes on" 0 "$rc"
+is "and the run continues" 0 "$rc"
 runner kill-init
 says "also for a snippet" 'end-init (OK|EPERM)'
-is "whose run goes on too" 0 "$rc"
+is "whose run continues too" 0 "$rc"
 
 # --- K45: other doors ---
 for where in probe runner; do

@@ -101,7 +101,7 @@ if os.fork() == 0:
     os._exit(0)
 time.sleep(600)
 X
-is "R19 a new parent, no death signal: ended all the same" 124 $rc
+is "R19 a new parent, no death signal: the process is ended" 124 $rc
 check "R19 nothing is left" gone
 
 # K59: a guest leaves the terminal raw and dies; we give it back as it was. A pty stands for the terminal.

@@ -108,7 +108,7 @@ check("%d draws of 16 jails are all different" % len(draws), len(draws) >= 160 a
       sorted(d for d in draws if draws.count(d) > 1))
 check("jails of one tenant share the seed of hash() (as documented)", all(s[0] == shared["one"][0][0] for s in shared["one"]), shared)
 check("two tenants do not", shared["one"][0][0] != shared["two"][0][0], shared)
-check("nor do things lie at the same places in memory", shared["one"][0][1] != shared["two"][0][1], shared)
+check("memory layouts of tenants differ", shared["one"][0][1] != shared["two"][0][1], shared)
 
 # --- what a jail changes is its own ---
 half = "aj-planted-%s-" % os.urandom(8).hex()
@@ -120,7 +120,7 @@ service.open("a", tenant="one")
 jail_a = guest(service, before)
 marked = service.run("a", MARK.format(half))
 check("the jail could plant it all", marked["status"] == "ok", marked)
-check("control: whoever planted it sees it", value(service.run("a", "builtins.planted"))[-10:] == secret[-10:])
+check("control: the tenant that planted it sees it", value(service.run("a", "builtins.planted"))[-10:] == secret[-10:])
 seen = value(service.run("a", LOOK.replace("len([1])", "1")))
 check("control: and finds the rest of it", sum(x != y for x, y in zip(seen, clean)) >= 18, [x == y for x, y in zip(seen, clean)])
 before = service.inits()

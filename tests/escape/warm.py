@@ -256,7 +256,7 @@ tops = [[line.split()[2] for line in read("/proc/%d/mountinfo" % guest).splitlin
         for _, guest in jails.values() for place in ("/tmp",)]
 check("no scratch space is shared", len(set(tops)) == len(tops), tops)
 for name, (init, guest) in jails.items():
-    check("init of %s is closed to whoever is in the jail" % name, within(guest, os.readlink, "/proc/%d/cwd" % init).startswith("not to be read"))
+    check("init of %s is closed to processes of the jail" % name, within(guest, os.readlink, "/proc/%d/cwd" % init).startswith("not to be read"))
     check("control: the guest of %s is not" % name, within(guest, os.readlink, "/proc/%d/cwd" % guest) == "/tmp")
 
 

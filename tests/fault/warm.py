@@ -124,7 +124,7 @@ for n in range(sessions):
     one(n, 1 + n % 7, n % 4 == 1)
 sessions_took = time.monotonic() - began
 check("at rest after %d sessions" % sessions, rest(service), service.stats())
-check("every answer is right, or of somebody who was killed (seed %d)" % seed, not wrong, "%d: %s" % (len(wrong), wrong[:2]))
+check("every answer is right, or its jail was killed (seed %d)" % seed, not wrong, "%d: %s" % (len(wrong), wrong[:2]))
 for attempt in range(20):
     after = counts(service)
     more = {k: (before[k], after[k]) for k in after
@@ -144,7 +144,7 @@ if hits >= 2000 or os.environ.get("V"):
 if hits >= 2000:  # a zygote that does not move is given up after ten seconds
     os.kill(service.zygotes()[0], signal.SIGSTOP)
     opened = [(service.send("open", "stuck%d" % n), service.wait("opened", "stuck%d" % n))[1] for n in range(PARKED + 1)]
-    check("a zygote that is stuck: whoever waits gets a jail of the next one", not any("error" in e for e in opened), opened)
+    check("a request that waits for a stuck zygote gets a jail of the next one", not any("error" in e for e in opened), opened)
 check("the service answers still", service.open("last") and service.run("last", "6 * 7").get("value") == 42)
 check("the service ends", service.stop() == 0)
 
@@ -156,7 +156,7 @@ service.send("open", "two")
 time.sleep(0.05)
 os.kill(service.zygotes()[0], signal.SIGKILL)
 opened = service.wait("opened", "two")
-check("a zygote dies while somebody waits", "error" not in opened and service.run("two", "6 * 7").get("value") == 42, opened)
+check("a waiting request survives the death of its zygote", "error" not in opened and service.run("two", "6 * 7").get("value") == 42, opened)
 os.kill(service.zygotes()[0], signal.SIGSTOP)
 service.send("open", "three")
 end = time.monotonic() + 60
@@ -213,7 +213,7 @@ def left():
     return [f for f in found if state(f[0]) in "ZX" or f[0] not in known] or (found if len(holders) > len(inits) + len(zygotes) else [])
 
 
-# An init that is killed before it has made a guest is our child all the same; its zygote goes on.
+# An init that is killed before it has made a guest is our child all the same; its zygote continues.
 ended = kill_new("early", births, False)
 check("no zygote ends because an init is killed at its birth", ended is None, ended)
 check("no init that was killed at its birth is left as a zombie", not left(), left())

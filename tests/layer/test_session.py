@@ -135,7 +135,7 @@ def stuck(score):
                     if name.endswith("str-of-error"):  # the code's own error is what is told
                         ok = ok and error["type"] == "E" and STOPPED[number] in error["message"]
                     else:
-                        ok = ok and error["type"] == STOPPED[number] and "session goes on" in error["message"] and (
+                        ok = ok and error["type"] == STOPPED[number] and "session continues" in error["message"] and (
                             number == INT or "70 ms" in error["message"])
                     score.check("%s/%d" % (name, number), ok, (error, again["value"], again["error"], guest.output()[:100]))
                 except Died as e:

@@ -48,7 +48,7 @@ for policy in command snippet locked; do
 done
 fill
 check "inflight-program: the preset for commands: what one jail can send" grep -qx 'inflight [0-9]* ETOOMANYREFS' "$T/filled"
-is "inflight-program: a program of that uid sends all the same" "inflight 1 OK" "$(program)"
+is "inflight-program: a program of that uid can still send" "inflight 1 OK" "$(program)"
 fill2=$filler
 "$AJ" run --bind "$PROBE:/opt/probe" -- /opt/probe inflight 4000 >"$T/second" 2>&1
 check "inflight-program: a second jail adds nothing to it" grep -qx 'inflight 0 ETOOMANYREFS' "$T/second"

@@ -30,7 +30,7 @@ json "ids-shared: root without a range" 0 status=ok 'enforced.identity~^host id 
 json "ids-range: run" 0 status=ok "enforced.identity~this jail's alone" -- run --config "$T/many.toml" -- sh -c "$MAP"
 id=$(field stdout)
 check "ids-range: the kernel's map has an id of the range" test "$id" -ge $FIRST -a "$id" -lt $((FIRST + 50))
-check "ids-range: which is the one that is told" expect "enforced.identity~^host id $id,"
+check "ids-range: enforced names that id" expect "enforced.identity~^host id $id,"
 json "ids-range: its scratch space is its own" 0 'stdout=1000 1000\n' -- run --config "$T/many.toml" -- sh -c 'touch /tmp/x /dev/shm/y; stat -c %u /tmp/x /dev/shm/y | tr "\n" " " | sed "s/ $//"; echo'
 json "ids-range: a snippet runs, layer and all" 0 status=ok value=42 "enforced.identity~this jail's alone" -- exec --config "$T/many.toml" -c 'import json
 6 * 7'
@@ -68,7 +68,7 @@ chmod 644 /run/agentjail.ids
 text "ids-range: nor would it be used then" 125 "is not root's own file" run --config "$T/many.toml" -- echo RAN
 chmod 600 /run/agentjail.ids
 unshare --user --map-root-user "$AJ" run --config "$T/many.toml" -- echo RAN >"$T/out" 2>"$T/err"
-is "ids-range: a root that cannot give them is told" "125 " "$? $(cat "$T/out")"
+is "ids-range: root without the right to map them gets an error" "125 " "$? $(cat "$T/out")"
 
 # --- warm: a tenant, a policy, an id ---
 "$AJ" serve --config "$T/many.toml" --policy snippet --policy science --socket "$T/socket.serve" >"$T/out" 2>"$T/err" &

@@ -90,7 +90,7 @@ service.stop()
 service = Sessions(policy("broken", ["math", "broken_part", "broken_ext", "broken_pkg"]), parked=1)
 warm = service.open("a")["warm"]
 hints = [service.run("a", "import " + name)["error"].get("hint", "") for name in ("broken_ext", "broken_pkg", "broken_part")]
-check("zygote-import: the snippet is told why the zygote's import of it failed",
+check("zygote-import: the snippet's error says why the zygote's import of it failed",
       warm and "`broken_ext` before the walls stood failed: ImportError" in hints[0] and hints[1].endswith("SystemExit: no vector unit") and not hints[2], hints)
 service.open("b")
 told = [line for line in service.said().splitlines() if "before the walls" in line]

@@ -97,7 +97,7 @@ wait $pid 2>/dev/null
 
 # A way round: another file in the place of the one that was looked at.
 OPTIONS=--json probe lock-race 2000000
-check "locks-race: who wins it is ended, and told why" expect status=limit limits_hit.0=locks 'reason~replaced a file while it was being locked'
+check "locks-race: a process that wins it is ended, with the reason" expect status=limit limits_hit.0=locks 'reason~replaced a file while it was being locked'
 OPTIONS=--json probe lock-race 20000 /dev/null flock
 check "locks-race: no race with flock, which is taken on what was looked at" expect status=ok 'stdout~^race held [1-9][0-9]* refused [1-9]'
 # The same with a call that is held up between its descriptor and its lock: a lock that is won is found while it lasts.
@@ -172,9 +172,9 @@ text "locks-own: flock and git" 0 '^made$' run -- sh -c 'flock /tmp/l true && cd
 # Where nobody can listen all are refused.
 listened "$AJ" run --json -- sh -c 'flock -n /tmp true; echo $?' >"$T/out" 2>"$T/err"
 if grep -q 'no listener' "$T/err"; then
-	skip "locks-unheard: under another's listener" "$(tail -n 1 "$T/err")"
+	skip "locks-without-listener: under another's listener" "$(tail -n 1 "$T/err")"
 else
-	check "locks-unheard: under another's listener none is taken" expect violations_seen=false 'enforced.locks~^refused: the supervisor cannot listen' 'stdout~^[1-9]'
+	check "locks-without-listener: under another's listener no lock is taken" expect violations_seen=false 'enforced.locks~^refused: the supervisor cannot listen' 'stdout~^[1-9]'
 fi
 
 # Snippets under the list of commands, and with a workspace; a session; one that may branch; one that was born warm.
@@ -203,6 +203,6 @@ for start in range(1000):
 struct.unpack("hhqqi4x", fcntl.fcntl(fd, fcntl.F_GETLK, lock))[0] == fcntl.F_UNLCK'
 json "locks-snippet: 1000 are asked for" 0 status=ok value=true -- exec --policy-file "$T/snippet.toml" -c "$SNIPPET"
 printf 'extends = "snippet"\n[python]\nlayer = false\n[process]\ndeny_syscalls = ["locks"]\n' >"$T/denied.toml"
-json "locks-snippet: a policy that denies them is told apart" 1 'error.type=PermissionError' 'violations.0.syscall=fcntl' -- \
+json "locks-snippet: the refusal of a policy differs from that of the filter" 1 'error.type=PermissionError' 'violations.0.syscall=fcntl' -- \
 	exec --policy-file "$T/denied.toml" -c "$SNIPPET"
 finish

@@ -300,7 +300,7 @@ ln -s word "$ws/link9"
 aj run --bind "$ws/link9:/mnt/word" -- true
 says "overlay-file: a link to one is refused as ever" 'a symlink in the path'
 rm "$ws/link9"
-json "overlay-file: where there is none of its folder, the result says so, and the file is bound" 0 'stdout~^Linux' \
+json "overlay-file: without an overlay of its folder the file is bound, and the result says so" 0 'stdout~^Linux' \
 	'enforced.filesystem~no overlay, and so the host.s FIFOs, at or below /mnt/version' 'enforced.unix_sockets~^no socket file' -- \
 	run --json --bind /proc/version:/mnt/version -- cat /mnt/version
 

@@ -1,6 +1,6 @@
 """What jails and clients can take of the service, one test for each way; service.sh runs it and counts.
 
-No test asserts how long something takes: others get their answers while the attack goes on, and what it may have is counted."""
+No test asserts how long something takes: others get their answers while the attack continues, and what it may have is counted."""
 import json, os, shutil, socket, struct, time
 
 from client import AJ, BUILD, FOLDER, LONG, ROOT, Client, Server, ServiceError, Skipped, fails, main, same, test, until
@@ -51,7 +51,7 @@ def large_calls(s):
     same((r["status"], r["limits_hit"]), ("ok", []), r["reason"])
 
 
-@row("service-calls: honest code that fails now and then goes on, and so does the next run")
+@row("service-calls: honest code that fails now and then continues, and so does the next run")
 def some_misfits(s):
     c = s.client()
     session = c.ask("open", tools=[ECHO])["session"]
@@ -105,7 +105,7 @@ def busy_jails():
                 same(other.ask("run", session=session, code="1+1")["value"], 2)
             time.sleep(0.01)
         part = (processor_s(s.process.pid) - used) / (time.monotonic() - begin)
-        same(other.ask("stats")["in_use"], 9, "the attack goes on")
+        same(other.ask("stats")["in_use"], 9, "the attack continues")
         # All that are busy together may have 40 %; what others ask for comes on top. Without quotas it was 60 to 100 on an idle machine.
         assert part < 0.55, "the service used %.0f %% of a processor" % (part * 100)
 
@@ -149,7 +149,7 @@ def slow_frames():
                 time.sleep(0.05)
         except OSError:
             pass
-        assert sent < 1000, "it goes on and on"
+        assert sent < 1000, "it never ends"
         same(quick.ask("ping"), {})
 
 
@@ -174,7 +174,7 @@ def begun_frames():
         same(old.ask("ping"), {}, "by now the service has read what came before")
         for _ in range(5):
             same(s.client().ask("ping"), {})
-        same(old.ask("run", session=session, code="1+1")["value"], 2, "who had a session goes on")
+        same(old.ask("run", session=session, code="1+1")["value"], 2, "an open session continues")
         same(attackers[0].receive()["error"]["code"], "busy", "the oldest went")
         attackers[-1].socket.settimeout(0.1)
         try:

@@ -182,9 +182,9 @@ given "socket-inherited: control: a snippet has no input" "1;exit 0;nobody came"
 # --- nobody can listen ---
 listened "$AJ" run --json --bind "$W:$W:rw" --bind "$T/try.py:/opt/try.py" -- "$PY" -B /opt/try.py datagrams "$W" >"$T/out" 2>"$T/err"
 if grep -q 'no listener' "$T/err"; then
-	skip "socket-unheard: under another's listener" "$(tail -n 1 "$T/err")"
+	skip "socket-without-listener: under another's listener" "$(tail -n 1 "$T/err")"
 else
-	check "socket-unheard: under another's listener there are none" expect violations_seen=false 'enforced.unix_sockets~^refused except for pairs' 'stderr~Address family not supported'
+	check "socket-without-listener: under another's listener no socket can be made" expect violations_seen=false 'enforced.unix_sockets~^refused except for pairs' 'stderr~Address family not supported'
 fi
 
 # --- snippets ---

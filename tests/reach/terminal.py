@@ -158,7 +158,7 @@ for where, foreground in (("background", False), ("foreground", True)):
     else:
         check("terminal-background: a job in the background has no descriptor of the terminal", b"True" not in job.shown, job)
         check("terminal-background: and reads none of its keys", b"b'pass" not in job.shown and b"0 False b''" in job.shown, job)
-        check("terminal-background: its output is shown all the same", job.shown.count(b"False") == 3 and job.status == 0, job)
+        check("terminal-background: output of a background job is shown", job.shown.count(b"False") == 3 and job.status == 0, job)
     job.close()
 
 TYPES = "for number in (0x5412, 0x541c, 0x541d, 0x5423, 0x5409, 0x540c, 0x540d, 0x541f, 0x5418, 0x5437, 0x5457, 0x40045436, 0x4b3a, 0x4b45, 0x5606, 0x5609, 0x560a):\n    try:\n        fcntl.ioctl(0, number, b'\\0\\0\\0\\0')\n        print('OUT', number)\n    except OSError as e:\n        print('refused', e.errno)\n"
@@ -220,7 +220,7 @@ def held(name, argv, code, prompt, key, patience_s=15):
             last = last[-200:] + os.read(master, 65536)
         except OSError:
             break
-    check(name + ", and is told of when the terminal goes on", b"wall clock limit" in last)
+    check(name + ", and is reported once the terminal continues", b"wall clock limit" in last)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     os.close(master)

@@ -244,7 +244,7 @@ check("zygote-proc: it changes none of its namespaces' limits in sys/user, such 
 check("zygote-cgroup: it can write no limit and move nobody through the cgroups that births have",
       all(found.get(name) in (-9, -20, -30, -2) for name in ("cgroup.procs", "cgroup.max.descendants", "memory.max")), found)
 groups = found.get("cgroups")
-check("zygote-cgroup: of the cgroups it sees its own leaf, and those of its jails, of which there is none yet",
+check("zygote-cgroup: the zygote sees its own cgroup and those of its jails, none yet",
       len(groups) == 1 if isinstance(groups, list) else groups in (-2, -9, -20), groups)
 ENOSPC, EPERM, ENOSYS = 28, 1, 38
 check("zygote-cgroup: no process below it has a cgroup namespace, and so none mounts a cgroup file system",

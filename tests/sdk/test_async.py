@@ -140,7 +140,7 @@ class TestAsync(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((await AsyncJail(service=self.service).run("1")).value, 1)
 
     async def test_a_service_that_does_not_read(self):
-        """Requests longer than its socket wait in this process, the loop goes on, and all are sent, or end with the service."""
+        """Requests longer than its socket wait in this process, the loop continues, and all are sent, or end with the service."""
         jail, text = AsyncJail(service=self.service), "x" * 1_000_000
         await self.service.ping()
         for ends in (False, True):

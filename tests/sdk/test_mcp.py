@@ -125,7 +125,7 @@ class TestStdio(unittest.IsolatedAsyncioTestCase):
                     with self.subTest(tool=tool, mode=mode):
                         await self.cancelled(client, tool, arguments, folder)
                 await until(lambda: not any(nap in command(pid) for pid in below(os.getpid())))
-                # The session that was interrupted goes on with its variables.
+                # The session that was interrupted continues with its variables.
                 self.assertEqual((await client.call_tool("session_run", {"code": "x"})).structured_content["value"], "kept")
                 started = {pid for pid in below(os.getpid()) if folder in command(pid) or "agentjail.mcp" in command(pid)}
                 started |= {pid for parent in started for pid in below(parent)}

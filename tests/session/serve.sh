@@ -38,7 +38,7 @@ ask 'b = []
 while True: b.append(bytearray(1 << 20))'
 check "limits of memory hold" expect status=oom 'reason~kernel'
 ask '1 + 1'
-check "and the service goes on" expect value=2
+check "and the service continues" expect value=2
 is "as the same one" active "$(systemctl --user is-active agentjail.service)"
 check "it stops" systemctl --user stop agentjail.service
 is "well" success "$(systemctl --user show -P Result agentjail.service)"

@@ -7,7 +7,7 @@
 
 /* Zeroed before its first use. */
 struct aj_pace {
-	int64_t began_us, began_processor_us; /* of the work that goes on; 0: it begins with the next chunk */
+	int64_t began_us, began_processor_us; /* of the current work; 0: it begins with the next chunk */
 	int64_t crowded_until_us;
 };
 

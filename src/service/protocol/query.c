@@ -81,7 +81,7 @@ static const struct {
 	[AJ_OP_READ_FILE] = { "read_file", M(ID) | M(SESSION) | M(PATH), M(OFFSET) | M(BYTES), 0, "read a part of a regular file of a session, also while it runs. The answer is `{\"size\": NUMBER, \"media_type\": TEXT, \"offset\": NUMBER, \"data\": BASE64, \"sha256\": of the part, \"end\": whether nothing follows}`" },
 	[AJ_OP_LIST_FILES] = { "list_files", M(ID) | M(SESSION) | M(PATH), 0, 0, "list a folder of a session, also while it runs. The answer is `{\"files\": [{\"name\", \"type\": `file`, `folder`, `link` or `other`, \"size\"}], \"truncated\": BOOLEAN}`, with 1,000 entries at most, in no order" },
 	[AJ_OP_REMOVE_FILE] = { "remove_file", M(ID) | M(SESSION) | M(PATH), 0, 0, "remove a file, a link or an empty folder of a session, also while it runs. The answer is `{}`" },
-	[AJ_OP_FORK] = { "fork", M(ID) | M(SESSION), 0, 0, "a second session that goes on where this one is: memory, open files and /tmp. It must run nothing, and have been opened with `branching`. The answer is that of `open`" },
+	[AJ_OP_FORK] = { "fork", M(ID) | M(SESSION), 0, 0, "a second session that continues from this one: memory, open files and /tmp. It must run nothing, and have been opened with `branching`. The answer is that of `open`" },
 	[AJ_OP_CHECKPOINT] = { "checkpoint", M(ID) | M(SESSION), 0, 0, "keep what the session is now. The answer is `{\"checkpoint\": NUMBER}`" },
 	[AJ_OP_ROLLBACK] = { "rollback", M(ID) | M(SESSION) | M(CHECKPOINT), 0, 0, "go on from a checkpoint, which stays; also after the session's jail has ended. The answer is `{}`" },
 	[AJ_OP_FORGET] = { "forget", M(ID) | M(SESSION) | M(CHECKPOINT), 0, 0, "give a checkpoint up, and its memory back. The answer is `{}`" },

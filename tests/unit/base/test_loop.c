@@ -135,7 +135,7 @@ Test(loop, what_is_watched_for_changes)
 	cr_expect_str_eq(log_text, "1");
 }
 
-/* The same io goes on with another descriptor; the old one is not watched any more, although it is open. */
+/* The same io continues with another descriptor; the old one is not watched any more, although it is open. */
 Test(loop, the_watched_descriptor_changes)
 {
 	int a[2], b[2];
@@ -234,7 +234,7 @@ Test(loop, a_closed_descriptor_is_an_error)
 	cr_expect_eq(one.fd, -1);
 }
 
-/* Closed before it was taken out, while somebody else had a copy: the kernel goes on telling of it, and nobody is called. */
+/* Closed before it was taken out, while somebody else had a copy: the kernel continues telling of it, and nobody is called. */
 Test(loop, what_was_closed_too_early_calls_nobody)
 {
 	int a[2], b[2];

@@ -265,7 +265,7 @@ Test(clocks, table)
 	}
 }
 
-/* Another process has a copy of each: epoll goes on reporting a descriptor that was closed before it was taken out. */
+/* Another process has a copy of each: epoll continues reporting a descriptor that was closed before it was taken out. */
 Test(jail, what_is_closed_is_not_watched_any_more)
 {
 	int out[2], copies[2];

@@ -165,7 +165,7 @@ Test(flow, a_slow_reader_stops_its_own_flow)
 	}
 	cr_expect(slow.flow.blocked && aj_flow_wants_room(&slow.flow) && !aj_flow_wants_bytes(&slow.flow) && !slow.flow.queued);
 	cr_expect_lt(sent, (size_t)4 << 20, "%zu bytes were taken from the sender", sent);
-	cr_expect_eq(carry(&other, 1 << 20, true), (size_t)1 << 20, "the other one goes on");
+	cr_expect_eq(carry(&other, 1 << 20, true), (size_t)1 << 20, "the other one continues");
 	cr_expect_eq(memcmp(got, data, 1 << 20), 0);
 	/* It ends with bytes in its pipe: they are nobody's. */
 	cr_expect(slow.flow.piped || slow.flow.buffer);

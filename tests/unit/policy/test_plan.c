@@ -1059,7 +1059,7 @@ Test(plan, changes_kept_apart)
 		policy.workspace = AJ_WORKSPACE_READ_WRITE;
 		request.workspace = "/srv/project";
 		request.changes = "x";
-		cr_expect_eq(build(), -1, "a writable workspace goes on with nothing");
+		cr_expect_eq(build(), -1, "a writable workspace continues with nothing");
 		cr_expect_str_eq(err.step, "changes");
 	}
 }

@@ -149,7 +149,7 @@ Test(calls, large_ones_end_it_earlier)
 	cr_expect_lt(count, 40);
 }
 
-/* Honest code that calls many tools at a time is told so, and goes on. */
+/* Honest code that calls many tools at a time is told so, and continues. */
 Test(calls, too_many_at_a_time_are_no_misfits)
 {
 	for (unsigned i = 0; i < AJ_CALLS_MAX + 1000; i++)

@@ -1,5 +1,5 @@
 """Functions of allowed modules that agent code gets with a guard in their place, and the table of these.
-A replacement changes no module: a library goes on calling the real function.
+A replacement changes no module: a library still calls the real function.
 """
 
 import sys

@@ -72,7 +72,7 @@ def on_signal(number, frame):
     if between:
         return
     flush_stdout()  # and a signal that the thread sent before that line arrives now, while this frame is on the stack
-    rest = "" if session.last else "; the session goes on"
+    rest = "" if session.last else "; the session continues"
     if number == SIGINT:
         raise KeyboardInterrupt("the snippet was interrupted" + rest)
     ms = session.soft_ms
@@ -80,7 +80,7 @@ def on_signal(number, frame):
 
 
 def flush_stdout():
-    """Write what was printed so far: a snippet that catches the exception and goes on is killed, and its buffer is lost."""
+    """Write what was printed so far: a snippet that catches the exception and continues is killed, and its buffer is lost."""
     try:
         STDOUT.flush()
     except BaseException:

@@ -81,7 +81,7 @@ class Session:
         self._call("forget", checkpoint)
 
     def interrupt(self) -> None:
-        """Raise KeyboardInterrupt in the snippet that runs; another thread calls this. The session goes on."""
+        """Raise KeyboardInterrupt in the snippet that runs; another thread calls this. The session continues."""
         self._call("interrupt", control=True)
 
     def close(self) -> None:

@@ -174,7 +174,7 @@ class AsyncSession(NotCopyable):
         return rq.run(self.name, code, rq.run_members(self.timeout, options), self.tools, on_output)
 
     async def interrupt(self) -> None:
-        """Raise KeyboardInterrupt in the snippet that runs; the session goes on."""
+        """Raise KeyboardInterrupt in the snippet that runs; the session continues."""
         await self._ask(lambda name: Request("interrupt", {"session": name}, rq.ignore_answer))
 
     # --- variables ---
@@ -230,7 +230,7 @@ class AsyncSession(NotCopyable):
         self.tools.update(added)
 
     async def fork(self) -> AsyncSession:
-        """A second session that goes on where this one is: memory, open files and /tmp. Needs `branching`."""
+        """A second session that continues from this one: memory, open files and /tmp. Needs `branching`."""
         name, policy = await self._ask(lambda name: Request("fork", {"session": name}, rq.session_of))
         fork = AsyncSession(self.tools, timeout=self.timeout)
         fork.service, fork._link, fork.name, fork.policy, fork._state = self.service, self._link, name, policy, "open"

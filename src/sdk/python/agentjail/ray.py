@@ -109,7 +109,7 @@ class _Lanes:
 
     def forget(self, pending: _Pending) -> None:
         if pending.ref is not None:
-            ray.cancel(pending.ref)  # one that has begun goes on to its end
+            ray.cancel(pending.ref)  # one that has begun runs to its end
 
 
 class Cluster:

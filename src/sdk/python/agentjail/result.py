@@ -145,7 +145,7 @@ class Result:
 
     @property
     def session_alive(self) -> bool:
-        """Whether the session goes on; False too where there is none."""
+        """Whether the session is still alive; also False without a session."""
         return self.raw.get("session") == "alive"
 
     # --- claims of the jail ---

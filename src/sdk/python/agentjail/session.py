@@ -93,7 +93,7 @@ class Session(NotCopyable):
         return rq.run(self.name, code, rq.run_members(self.timeout, options), self.tools, on_output)
 
     def interrupt(self) -> None:
-        """Raise KeyboardInterrupt in the snippet that runs; another thread calls this. The session goes on."""
+        """Raise KeyboardInterrupt in the snippet that runs; another thread calls this. The session continues."""
         self._ask(Request("interrupt", {"session": self.name}, rq.ignore_answer))
 
     # --- variables ---
@@ -152,7 +152,7 @@ class Session(NotCopyable):
         self.tools.update(added)
 
     def fork(self) -> Session:
-        """A second session that goes on where this one is: memory, open files and /tmp. Needs `branching`."""
+        """A second session that continues from this one: memory, open files and /tmp. Needs `branching`."""
         name, policy = self._ask(Request("fork", {"session": self.name}, rq.session_of))
         return self._of_fork(self, name, policy)
 

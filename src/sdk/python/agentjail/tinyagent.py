@@ -114,7 +114,7 @@ class PythonExecutor:
     """tinyagent.agents.code_agent.PythonExecutor, with a boundary: `run(code) -> (output, is_final)`.
 
     extra_imports: modules that the code may import; without them none. Functions that an agent puts into `_globals` are called
-    on the host, as tools. final_answer ends the code; the original goes on to its end.
+    on the host, as tools. final_answer ends the code; the original runs to its end.
 
     Raises what the code raises: a built-in exception by its own class, any other as a RuntimeError; RuntimeError naming the module
     for an import that is not allowed; ExecutionTimeout after `timeout` seconds.

@@ -232,7 +232,7 @@ async def read_file(
 
 
 def _whole_characters(data: bytes, shape: ReadOutput) -> str:
-    """The text of a part that ends within a file, without the bytes of a character that goes on in the next part."""
+    """The text of a part that ends within a file, without the bytes of a character that continues in the next part."""
     for cut in range(4):
         try:
             text = data[: len(data) - cut].decode()
