@@ -10,6 +10,7 @@
 #include "base/tree/node.h"
 #include "cli/changes/changescmd.h"
 #include "cli/terminal/findings.h"
+#include "workspace/changes/history.h"
 
 enum { SHOWN_MAX = 50, LISTED_MAX = 10000 };
 
@@ -133,6 +134,18 @@ static int discard_some(const struct aj_changes_args *args, struct aj_change_sta
 	return end_printing(args, state, &t, &done, result, err, "discarded");
 }
 
+/* Its references in the host's repositories go with it; a repository that is gone itself, or damaged, does not keep the run. */
+static void forget_history(struct aj_change_state *s)
+{
+	struct aj_error err = { 0 };
+	char why[600];
+	struct aj_arena arena = { 0 };
+	if (aj_history_forget(s, &err) < 0)
+		fprintf(stderr, "agentjail: references of `%s` may be left: %s\n", s->id,
+		        aj_line(&arena, aj_error_cause(&err, why, sizeof why)));
+	aj_arena_free(&arena);
+}
+
 /* Runs that are under way stay, and those whose apply was interrupted: their journals know how to take it back. */
 static int discard_all(const struct aj_changes_args *args, int all, struct aj_error *err)
 {
@@ -148,6 +161,8 @@ static int discard_all(const struct aj_changes_args *args, int all, struct aj_er
 		/* A folder whose record cannot be read is removed as well, if it can be locked. */
 		aj_change_state_open(all, names.items[i], &s, &one);
 		bool ended = s.dir >= 0 && s.lock >= 0 && aj_change_state_lock(&s, &one) == 0 && !s.interrupted;
+		if (ended)
+			forget_history(&s);
 		if (ended && aj_change_state_remove(all, &s, err) == 0)
 			gone++;
 		else
@@ -173,6 +188,7 @@ int aj_changes_discard(const struct aj_changes_args *args, int all, struct aj_ch
 	}
 	if (args->paths_count)
 		return discard_some(args, state, err);
+	forget_history(state);
 	if (aj_change_state_remove(all, state, err) < 0)
 		return -1;
 	printf(args->json ? "{\"id\":\"%s\",\"discarded\":1,\"kept\":0}\n" : "the changes of %s are discarded\n", state->id);

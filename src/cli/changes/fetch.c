@@ -11,7 +11,9 @@
 
 enum { SHOWN_MAX = 30, SHORT_OID = 12 };
 
-static const char *const verdict_names[AJ_HISTORY_VERDICTS] = { "same", "forward", "apart", "new", "deleted", "unreadable" };
+static const char *const verdict_names[AJ_HISTORY_VERDICTS] = {
+	"same", "forward", "apart", "new", "made", "deleted", "unreadable"
+};
 
 struct fetch_search {
 	const struct aj_changes_args *args;
@@ -79,7 +81,11 @@ static void print_repo(const struct aj_history_repo *r)
 		return;
 	}
 	if (r->verdict == AJ_HISTORY_NEW) {
-		printf(": a new repository; `agentjail changes apply` with this path makes it\n");
+		printf(": the host has no such repository; named as a PATH it is made\n");
+		return;
+	}
+	if (r->verdict == AJ_HISTORY_MADE) {
+		printf(": made, with the run's branches and tags; its configuration, hooks and stash stay in the run\n");
 		return;
 	}
 	printf(r->refs.count ? ":\n" : ": the host has all of it\n");
@@ -100,6 +106,19 @@ static void print_repo(const struct aj_history_repo *r)
 	}
 }
 
+/* What a person names, and the host does not have. */
+static int make_named(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_history_repo *r,
+                      struct aj_error *err)
+{
+	for (size_t i = 0; r->verdict == AJ_HISTORY_NEW && i < args->paths_count; i++)
+		if (strcmp(args->paths[i], r->git) == 0) {
+			if (aj_history_make(state, r, err) < 0)
+				return -1;
+			r->verdict = AJ_HISTORY_MADE;
+		}
+	return 0;
+}
+
 int aj_changes_fetch(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
 {
 	struct fetch_search search = { .args = args };
@@ -111,6 +130,8 @@ int aj_changes_fetch(const struct aj_changes_args *args, struct aj_change_state 
 	if (aj_history_fetch(state, &ask, args->arena, &history, err) < 0)
 		return -1;
 	for (size_t i = 0; i < history.repos.count; i++) {
+		if (make_named(args, state, &history.repos.items[i], err) < 0)
+			return -1;
 		failed |= history.repos.items[i].verdict == AJ_HISTORY_UNREADABLE;
 		if (!args->json)
 			print_repo(&history.repos.items[i]);

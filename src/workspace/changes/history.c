@@ -15,33 +15,25 @@
 
 #include "base/beneath.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/tree/node.h"
 #include "workspace/changes/history_inner.h"
 
-enum { SUBMODULES_MAX = 1000, DEPTH_MAX = 10 };
+enum { SUBMODULES_MAX = 1000, DEPTH_MAX = 10, FETCHED_BYTES = 1 << 20 };
 
-/* One repository at work. */
-struct history_work {
-	struct aj_change_state *state;
-	struct aj_arena *arena;
-	struct aj_history_repo *repo;
-	const char *prefix, *common; /* refs/agentjail/ID/; the main git folder of a linked worktree, else repo->dir */
-	struct aj_git git;
-	struct aj_refs host, run;
-	struct aj_error err; /* why it is UNREADABLE */
-};
+/* In the state folder: the git folders whose host's repositories have references of this run. */
+#define FETCHED "fetched"
 
 /* --- git --- */
 
-#define GIT(w, input, ret, ...) run_git((w), (const char *const[]){ __VA_ARGS__, NULL }, (input), (ret))
-static int run_git(struct history_work *w, const char *const *argv, const struct aj_buffer *input, struct aj_buffer *ret)
+int aj_history_git(struct aj_history_work *w, const char *const *argv, const struct aj_buffer *input, struct aj_buffer *ret)
 {
 	return aj_git_run(&w->git, argv, input, ret, &w->err);
 }
 
 /* The first line of its output; NULL: a status other than 0, which is no error. */
 #define GIT_LINE(w, ...) git_line((w), (const char *const[]){ __VA_ARGS__, NULL })
-static const char *git_line(struct history_work *w, const char *const *argv)
+static const char *git_line(struct aj_history_work *w, const char *const *argv)
 {
 	struct aj_buffer out = { 0 };
 	struct aj_error ignored = { 0 };
@@ -52,7 +44,7 @@ static const char *git_line(struct history_work *w, const char *const *argv)
 	return line;
 }
 
-static void take_peer(struct history_work *w)
+static void take_peer(struct aj_history_work *w)
 {
 	const char **peer = aj_alloc(w->arena, 7 * sizeof *peer);
 	const char *words[] = { "/proc/self/exe", "changes", "upload-pack", w->state->id, "--", w->repo->git };
@@ -63,11 +55,11 @@ static void take_peer(struct history_work *w)
 
 /* --- references --- */
 
-static int read_host(struct history_work *w)
+static int read_host(struct aj_history_work *w)
 {
 	struct aj_buffer out = { 0 };
-	int r = GIT(w, NULL, &out, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags",
-	            aj_strndup(w->arena, w->prefix, strlen(w->prefix) - 1));
+	int r = AJ_GIT(w, NULL, &out, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags",
+	               aj_strndup(w->arena, w->prefix, strlen(w->prefix) - 1));
 	if (r == 0)
 		aj_refs_read(&w->host, w->arena, &out);
 	aj_buffer_free(&out);
@@ -76,11 +68,11 @@ static int read_host(struct history_work *w)
 	return r == 0 ? 0 : -1;
 }
 
-static int read_run(struct history_work *w)
+int aj_history_read_run(struct aj_history_work *w)
 {
 	struct aj_buffer out = { 0 };
 	take_peer(w);
-	int r = GIT(w, NULL, &out, "ls-remote", "--symref", AJ_GIT_PEER);
+	int r = AJ_GIT(w, NULL, &out, "ls-remote", "--symref", AJ_GIT_PEER);
 	w->git.peer = NULL;
 	if (r == 0)
 		aj_refs_read(&w->run, w->arena, &out);
@@ -98,7 +90,7 @@ static bool starts(const char *text, const char *with)
 }
 
 /* The run's stash has the host's own entries, too. The text lives in the arena. */
-static const char *host_stash(struct history_work *w)
+static const char *host_stash(struct aj_history_work *w)
 {
 	struct aj_buffer out = { 0 };
 	struct aj_error none = { 0 };
@@ -110,7 +102,7 @@ static const char *host_stash(struct history_work *w)
 }
 
 /* What the host does not have under the same name. */
-static void choose_refs(struct history_work *w)
+static void choose_refs(struct aj_history_work *w)
 {
 	const char *stash = host_stash(w);
 	for (size_t i = 0; i < w->run.count; i++) {
@@ -129,10 +121,10 @@ static void choose_refs(struct history_work *w)
 
 /* --- objects --- */
 
-static int count_objects(struct history_work *w, uint64_t *ret)
+static int count_objects(struct aj_history_work *w, uint64_t *ret)
 {
 	struct aj_buffer out = { 0 };
-	int r = GIT(w, NULL, &out, "count-objects", "-v");
+	int r = AJ_GIT(w, NULL, &out, "count-objects", "-v");
 	aj_buffer_add(&out, "", 1);
 	const char *at = r == 0 ? strstr(out.data, "in-pack: ") : NULL;
 	*ret = at ? strtoull(at + 9, NULL, 10) : 0;
@@ -140,13 +132,13 @@ static int count_objects(struct history_work *w, uint64_t *ret)
 	return r == 0 ? 0 : -1;
 }
 
-static int fetch_apart(struct history_work *w, const struct aj_buffer *wanted)
+int aj_history_fetch_wanted(struct aj_history_work *w, const struct aj_buffer *wanted)
 {
 	uint64_t objects = 0, most = w->state->record.git_objects;
 	take_peer(w);
 	w->git.file_bytes = w->state->record.git_bytes;
-	int r = GIT(w, wanted, NULL, "fetch", "--dry-run", "--stdin", "--quiet", "--no-tags", "--no-write-fetch-head",
-	            "--no-recurse-submodules", "--no-auto-maintenance", AJ_GIT_PEER);
+	int r = AJ_GIT(w, wanted, NULL, "fetch", "--dry-run", "--stdin", "--quiet", "--no-tags", "--no-write-fetch-head",
+	               "--no-recurse-submodules", "--no-auto-maintenance", AJ_GIT_PEER);
 	w->git.peer = NULL;
 	w->git.file_bytes = 0;
 	if (r != 0 || count_objects(w, &objects) < 0)
@@ -160,7 +152,7 @@ static int fetch_apart(struct history_work *w, const struct aj_buffer *wanted)
 	return 0;
 }
 
-static int fetch_objects(struct history_work *w)
+static int fetch_objects(struct aj_history_work *w)
 {
 	struct aj_incoming in;
 	struct aj_buffer wanted = { 0 };
@@ -170,7 +162,7 @@ static int fetch_objects(struct history_work *w)
 		aj_buffer_text(&wanted, "\n");
 	}
 	w->git.objects = in.path;
-	r = r < 0 ? r : fetch_apart(w, &wanted);
+	r = r < 0 ? r : aj_history_fetch_wanted(w, &wanted);
 	w->git.objects = NULL;
 	r = r < 0 ? r : aj_incoming_keep(&in, &w->err);
 	aj_incoming_close(&in);
@@ -188,14 +180,14 @@ static void add_line(struct aj_buffer *out, const char *verb, const char *name, 
 	aj_buffer_text(out, "\n");
 }
 
-static int update_refs(struct history_work *w, struct aj_buffer *lines)
+static int update_refs(struct aj_history_work *w, struct aj_buffer *lines)
 {
-	int r = lines->bytes ? GIT(w, lines, NULL, "update-ref", "--no-deref", "--stdin") : 0;
+	int r = lines->bytes ? AJ_GIT(w, lines, NULL, "update-ref", "--no-deref", "--stdin") : 0;
 	aj_buffer_free(lines);
 	return r == 0 ? 0 : -1;
 }
 
-static int write_refs(struct history_work *w)
+static int write_refs(struct aj_history_work *w)
 {
 	struct aj_buffer gone = { 0 }, now = { 0 };
 	struct aj_refs kept = { 0 };
@@ -232,7 +224,7 @@ static const char *quoted(struct aj_arena *arena, const char *word)
 	return out;
 }
 
-static const char *take_over(const struct history_work *w)
+static const char *take_over(const struct aj_history_work *w)
 {
 	static const size_t heads = sizeof "refs/heads/" - 1;
 	const struct aj_history_repo *r = w->repo;
@@ -254,7 +246,7 @@ static int by_path(const void *a, const void *b)
 }
 
 /* ":MODE MODE OID OID STATUS" and a path, each with a NUL. */
-static void read_touched(struct history_work *w, const struct aj_buffer *out)
+static void read_touched(struct aj_history_work *w, const struct aj_buffer *out)
 {
 	struct aj_history_repo *r = w->repo;
 	const char *at = out->data, *end = at ? at + out->bytes : at;
@@ -276,21 +268,21 @@ static void read_touched(struct history_work *w, const struct aj_buffer *out)
 		qsort(r->touched.items, r->touched.count, sizeof *r->touched.items, by_path);
 }
 
-static int compare_trees(struct history_work *w)
+static int compare_trees(struct aj_history_work *w)
 {
 	const struct aj_history_repo *r = w->repo;
 	struct aj_buffer out = { 0 };
 	const char *base = r->base_oid ? r->base_oid : GIT_LINE(w, "hash-object", "-t", "tree", "--stdin");
 	if (!base)
 		return aj_fail(&w->err, AJ_EXIT_SETUP, "git", 0, "git cannot name the empty tree of `%s`", r->dir);
-	int result = GIT(w, NULL, &out, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", base, r->run_oid);
+	int result = AJ_GIT(w, NULL, &out, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", base, r->run_oid);
 	if (result == 0)
 		read_touched(w, &out);
 	aj_buffer_free(&out);
 	return result == 0 ? 0 : -1;
 }
 
-static int judge(struct history_work *w)
+static int judge(struct aj_history_work *w)
 {
 	struct aj_history_repo *r = w->repo;
 	r->verdict = AJ_HISTORY_SAME;
@@ -312,7 +304,7 @@ static int judge(struct history_work *w)
 }
 
 /* What is staged in the run is no news where the host has staged the same. */
-static void forget_index(struct history_work *w)
+static void forget_index(struct aj_history_work *w)
 {
 	struct aj_history_repo *r = w->repo;
 	struct aj_error differs = { 0 };
@@ -328,15 +320,26 @@ static void forget_index(struct history_work *w)
 		}
 }
 
-static int fetch_one(struct history_work *w)
+/* For aj_history_forget(): the git folder, with a NUL. */
+static int note_fetched(struct aj_history_work *w)
 {
-	if (read_host(w) < 0 || read_run(w) < 0)
+	const char *git = w->repo->git;
+	cleanup_fd int fd = w->repo->refs.count ? aj_beneath_open_here(w->state->dir, FETCHED, O_WRONLY | O_CREAT | O_APPEND)
+	                                        : -1;
+	if (w->repo->refs.count && (fd < 0 || aj_write_all(fd, git, strlen(git) + 1) < 0))
+		return aj_fail(&w->err, AJ_EXIT_SETUP, "changes", errno, "note in the state folder that `%s` was fetched", git);
+	return 0;
+}
+
+static int fetch_one(struct aj_history_work *w)
+{
+	if (read_host(w) < 0 || aj_history_read_run(w) < 0)
 		return -1;
 	choose_refs(w);
 	if (w->repo->refs.count && fetch_objects(w) < 0)
 		return -1;
 	forget_index(w);
-	return write_refs(w) < 0 ? -1 : judge(w);
+	return note_fetched(w) < 0 || write_refs(w) < 0 ? -1 : judge(w);
 }
 
 /* --- which repositories --- */
@@ -359,43 +362,98 @@ static bool is_git_folder(int top, const char *path)
 	return dir >= 0 && aj_beneath_has(dir, "HEAD") && aj_beneath_has(dir, "objects");
 }
 
-static const char *tree_of(const char *git, struct aj_arena *arena)
+/* Of a folder `.git`, by its place; of any other one what its configuration says, if that is in the workspace. */
+static const char *tree_of(struct aj_history_work *w)
 {
-	const char *slash = strrchr(git, '/'), *name = slash ? slash + 1 : git;
-	if (git[0] == '/' || strcasecmp(name, ".git") != 0)
-		return NULL;
-	return slash ? aj_strndup(arena, git, (size_t)(slash - git)) : ".";
+	const char *git = w->repo->git, *slash = strrchr(git, '/'), *workspace = w->state->record.workspace;
+	if (git[0] == '/')
+		return ".";
+	if (strcasecmp(slash ? slash + 1 : git, ".git") == 0)
+		return slash ? aj_strndup(w->arena, git, (size_t)(slash - git)) : ".";
+	w->git = (struct aj_git){ .dir = w->common };
+	const char *set = GIT_LINE(w, "config", "core.worktree");
+	const char *path = !set ? NULL : set[0] == '/' ? set : aj_printf(w->arena, "%s/%s", w->common, set);
+	const char *rest = path ? aj_path_rest(aj_path_simplify(path, w->arena), workspace) : NULL;
+	return rest ? *rest ? rest + 1 : "." : NULL;
 }
 
-static void fetch_repo(struct aj_change_state *state, struct aj_arena *arena, struct aj_history *history, const char *git)
+/* Why git is not run for it, or NULL. */
+static const char *examine(struct aj_history_work *w)
+{
+	const char *git = w->repo->git;
+	int top = git[0] == '/' ? AT_FDCWD : w->state->workspace;
+	struct stat run, host;
+	struct aj_change_side side = aj_change_side(w->state, git);
+	bool there = fstatat(top, git, &host, AT_SYMLINK_NOFOLLOW) == 0,
+	     shown = fstatat(side.view, side.path, &run, AT_SYMLINK_NOFOLLOW) == 0;
+	w->repo->verdict = AJ_HISTORY_UNREADABLE;
+	if (shown && !S_ISDIR(run.st_mode) && !S_ISCHR(run.st_mode))
+		return "it is no folder, and would lead the host's git elsewhere";
+	if ((shown && S_ISCHR(run.st_mode)) || (!shown && w->state->record.copy)) {
+		w->repo->verdict = AJ_HISTORY_DELETED;
+		return "the run has deleted it, and the host's stays";
+	}
+	if (!there)
+		w->repo->verdict = AJ_HISTORY_NEW;
+	else if (!is_git_folder(top, git))
+		return "what the host has there is no git folder of its own";
+	return NULL;
+}
+
+static struct aj_history_repo *fetch_repo(struct aj_change_state *state, struct aj_arena *arena, struct aj_history *history,
+                                          const char *git)
 {
 	const struct aj_change_record *record = &state->record;
 	struct aj_history_repo *r = AJ_PUSH(arena, &history->repos);
-	struct history_work w = { .state = state, .arena = arena, .repo = r, .prefix = prefix_of(state->id, arena) };
+	struct aj_history_work w = { .state = state, .arena = arena, .repo = r, .prefix = prefix_of(state->id, arena) };
 	bool main = git[0] == '/';
 	char why[600];
-	*r = (struct aj_history_repo){ .git = aj_strdup(arena, git),
-		                       .tree = tree_of(git, arena),
-		                       .verdict = AJ_HISTORY_UNREADABLE };
+	r->git = aj_strdup(arena, git);
 	w.common = main ? r->git : aj_printf(arena, "%s/%s", record->workspace, git);
-	if (!is_git_folder(main ? AT_FDCWD : state->workspace, git)) {
-		struct stat st;
-		bool there = fstatat(main ? AT_FDCWD : state->workspace, git, &st, AT_SYMLINK_NOFOLLOW) == 0;
-		r->verdict = there ? AJ_HISTORY_UNREADABLE : AJ_HISTORY_NEW;
-		r->why = there ? "what the host has there is no git folder of its own" : NULL;
-		return;
-	}
+	if ((r->why = examine(&w)) || r->verdict == AJ_HISTORY_NEW)
+		return r;
+	r->tree = tree_of(&w);
 	r->dir = main ? aj_printf(arena, "%s/worktrees/%s", git, record->worktree) : w.common;
-	r->tree = main ? "." : r->tree;
 	r->work = !r->tree                  ? NULL
 	        : strcmp(r->tree, ".") == 0 ? record->workspace
 	                                    : aj_printf(arena, "%s/%s", record->workspace, r->tree);
 	w.git = (struct aj_git){ .dir = r->dir, .common = w.common, .tree = r->work };
 	if (fetch_one(&w) == 0)
-		return;
+		return r;
 	r->verdict = AJ_HISTORY_UNREADABLE;
 	r->why = aj_strdup(arena, aj_error_cause(&w.err, why, sizeof why));
 	r->refs.count = r->touched.count = 0;
+	return r;
+}
+
+/* --- submodules --- */
+
+struct submodules {
+	struct aj_change_state *state;
+	struct aj_arena *arena;
+	AJ_LIST(const char *) found;
+};
+
+/* Those that the host has, in the folder `modules` of a git folder; their names may have slashes. In an overlay those that the
+ * run wrote to. */
+static void find_submodules(struct submodules *s, const char *folder, int depth)
+{
+	struct aj_change_side side = aj_change_side(s->state, folder);
+	cleanup_fd int dir = aj_beneath_open(side.host, side.path, O_RDONLY | O_DIRECTORY);
+	cleanup_fd int view = dir < 0 ? -1 : aj_beneath_open(side.view, side.path, O_RDONLY | O_DIRECTORY);
+	struct aj_entries names;
+	if (view < 0 || depth >= DEPTH_MAX || aj_entries_read(dir, &names) < 0)
+		return;
+	for (size_t i = 0; i < names.count && s->found.count < SUBMODULES_MAX; i++) {
+		const char *path = aj_printf(s->arena, "%s/%s", folder, names.items[i]);
+		if (!aj_beneath_has(view, names.items[i]))
+			continue;
+		bool git = is_git_folder(dir, names.items[i]);
+		if (git)
+			*AJ_PUSH(s->arena, &s->found) = path;
+		find_submodules(s, git ? aj_printf(s->arena, "%s/modules", path) : path, depth + 1);
+	}
+	aj_entries_free(&names);
 }
 
 int aj_history_fetch(struct aj_change_state *state, const struct aj_history_ask *ask, struct aj_arena *arena,
@@ -403,9 +461,54 @@ int aj_history_fetch(struct aj_change_state *state, const struct aj_history_ask 
 {
 	(void)err;
 	*ret = (struct aj_history){ 0 };
-	for (size_t i = 0; i < ask->count; i++)
-		fetch_repo(state, arena, ret, ask->repos[i]);
+	for (size_t i = 0; i < ask->count; i++) {
+		struct submodules subs = { .state = state, .arena = arena };
+		if (!fetch_repo(state, arena, ret, ask->repos[i])->dir)
+			continue;
+		find_submodules(&subs, aj_printf(arena, "%s/modules", ask->repos[i]), 0);
+		for (size_t k = 0; k < subs.found.count; k++)
+			fetch_repo(state, arena, ret, subs.found.items[k]);
+	}
 	return 0;
+}
+
+/* --- the references of a run that is gone --- */
+
+static int forget_one(struct aj_change_state *state, const char *git, struct aj_arena *arena, struct aj_error *err)
+{
+	const char *prefix = prefix_of(state->id, arena),
+		   *dir = git[0] == '/' ? git : aj_printf(arena, "%s/%s", state->record.workspace, git);
+	const struct aj_git at = { .dir = dir };
+	const char *const list[] = { "for-each-ref", "--format=delete %(refname)", aj_strndup(arena, prefix, strlen(prefix) - 1),
+		                     NULL };
+	const char *const update[] = { "update-ref", "--no-deref", "--stdin", NULL };
+	struct aj_buffer lines = { 0 };
+	if (!is_git_folder(AT_FDCWD, dir))
+		return 0;
+	int r = aj_git_run(&at, list, NULL, &lines, err);
+	if (r == 0 && lines.bytes)
+		r = aj_git_run(&at, update, &lines, NULL, err);
+	aj_buffer_free(&lines);
+	return r == 0 ? 0 : -1;
+}
+
+int aj_history_forget(struct aj_change_state *state, struct aj_error *err)
+{
+	struct stat st;
+	struct aj_arena arena = { 0 };
+	cleanup_fd int fd = aj_node_open_file(state->dir, FETCHED, false, &st);
+	if (fd < 0)
+		return errno == ENOENT ? 0
+		                       : aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "read which repositories were fetched");
+	size_t bytes = st.st_size > FETCHED_BYTES ? FETCHED_BYTES : (size_t)st.st_size;
+	char *text = aj_alloc(&arena, bytes + 1), *end = text + bytes;
+	int r = aj_read_all(fd, text, bytes) < 0
+	          ? aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "read which repositories were fetched")
+	          : 0;
+	for (char *at = text; r == 0 && at < end; at += strlen(at) + 1)
+		r = forget_one(state, at, &arena, err);
+	aj_arena_free(&arena);
+	return r;
 }
 
 const struct aj_history_repo *aj_history_of(const struct aj_history *history, const char *path)

@@ -17,6 +17,7 @@ enum aj_history_verdict {
 	AJ_HISTORY_FORWARD, /* `branch` (or a detached HEAD) of the host can move from host_oid, which may be NULL, to run_oid */
 	AJ_HISTORY_APART,   /* both went on, or the run is on another branch: references alone */
 	AJ_HISTORY_NEW,     /* the host has no repository there */
+	AJ_HISTORY_MADE,    /* the same, and aj_history_make() has made it */
 	AJ_HISTORY_DELETED, /* the run has none any more */
 	AJ_HISTORY_UNREADABLE, /* `why` says so: no git, a damaged repository, a limit; the history stays in the run's layer */
 	AJ_HISTORY_VERDICTS
@@ -32,16 +33,17 @@ struct aj_history_path {
 /* A reference of the run that the host's repository does not have with this value. */
 struct aj_history_ref {
 	const char *name;      /* refs/agentjail/ID/... of the host's repository */
-	const char *named;     /* the run's own: refs/heads/main, refs/tags/v1, HEAD, refs/stash@{0}, index */
+	const char *named;     /* the run's own: refs/heads/main, refs/tags/v1, HEAD; refs/agentjail/index and
+	                        * refs/agentjail/stash/0 are made of its data */
 	const char *oid, *was; /* in the run; what the host's reference of the same name has, NULL: none */
 };
 
 struct aj_history_repo {
 	const char *git;  /* path of the git folder, as in struct aj_change; absolute for a main repository */
 	const char *tree; /* its working tree: "." or "lib"; NULL: bare */
-	const char *dir,
-	    *work; /* the same on the host, as absolute paths, for struct aj_git; of a linked worktree its own folder in the main
-	                           repository. `dir` NULL: the host has none there, or none that git may be run on */
+	/* The same on the host, as absolute paths, for struct aj_git; of a linked worktree `dir` is its folder in the main
+	 * repository. NULL: the host has none there, or none that git may be run on. */
+	const char *dir, *work;
 	const char *branch;     /* refs/heads/... that the host has checked out; NULL: detached, or no host repository */
 	const char *run_branch; /* the same of the run; NULL: detached, or without a commit */
 	const char *host_oid;   /* of the host's HEAD; NULL: it has no commit */

@@ -35,3 +35,21 @@ void aj_refs_sort(struct aj_refs *refs);
 const char *aj_refs_find(const struct aj_refs *refs, const char *name);
 /* The name below refs/agentjail/ID/ of a run's reference; NULL: it has none. */
 const char *aj_ref_map(struct aj_arena *arena, const char *prefix, const char *name);
+
+/* One repository at work. */
+struct aj_history_work {
+	struct aj_change_state *state;
+	struct aj_arena *arena;
+	struct aj_history_repo *repo;
+	const char *prefix, *common; /* refs/agentjail/ID/; the main git folder of a linked worktree, else repo->dir */
+	struct aj_git git;
+	struct aj_refs host, run;
+	struct aj_error err; /* of what failed: why it is UNREADABLE */
+};
+
+#define AJ_GIT(w, input, ret, ...) aj_history_git((w), (const char *const[]){ __VA_ARGS__, NULL }, (input), (ret))
+int aj_history_git(struct aj_history_work *w, const char *const *argv, const struct aj_buffer *input, struct aj_buffer *ret);
+/* The run's references, by the jail. -1 with w->err. */
+int aj_history_read_run(struct aj_history_work *w);
+/* Fetch these objects, one name a line, within the run's limits. -1 with w->err. */
+int aj_history_fetch_wanted(struct aj_history_work *w, const struct aj_buffer *wanted);
