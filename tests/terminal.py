@@ -20,7 +20,7 @@ class Terminal:
         self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.environ.update(env or {}, TERM="xterm", NO_COLOR="1")
+            os.environ.update({"TERM": "xterm", "NO_COLOR": "1", **(env or {})})
             os.execv(argv[0], argv)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
 

@@ -9,5 +9,5 @@ struct aj_spawn_fd {
 	int from; /* a descriptor of the caller's; -1: /dev/null */
 };
 
-/* Other descriptors stay as they are; those of ours close at exec. Returns 0 or an errno. */
+/* Other descriptors stay as they are; those of ours close at exec. No signal is blocked in it. Returns 0 or an errno. */
 int aj_spawn(pid_t *ret, const char *program, char *const argv[], char *const env[], const struct aj_spawn_fd *fds, size_t count);

@@ -1,5 +1,6 @@
-/* `agentjail changes diff`: the changes as a patch. On a terminal control characters are escaped; in a file or a pipe each byte is as it is.
- * It leaves out what `git apply` must not bring unseen: held changes that no PATH names, and repositories, whose history is not files. */
+/* `agentjail changes diff`: the changes as a patch. On a terminal it goes through the pager, coloured and with control
+ * characters escaped; in a file or a pipe each byte is as it is. It leaves out what `git apply` must not bring unseen: held
+ * changes that no PATH names, and repositories, whose history is not files. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,9 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/changes/changescmd.h"
+#include "cli/changes/paint.h"
+#include "cli/terminal/guard.h"
+#include "cli/terminal/pager.h"
 #include "workspace/changes/apply_select.h"
 #include "workspace/changes/patch.h"
 #include "workspace/changes/walk.h"
@@ -22,23 +26,19 @@ struct diff {
 	struct aj_buffer kept;  /* a patch for JSON */
 	json_t *needs_approval; /* rows, for JSON */
 	bool terminal;
+	struct aj_paint paint;
 	size_t count, needs_approval_count, repository_count;
 };
 
 static void print_part(void *arg, const char *data, size_t bytes)
 {
 	struct diff *d = arg;
-	if (d->args->json) {
+	if (d->args->json)
 		aj_buffer_add(&d->kept, data, bytes);
-	} else if (d->terminal) {
-		char *safe = malloc(4 * bytes + 1);
-		if (!safe)
-			abort();
-		fwrite(safe, 1, aj_printable(safe, data, bytes), stdout);
-		free(safe);
-	} else {
+	else if (d->terminal)
+		aj_paint_put(&d->paint, data, bytes);
+	else
 		fwrite(data, 1, bytes, stdout);
-	}
 }
 
 static void print_json(struct diff *d, const struct aj_change *c)
@@ -47,7 +47,8 @@ static void print_json(struct diff *d, const struct aj_change *c)
 	bool text = aj_utf8_valid_prefix(d->kept.data, d->kept.bytes) == d->kept.bytes;
 	if (d->kept.bytes)
 		json_object_set_new(row, text ? "patch" : "patch_base64",
-		                    text ? json_stringn(d->kept.data, d->kept.bytes) : aj_json_base64(d->kept.data, d->kept.bytes));
+		                    text ? json_stringn(d->kept.data, d->kept.bytes)
+		                         : aj_json_base64(d->kept.data, d->kept.bytes));
 	fputs(d->count++ ? ",\n" : "\n", stdout);
 	json_dumpf(row, stdout, JSON_COMPACT);
 	json_decref(row);
@@ -83,7 +84,7 @@ static int on_change(void *arg, const struct aj_change *c)
 		return -1;
 	if (d->args->json)
 		print_json(d, c);
-	return 0;
+	return d->paint.failed ? -1 : 0;
 }
 
 static void print_end(const struct diff *d)
@@ -105,10 +106,25 @@ static void print_end(const struct diff *d)
 
 int aj_changes_diff(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
 {
-	struct diff d = { .args = args, .state = state, .err = err, .terminal = isatty(STDOUT_FILENO), .needs_approval = json_array() };
+	struct diff d = { .args = args,
+		          .state = state,
+		          .err = err,
+		          .terminal = !args->json && isatty(STDOUT_FILENO),
+		          .needs_approval = json_array() };
 	if (args->json)
 		printf("{\"id\":\"%s\",\"changes\":[", state->id);
+	struct aj_pager pager = { 0 };
+	if (d.terminal) {
+		aj_pager_begin(&pager);
+		d.paint.colours = aj_colours_wanted();
+	}
 	int result = aj_changes_walk(state, on_change, &d, err);
+	if (d.terminal) {
+		aj_paint_end(&d.paint);
+		aj_pager_end(&pager);
+	}
+	if (d.paint.failed) /* the person left the pager */
+		result = 0;
 	if (result == 0)
 		print_end(&d);
 	json_decref(d.needs_approval);

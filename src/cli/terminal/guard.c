@@ -75,7 +75,7 @@ FILE *aj_guard_unguarded(FILE *guarded)
 	return raw ? raw : guarded;
 }
 
-static bool has_colours(void)
+bool aj_colours_wanted(void)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 	return !(no && *no) && term && *term && strcmp(term, "dumb") != 0;
@@ -87,6 +87,6 @@ void aj_colour(FILE *out, enum aj_colour colour)
 		[AJ_COLOUR_NONE] = "\033[0m", [AJ_COLOUR_BAD] = "\033[1;31m", [AJ_COLOUR_ADVICE] = "\033[32m", [AJ_COLOUR_HEADING] = "\033[1m"
 	};
 	const struct guarded *g = guard_of(out);
-	if (g && has_colours() && fflush(out) == 0)
+	if (g && aj_colours_wanted() && fflush(out) == 0)
 		aj_write_all(g->fd, sequences[colour], strlen(sequences[colour]));
 }
