@@ -72,3 +72,9 @@ struct aj_repository aj_repository_around(const char *folder, struct aj_arena *a
 	}
 	return found;
 }
+
+const char *aj_repository_git_folder(const char *root, struct aj_arena *arena)
+{
+	struct stat st;
+	return stat(root, &st) == 0 ? git_of(root, &st, arena) : NULL;
+}

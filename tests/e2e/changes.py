@@ -24,8 +24,8 @@ def apply_every_kind(mode):
     same(run.kinds(), KINDS)
     same([r["conflict"] for r in run.rows().values() if r["conflict"]], [])
     text = run.ask("show").stdout.decode()
-    assert "M  mod  4 bytes (+0)" in text and "T  folder-to-file  folder -> file" in text and "m  mode  mode 644 -> 755" in text, text
-    same(run.json("apply")["sum"], {"conflicts": 0, "held": 0, "refused": 0, "repositories": 0, "applied": len(KINDS)})
+    assert "M  mod  4 bytes (+0)" in text and "T  folder-to-file  folder -> file" in text and "m  mode  mode 644 -> 755 (executable)" in text, text
+    same(run.json("apply")["sum"], {"conflicts": 0, "held": 0, "refused": 0, "repositories": 0, "applied": len(KINDS), "files": 18})
     want = Run(put(EVERY), "true", name="want")
     subprocess.run(["sh", "-e"], cwd=want.workspace, input=SCRIPT.encode(), check=True)
     same(tree(run.workspace), tree(want.workspace))
@@ -179,7 +179,7 @@ def list_and_states():
         assert b"still running" in run.ask("discard", rc=2).stderr
         run.ask("diff")
     text = subprocess.run([AJ, "changes", "list"], env=ENV, stdout=subprocess.PIPE, check=True).stdout.decode()
-    assert "%s  " % run.id in text and "2 changes" in text, text
+    assert "%s  " % run.id in text and "  2 files  " in text, text
     complete = '. "$0"; COMP_WORDS=(agentjail changes show "$1"); COMP_CWORD=3; _agentjail; printf "%s " "${COMPREPLY[@]}"'
     path = os.path.dirname(AJ) + ":" + ENV.get("PATH", os.environ["PATH"])
     completions = os.path.join(os.path.dirname(EXAMPLES), "completions", "agentjail.bash")
@@ -355,8 +355,8 @@ def permissions():
     run = Run(put(files), """chmod 755 both bin; echo 2 >both; chmod 600 mode; echo 2 >open; chmod 666 open; printf '\\0\\2' >bin; echo 2 >plain; chmod 777 d
 echo 1 >new; chmod 777 new; echo 1 >usual; echo 1 >tool; chmod 755 tool; mkdir e usual.d; chmod 700 e; ln -s new l; rm was-x; mkdir was-x; chmod 711 was-x""")
     text = run.ask("show").stdout.decode()
-    for line in ("M  both  2 bytes (+0)  mode 644 -> 755", "m  mode  mode 644 -> 600", "M  open  2 bytes (+0)  mode 644 -> 666", "M  bin  2 bytes (+0)  mode 644 -> 755",
-                 "M  plain  2 bytes (+0)", "m  d/  mode 755 -> 777", "A  new  2 bytes  mode 777", "A  usual  2 bytes", "A  tool  2 bytes  mode 755", "A  e/  mode 700", "A  usual.d/",
+    for line in ("M  both  2 bytes (+0)  mode 644 -> 755 (executable)", "m  mode  mode 644 -> 600", "M  open  2 bytes (+0)  mode 644 -> 666", "M  bin  2 bytes (+0)  mode 644 -> 755 (executable)",
+                 "M  plain  2 bytes (+0)", "m  d/  mode 755 -> 777", "A  new  2 bytes  mode 777 (executable)", "A  usual  2 bytes", "A  tool  2 bytes  mode 755 (executable)", "A  e/  mode 700", "A  usual.d/",
                  "A  l  link", "T  was-x/  file -> folder  mode 711"):
         assert "\n" + line + "\n" in text, (line, text)
     patch = run.ask("diff").stdout.decode()

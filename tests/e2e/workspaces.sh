@@ -47,7 +47,7 @@ for mode in overlay copy; do
 		rm -r sub/deep; mkdir sub/deep; echo again >sub/deep/other; ln new newer; ln -sf new link
 		echo x >.git/hooks/pre-commit; echo y >.vscode/tasks.json; echo z >.envrc
 		echo $(cat new one)'
-	says "and the end of the run says how many files changed" 'agentjail: [0-9]+ files changed: agentjail changes show [0-9a-f]{16}$'
+	says "and the end of the run says how many files changed" 'agentjail: [0-9]+ files, 1 repository changed: agentjail changes show [0-9a-f]{16}$'
 	picture >"$T/after"
 	check "$mode: the host's folder is as it was, protected places included" cmp "$T/before" "$T/after"
 	check "$mode: one state folder, closed to others" test "$(ls "$kept" | wc -l) $(stat -c %a "$kept")" = "1 700"

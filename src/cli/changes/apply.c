@@ -20,11 +20,14 @@ struct printing {
 	bool json;
 	size_t shown[AJ_APPLY_OUTCOMES];
 	json_t *lists[AJ_APPLY_OUTCOMES];
+	struct aj_tally taken;
 };
 
 static void print_outcome(void *arg, enum aj_apply_outcome outcome, const struct aj_change *c)
 {
 	struct printing *t = arg;
+	if (outcome == AJ_APPLY_TAKEN)
+		aj_tally_add(&t->taken, c);
 	if (t->json) {
 		if (json_array_size(t->lists[outcome]) < LISTED_MAX)
 			json_array_append_new(t->lists[outcome], aj_change_json(c));
@@ -41,7 +44,8 @@ static void print_outcome(void *arg, enum aj_apply_outcome outcome, const struct
 	fprintf(stderr, "  %s\n", texts[outcome][1]);
 }
 
-static void print_json(const struct printing *t, const struct aj_applied *done, const char *id, bool failed, const struct aj_error *err)
+static void print_json(const struct printing *t, const struct aj_applied *done, const char *id, bool failed,
+                       const struct aj_error *err)
 {
 	char why[600];
 	json_t *doc = json_pack("{s:s, s:b, s:b}", "id", id, "done", !failed, "resumed", done->resumed);
@@ -50,6 +54,7 @@ static void print_json(const struct printing *t, const struct aj_applied *done, 
 		json_object_set(doc, outcome_names[i], t->lists[i]);
 		json_object_set_new(sum, outcome_names[i], json_integer((json_int_t)done->counts[i]));
 	}
+	json_object_set_new(sum, "files", json_integer((json_int_t)t->taken.files));
 	json_object_set_new(doc, "sum", sum);
 	json_object_set_new(doc, "error", failed ? json_string(aj_error_cause(err, why, sizeof why)) : json_null());
 	json_dumpf(doc, stdout, JSON_COMPACT);
@@ -77,14 +82,16 @@ static void print_more(const struct printing *t)
 			fprintf(stderr, "and %zu more %s\n", t->shown[i] - SHOWN_MAX, outcome_names[i]);
 }
 
-static void print_done(const struct aj_changes_args *args, const struct aj_change_state *s, const struct aj_applied *done, const char *verb)
+static void print_done(const struct aj_changes_args *args, const struct aj_change_state *s, const struct printing *t,
+                       const struct aj_applied *done, const char *verb)
 {
+	char files[64];
 	if (args->abort)
 		printf("the interrupted apply is undone: `agentjail changes show %s` has what is left\n", s->id);
 	else if (done->resumed)
 		printf("the interrupted apply is complete: `agentjail changes show %s` has what is left\n", s->id);
 	else
-		printf("%zu change%s %s\n", done->counts[AJ_APPLY_TAKEN], done->counts[AJ_APPLY_TAKEN] == 1 ? "" : "s", verb);
+		printf("%s %s\n", aj_tally_text(&t->taken, files), verb);
 	if (done->counts[AJ_APPLY_NEEDS_APPROVAL])
 		fprintf(stderr, "%zu held: name each, or the folder that holds it, to apply it too\n",
 		        done->counts[AJ_APPLY_NEEDS_APPROVAL]);
@@ -99,7 +106,7 @@ static int end_printing(const struct aj_changes_args *args, const struct aj_chan
 	if (!args->json)
 		print_more(t);
 	if (!args->json && result == 0)
-		print_done(args, s, done, verb);
+		print_done(args, s, t, done, verb);
 	for (int i = 0; i < AJ_APPLY_OUTCOMES; i++)
 		json_decref(t->lists[i]);
 	aj_buffer_free(&done->kept);
@@ -173,7 +180,8 @@ static int discard_all(const struct aj_changes_args *args, int all, struct aj_er
 	if (args->json)
 		printf("{\"discarded\":%zu,\"kept\":%zu}\n", gone, kept);
 	else
-		printf(kept ? "%zu discarded, %zu kept: still running, or with an interrupted apply\n" : "%zu discarded\n", gone, kept);
+		printf(kept ? "%zu discarded, %zu kept: still running, or with an interrupted apply\n" : "%zu discarded\n", gone,
+		       kept);
 	return err->exit_code ? -1 : 0;
 }
 

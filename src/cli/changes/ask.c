@@ -1,29 +1,23 @@
-/* The question at the end of a run at a terminal: take the changes into the workspace, look at them, forget them, or keep them for later.
- * No process of the jail is left. Its command saw the keys that its person typed, and chose when it ended: so what was typed before the
- * question is dropped, and an answer that does something has the question's number. Anything else keeps the changes. */
-#include <poll.h>
-#include <signal.h>
+/* The question at the end of a run at a terminal: take the changes into the workspace, all or some, look at them, forget them,
+ * or keep them. No process of the jail is left. Its command saw the keys that its person typed, and chose when it ended: so what
+ * was typed before the question is dropped, and an answer that does something has the question's number. Anything else keeps the
+ * changes. */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/changes/changescmd.h"
+#include "cli/changes/answer.h"
+#include "cli/changes/fold.h"
+#include "cli/changes/pick.h"
 #include "cli/command.h"
+#include "workspace/changes/approval_reached.h"
 
-enum { TRIES = 3, FIRST_NUMBER = 10, NUMBERS = 90, ANSWER_MS = 300000 };
-enum answer { NONE, APPLY, DIFF, KEEP, DISCARD };
-
-static volatile sig_atomic_t terminated;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	terminated = 1;
-}
+enum { TRIES = 3, FIRST_NUMBER = 10, NUMBERS = 90, LISTED_MAX = 20, REACH_MS = 5000 };
+enum answer { NONE, APPLY, PICK, DIFF, KEEP, DISCARD };
 
 /* --- an answer --- */
 
@@ -34,6 +28,7 @@ static enum answer find_answer(const char *line, unsigned number)
 		enum answer answer;
 		bool numbered;
 	} rows[] = { { { "y", "yes" }, APPLY, true },
+		     { { "p", "pick" }, PICK, true },
 		     { { "d", "diff" }, DIFF, false },
 		     { { "k", "keep" }, KEEP, false },
 		     { { "x", "discard" }, DISCARD, true } };
@@ -49,32 +44,43 @@ static enum answer find_answer(const char *line, unsigned number)
 	return NONE;
 }
 
-/* A line without its end. False: none came in time, the terminal is another program's, or a signal asked us to end. */
-static bool read_line(char *line, size_t room, const sigset_t *while_waiting)
+/* --- the question --- */
+
+struct list {
+	size_t rows;
+	struct aj_tally tally;
+};
+
+static int list_row(void *arg, const struct aj_change_row *row)
 {
-	int64_t until_us = aj_in_ms(ANSWER_MS);
-	for (size_t bytes = 0;;) {
-		int64_t left_us = until_us - aj_now_us();
-		struct timespec left = { .tv_sec = left_us / 1000000, .tv_nsec = left_us % 1000000 * 1000 };
-		struct pollfd input = { .fd = 0, .events = POLLIN };
-		if (left_us <= 0 || terminated || tcgetpgrp(0) != getpgrp())
-			return false;
-		if (ppoll(&input, 1, &left, while_waiting) <= 0)
-			continue;
-		ssize_t n = tcgetpgrp(0) == getpgrp() ? read(0, line + bytes, room - 1 - bytes) : -1;
-		if (n <= 0)
-			return false;
-		bytes += (size_t)n;
-		if (!strchr("\r\n", line[bytes - 1]) && bytes < room - 1) /* the terminal passes on keys and not lines */
-			continue;
-		while (bytes && strchr(" \t\r\n", line[bytes - 1]))
-			bytes--;
-		line[bytes] = '\0';
-		return true;
-	}
+	struct list *l = arg;
+	aj_tally_join(&l->tally, &row->tally);
+	if (l->rows++ < LISTED_MAX)
+		aj_change_row_print(row, stderr);
+	return 0;
 }
 
-/* --- the question --- */
+/* What is asked about. An error is shown again by the answer that meets it. */
+static void print_list(const char *id)
+{
+	struct aj_change_state state = AJ_NO_CHANGE_STATE;
+	struct aj_changes_args args = { 0 };
+	struct aj_error ignored = { 0 };
+	struct list list = { 0 };
+	char files[64];
+	cleanup_fd int all = aj_changes_folder(false);
+	if (all >= 0 && aj_change_state_open(all, id, &state, &ignored) == 0 && aj_change_state_trees(&state, &ignored) == 0) {
+		aj_change_reach(&state, REACH_MS);
+		fputc('\n', stderr);
+		aj_changes_rows(&args, &state, AJ_FOLD_ALL, list_row, &list, &ignored);
+		if (list.rows > LISTED_MAX)
+			fprintf(stderr, "and %zu more lines of `agentjail changes show %s`\n", list.rows - LISTED_MAX, id);
+		fputs(aj_tally_text(&list.tally, files), stderr);
+		aj_tally_print_kinds(&list.tally, stderr);
+		fputc('\n', stderr);
+	}
+	aj_change_state_close(&state);
+}
 
 static bool pose(const char *folder, const char *repository, unsigned *number)
 {
@@ -89,10 +95,12 @@ static bool pose(const char *folder, const char *repository, unsigned *number)
 		aj_path_print(repository, stderr);
 	}
 	fputs("`?\n", stderr);
-	/* The terminal has the question before it gets the words of an answer, and the keys that were typed until then are dropped. */
-	if (fflush(stderr) != 0 || tcdrain(2) < 0 || tcflush(0, TCIFLUSH) < 0)
+	/* The terminal has the question before it gets the words of an answer. */
+	if (!aj_answers_drop_typed())
 		return false;
-	fprintf(stderr, "  y %u: yes, d: show the diff, Enter: keep them for later, x %u: discard them: ", *number, *number);
+	fprintf(stderr,
+	        "  y %u: yes, p %u: pick files, d: show the diff, Enter: keep them for later, x %u: discard them: ", *number,
+	        *number, *number);
 	return true;
 }
 
@@ -103,47 +111,47 @@ static void act(const char *verb, const char *id)
 	fflush(stdout);
 }
 
-static enum answer ask(const char *id, const char *folder, const char *repository, const sigset_t *while_waiting)
+/* What is left to do after the answer; NONE: nothing. */
+static enum answer ask(const char *id, const char *folder, const char *repository, const struct aj_answers *answers)
 {
 	unsigned number;
 	char line[80];
 	for (int tries = 0; tries < TRIES && pose(folder, repository, &number);) {
-		if (!read_line(line, sizeof line, while_waiting)) {
+		if (!aj_answers_read(answers, line, sizeof line)) {
 			fputc('\n', stderr);
 			break;
 		}
 		enum answer answer = find_answer(line, number);
 		if (answer == DIFF)
 			act("diff", id);
-		else if (answer != NONE)
+		else if (answer == PICK && aj_changes_pick(id, answers))
+			return NONE;
+		else if (answer != NONE && answer != PICK)
 			return answer;
-		else
-			tries++;
+		tries += answer == NONE;
 	}
 	return KEEP;
 }
 
 void aj_changes_ask(const char *id, const char *folder, const char *repository)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	struct sigaction old[sizeof ends / sizeof *ends];
-	sigset_t blocked, before;
-	sigemptyset(&blocked);
-	terminated = 0;
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-		const struct sigaction ours = { .sa_handler = on_signal };
-		sigaddset(&blocked, ends[i]);
-		if (sigaction(ends[i], NULL, &old[i]) == 0 && old[i].sa_handler == SIG_DFL)
-			sigaction(ends[i], &ours, NULL);
-	}
-	sigprocmask(SIG_BLOCK, &blocked, &before);
-	enum answer answer = ask(id, folder, repository, &before);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-		sigaction(ends[i], &old[i], NULL);
+	struct aj_answers answers;
+	/* The command's output may have gone to a file: what follows is for the person. */
+	cleanup_fd int output = isatty(STDOUT_FILENO) ? -1 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 10);
+	fflush(stdout);
+	if (output >= 0)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	print_list(id);
+	aj_answers_begin(&answers);
+	enum answer answer = ask(id, folder, repository, &answers);
+	aj_answers_end(&answers);
 	if (answer == APPLY || answer == DISCARD)
 		act(answer == APPLY ? "apply" : "discard", id);
-	else
-		fprintf(stderr, "agentjail: kept: `agentjail changes apply %s` takes them, and the next run with this policy continues with them\n",
+	else if (answer == KEEP)
+		fprintf(stderr,
+		        "agentjail: kept: `agentjail changes apply %s` takes them, and the next run with this policy continues with them\n",
 		        id);
+	fflush(stdout);
+	if (output >= 0)
+		dup2(output, STDOUT_FILENO);
 }

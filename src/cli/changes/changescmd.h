@@ -11,6 +11,7 @@ struct aj_changes_args {
 	const char **paths; /* relative to the workspace, plain */
 	size_t paths_count;
 	bool json, force, abort, all;
+	bool unfolded;  /* ignored changes, too, are shown one by one */
 	bool may_be_id; /* the first of paths, while it was not looked up */
 	struct aj_arena *arena;
 };
@@ -31,6 +32,19 @@ int aj_changes_newest(int all, struct aj_arena *arena, char ret[AJ_CHANGES_ID], 
 /* export.sh: what that jail runs. */
 extern const char aj_export_script[];
 
+/* How many changes there are, counted in the same way wherever a number is shown. */
+struct aj_tally {
+	size_t files, folders, repositories;
+	size_t kinds[AJ_CHANGE_KINDS], folder_kinds[AJ_CHANGE_KINDS]; /* of files; of folders */
+	size_t conflicts, held, refused;
+};
+void aj_tally_add(struct aj_tally *tally, const struct aj_change *change);
+void aj_tally_join(struct aj_tally *tally, const struct aj_tally *more);
+/* "3 files, 1 repository"; folders are named where neither is among the changes. */
+const char *aj_tally_text(const struct aj_tally *tally, char out[64]);
+/* ": 2 added, 1 modified" of what aj_tally_text() counts, and how many are in conflict, held or refused. */
+void aj_tally_print_kinds(const struct aj_tally *tally, FILE *out);
+
 /* For people, and for programs. */
 const char *aj_change_kind_name(enum aj_change_kind kind);
 /* running, ended, killed (its end was not written) or interrupted (an apply was). */
@@ -40,8 +54,10 @@ void aj_change_set_path(json_t *object, const char *path);
 json_t *aj_change_json(const struct aj_change *change);
 struct aj_history_repo;
 json_t *aj_history_json(const struct aj_history_repo *repo);
-/* A line: letter, path, sizes or modes, conflict, note. */
-void aj_change_print(const struct aj_change *change, FILE *out);
+/* A line: letter, path, sizes or modes, conflict, note, and whether git of the host ignores it. */
+void aj_change_print(const struct aj_change *change, bool ignored, FILE *out);
+/* "4 bytes", "1.5 MiB". */
+const char *aj_size_text(uint64_t bytes, char out[32]);
 /* A path on a terminal: no control characters. */
 void aj_path_print(const char *path, FILE *out);
 /* The time in the caller's zone, or as ISO 8601. */

@@ -14,13 +14,14 @@
 /* For the search of a workspace: two million files. */
 enum { REACH_MS = 30000 };
 
-enum { WITH_RUN = 1, WITH_FORCE = 2, WITH_ALL = 4, SAYS_RUN = 8 };
+enum { WITH_RUN = 1, WITH_FORCE = 2, WITH_ALL = 4, WITH_IGNORED = 8, SAYS_RUN = 16 };
 static const struct {
 	const char *name, *synopsis, *help;
 	int takes;
 } subcommands[] = {
 	{ "list", "list [--json]", "runs with changes, the newest first", 0 },
-	{ "show", "show [ID] [PATH...] [--json]", "what a run changed; held and refused changes apart; also without a subcommand", WITH_RUN },
+	{ "show", "show [ID] [PATH...] [--all] [--json]",
+	  "what a run changed; held and refused changes apart; also without a subcommand", WITH_RUN | WITH_IGNORED },
 	{ "diff", "diff [ID] [PATH...] [--json]",
 	  "the changes that are not held, as a patch for `git apply`; on a terminal through git's pager", WITH_RUN },
 	{ "apply", "apply [ID] [PATH...] [--force | --abort] [--json]", "apply changes to the workspace, all or none",
@@ -43,7 +44,8 @@ static void usage(FILE *out)
 	             "folder with all below it; each word after `--` is one. Held changes, by which\n"
 	             "programs of the host would run code, are applied, and in a patch, only by a PATH\n"
 	             "of their own. --force: overwrite what the host has changed since; --abort: take\n"
-	             "an interrupted apply back; --all: every run that has ended.\n\n"
+	             "an interrupted apply back; --all: every run that has ended; of `show`: each file\n"
+	             "that git ignores, too, in place of a line for each folder.\n\n"
 	             "Exit status: 0 done, 1 conflicts, 2 wrong use, 125 a system call failed.\n");
 }
 
@@ -77,7 +79,8 @@ static bool set_switch(struct aj_changes_args *a, const char *word, int takes)
 	} switches[] = { { "--json", &a->json, true },
 		         { "--force", &a->force, takes & WITH_FORCE },
 		         { "--abort", &a->abort, takes & WITH_FORCE },
-		         { "--all", &a->all, takes & WITH_ALL } };
+		         { "--all", &a->all, takes & WITH_ALL },
+		         { "--all", &a->unfolded, takes & WITH_IGNORED } };
 	for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
 		if (switches[i].fits && strcmp(word, switches[i].name) == 0)
 			return *switches[i].to = true;
@@ -178,7 +181,8 @@ static int run_on(size_t sub, struct aj_changes_args *a, int all, struct aj_chan
 	if (strcmp(subcommands[sub].name, "upload-pack") == 0)
 		return aj_changes_upload_pack(a, s, err);
 	if (!aj_change_reach(s, REACH_MS))
-		fprintf(stderr, "agentjail: the search of the workspace for repositories stopped after %d s or at its limits: every change is held, since git's configuration may name any of them\n",
+		fprintf(stderr,
+		        "agentjail: the search of the workspace for repositories stopped after %d s or at its limits: every change is held, since git's configuration may name any of them\n",
 		        REACH_MS / 1000);
 	return apply                                      ? aj_changes_apply(a, s, err)
 	     : strcmp(subcommands[sub].name, "diff") == 0 ? aj_changes_diff(a, s, err)
@@ -191,7 +195,8 @@ static int run_sub(size_t sub, struct aj_changes_args *a, struct aj_error *err)
 		return aj_changes_list(a, err);
 	cleanup_fd int all = aj_changes_folder(false);
 	if (all < 0 && errno != ENOENT)
-		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "open the folder of the changes, $XDG_STATE_HOME/agentjail/changes");
+		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno,
+		               "open the folder of the changes, $XDG_STATE_HOME/agentjail/changes");
 	if (a->all)
 		return aj_changes_discard(a, all, NULL, err);
 	struct aj_change_state state = AJ_NO_CHANGE_STATE;

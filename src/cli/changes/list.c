@@ -17,14 +17,15 @@ enum { COUNT_MAX = 10000 };
 struct run {
 	struct aj_change_state state;
 	struct aj_error err;
-	size_t count, conflicts;
+	struct aj_tally tally;
+	size_t count;
 };
 
 static int count_change(void *arg, const struct aj_change *c)
 {
 	struct run *r = arg;
 	r->count++;
-	r->conflicts += c->conflict != NULL;
+	aj_tally_add(&r->tally, c);
 	return r->count > COUNT_MAX ? -1 : 0;
 }
 
@@ -44,8 +45,10 @@ static void read_run(int all, const char *id, struct run *r)
 static void set_count(json_t *row, const struct run *r)
 {
 	json_object_set_new(row, "changes",
-	                    r->err.exit_code ? json_null() : json_integer((json_int_t)(r->count > COUNT_MAX ? COUNT_MAX : r->count)));
-	json_object_set_new(row, "conflicts", r->err.exit_code ? json_null() : json_integer((json_int_t)r->conflicts));
+	                    r->err.exit_code ? json_null()
+	                                     : json_integer((json_int_t)(r->count > COUNT_MAX ? COUNT_MAX : r->count)));
+	json_object_set_new(row, "files", r->err.exit_code ? json_null() : json_integer((json_int_t)r->tally.files));
+	json_object_set_new(row, "conflicts", r->err.exit_code ? json_null() : json_integer((json_int_t)r->tally.conflicts));
 	json_object_set_new(row, "more", json_boolean(r->count > COUNT_MAX));
 }
 
@@ -61,14 +64,15 @@ static json_t *run_json(const struct run *r)
 		                                      record->ended_ns ? aj_time_text(record->ended_ns, true, ended) : NULL,
 		                                      "mode", record->copy ? "copy" : "overlay", "policy", record->policy,
 		                                      "command", record->command, "workspace", record->workspace));
-	json_object_set_new(row, "problem", r->err.exit_code ? json_string(aj_error_cause(&r->err, why, sizeof why)) : json_null());
+	json_object_set_new(row, "problem",
+	                    r->err.exit_code ? json_string(aj_error_cause(&r->err, why, sizeof why)) : json_null());
 	return row;
 }
 
 static void print_run(const struct run *r, struct aj_arena *arena)
 {
 	const struct aj_change_record *record = &r->state.record;
-	char began[40], why[600];
+	char began[40], why[600], files[64];
 	printf("%s  ", r->state.id);
 	if (!record->workspace) {
 		printf("%s\n", aj_line(arena, aj_error_cause(&r->err, why, sizeof why)));
@@ -78,12 +82,9 @@ static void print_run(const struct run *r, struct aj_arena *arena)
 	if (r->err.exit_code)
 		printf("%s", aj_line(arena, aj_error_cause(&r->err, why, sizeof why)));
 	else
-		printf(r->count > COUNT_MAX ? "more than %zu changes"
-		       : r->count == 1      ? "%zu change"
-		                            : "%zu changes",
-		       r->count > COUNT_MAX ? (size_t)COUNT_MAX : r->count);
-	if (r->conflicts && !r->err.exit_code)
-		printf(", %zu in conflict", r->conflicts);
+		printf("%s%s", r->count > COUNT_MAX ? "at least " : "", r->count ? aj_tally_text(&r->tally, files) : "no changes");
+	if (r->tally.conflicts && !r->err.exit_code)
+		printf(", %zu in conflict", r->tally.conflicts);
 	printf("  %s", aj_line(arena, record->workspace));
 	printf("  %s:", aj_line(arena, record->policy));
 	printf(" %s\n", aj_line(arena, record->command));
@@ -95,7 +96,8 @@ int aj_changes_list(const struct aj_changes_args *args, struct aj_error *err)
 	size_t found = 0;
 	cleanup_fd int all = aj_changes_folder(false);
 	if ((all < 0 && errno != ENOENT) || (all >= 0 && aj_entries_read(all, &names) < 0))
-		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "list the folder of the changes, $XDG_STATE_HOME/agentjail/changes");
+		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno,
+		               "list the folder of the changes, $XDG_STATE_HOME/agentjail/changes");
 	struct run *runs = calloc(names.count + 1, sizeof *runs);
 	if (!runs)
 		abort();

@@ -1,5 +1,5 @@
-/* Finds the run that a command without an ID means: the newest on the current folder, or on a folder around it up to the top of its repository.
- * It reads records alone, and locks nothing. */
+/* Finds the run that a command without an ID means: the newest on the current folder, or on a folder around it up to the top of
+ * its repository. It reads records alone, and locks nothing. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,12 +1,11 @@
-/* `agentjail changes show`: one line for each change, then those that require approval or are refused once more, with the reasons.
- * Lines are printed as they are found, so memory does not grow with the number of changes. */
+/* `agentjail changes show`: one line for each change, or for each folder that git ignores, then those that require approval or
+ * are refused once more, with the reasons. Lines are printed as they are found, so memory does not grow with the number of
+ * changes. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/changes/changescmd.h"
+#include "cli/changes/fold.h"
 #include "cli/terminal/findings.h"
-#include "workspace/changes/apply_select.h"
-#include "workspace/changes/walk.h"
 
 enum { NOT_APPLIED_MAX = 1000 };
 
@@ -18,39 +17,32 @@ struct not_applied {
 
 struct show {
 	const struct aj_changes_args *args;
-	size_t kinds[AJ_CHANGE_KINDS], conflicts, needs_approval, refused, count;
+	struct aj_tally tally;
+	size_t count;
+	bool folded;
 	AJ_LIST(struct not_applied) not_applied;
 	struct aj_arena arena;
 };
 
-static bool is_wanted(const struct aj_changes_args *args, const char *path)
-{
-	bool found = args->paths_count == 0;
-	for (size_t i = 0; i < args->paths_count && !found; i++)
-		found = aj_select_covers(args->paths[i], path);
-	return found;
-}
-
-static int on_change(void *arg, const struct aj_change *c)
+static int on_row(void *arg, const struct aj_change_row *row)
 {
 	struct show *s = arg;
-	if (!is_wanted(s->args, c->path))
-		return 0;
-	s->kinds[c->kind]++;
-	s->conflicts += c->conflict != NULL;
-	s->needs_approval += c->held != NULL;
-	s->refused += c->refused != NULL;
+	const struct aj_change *c = row->change;
+	aj_tally_join(&s->tally, &row->tally);
+	s->folded |= !c;
 	if (s->args->json) {
-		json_t *row = aj_change_json(c);
+		json_t *member = aj_change_json(c);
+		json_object_set_new(member, "ignored", json_boolean(row->ignored));
 		fputs(s->count++ ? ",\n" : "\n", stdout);
-		json_dumpf(row, stdout, JSON_COMPACT);
-		json_decref(row);
+		json_dumpf(member, stdout, JSON_COMPACT);
+		json_decref(member);
 		return 0;
 	}
-	if ((c->held || c->refused) && s->not_applied.count < NOT_APPLIED_MAX)
+	if (c && (c->held || c->refused) && s->not_applied.count < NOT_APPLIED_MAX)
 		*AJ_PUSH(&s->arena, &s->not_applied) = (struct not_applied){ aj_strdup(&s->arena, c->path),
-			                                                     c->refused ? c->refused : c->held, c->refused != NULL };
-	aj_change_print(c, stdout);
+			                                                     c->refused ? c->refused : c->held,
+			                                                     c->refused != NULL };
+	aj_change_row_print(row, stdout);
 	return 0;
 }
 
@@ -73,16 +65,17 @@ static void print_not_applied(const struct show *s, bool refused, size_t count, 
 
 static void print_sum(const struct show *s)
 {
-	size_t all = 0;
-	for (int k = 0; k < AJ_CHANGE_KINDS; k++)
-		all += s->kinds[k];
-	if (!all) {
+	char files[64];
+	const struct aj_tally *t = &s->tally;
+	if (!t->files && !t->folders && !t->repositories) {
 		printf("no changes are left\n");
 		return;
 	}
-	printf("\n%zu added, %zu modified, %zu deleted, %zu of another type, %zu with another mode", s->kinds[AJ_CHANGE_ADDED],
-	       s->kinds[AJ_CHANGE_MODIFIED], s->kinds[AJ_CHANGE_DELETED], s->kinds[AJ_CHANGE_TYPE], s->kinds[AJ_CHANGE_MODE]);
-	printf("; %zu in conflict, %zu held, %zu refused\n", s->conflicts, s->needs_approval, s->refused);
+	printf("\n%s", aj_tally_text(t, files));
+	aj_tally_print_kinds(t, stdout);
+	if (t->folders && (t->files || t->repositories))
+		printf("; %zu folder%s", t->folders, t->folders == 1 ? "" : "s");
+	printf(s->folded ? "; --all lists the ignored ones, too\n" : "\n");
 }
 
 static void print_head(const struct aj_change_state *state)
@@ -96,34 +89,34 @@ static void print_head(const struct aj_change_state *state)
 	aj_arena_free(&arena);
 }
 
-static json_t *sum_json(const struct show *s)
+static json_t *sum_json(const struct aj_tally *t)
 {
-	json_t *sum = json_object();
+	json_t *sum = json_pack("{s:I, s:I}", "files", (json_int_t)t->files, "repositories", (json_int_t)t->repositories);
 	for (int k = 0; k < AJ_CHANGE_KINDS; k++)
-		json_object_set_new(sum, aj_change_kind_name(k), json_integer((json_int_t)s->kinds[k]));
-	json_object_update_new(sum, json_pack("{s:I, s:I, s:I}", "conflicts", (json_int_t)s->conflicts, "held",
-	                                      (json_int_t)s->needs_approval, "refused", (json_int_t)s->refused));
+		json_object_set_new(sum, aj_change_kind_name(k), json_integer((json_int_t)(t->kinds[k] + t->folder_kinds[k])));
+	json_object_update_new(sum, json_pack("{s:I, s:I, s:I}", "conflicts", (json_int_t)t->conflicts, "held",
+	                                      (json_int_t)t->held, "refused", (json_int_t)t->refused));
 	return sum;
 }
 
 int aj_changes_show(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
 {
 	struct show s = { .args = args };
-	if (args->json) {
+	if (args->json)
 		printf("{\"id\":\"%s\",\"state\":\"%s\",\"changes\":[", state->id, aj_change_state_name(state));
-	} else {
+	else
 		print_head(state);
-	}
-	int result = aj_changes_walk(state, on_change, &s, err);
+	int result = aj_changes_rows(args, state, args->json || args->unfolded || args->paths_count ? AJ_FOLD_NONE : AJ_FOLD_ALL,
+	                             on_row, &s, err);
 	if (result == 0 && args->json) {
-		json_t *sum = sum_json(&s);
+		json_t *sum = sum_json(&s.tally);
 		printf("],\"sum\":");
 		json_dumpf(sum, stdout, JSON_COMPACT);
 		printf("}\n");
 		json_decref(sum);
 	} else if (result == 0) {
-		print_not_applied(&s, false, s.needs_approval, "held, and applied only by a PATH of their own:");
-		print_not_applied(&s, true, s.refused, "never applied:");
+		print_not_applied(&s, false, s.tally.held, "held, and applied only by a PATH of their own:");
+		print_not_applied(&s, true, s.tally.refused, "never applied:");
 		print_sum(&s);
 	}
 	aj_arena_free(&s.arena);

@@ -85,19 +85,97 @@ json_t *aj_change_json(const struct aj_change *c)
 	return row;
 }
 
-static void print_size(const struct aj_change *c, FILE *out)
+/* --- numbers --- */
+
+void aj_tally_add(struct aj_tally *t, const struct aj_change *c)
+{
+	bool file = aj_change_is_file(c);
+	t->files += file;
+	t->folders += !file && !c->repository;
+	t->repositories += c->repository;
+	(file ? t->kinds : t->folder_kinds)[c->kind]++;
+	t->conflicts += c->conflict != NULL;
+	t->held += c->held != NULL;
+	t->refused += c->refused != NULL;
+}
+
+void aj_tally_join(struct aj_tally *t, const struct aj_tally *more)
+{
+	t->files += more->files;
+	t->folders += more->folders;
+	t->repositories += more->repositories;
+	for (int k = 0; k < AJ_CHANGE_KINDS; k++) {
+		t->kinds[k] += more->kinds[k];
+		t->folder_kinds[k] += more->folder_kinds[k];
+	}
+	t->conflicts += more->conflicts;
+	t->held += more->held;
+	t->refused += more->refused;
+}
+
+const char *aj_tally_text(const struct aj_tally *t, char out[64])
+{
+	const struct {
+		size_t count;
+		const char *one, *many;
+		bool named;
+	} rows[] = { { t->files, "file", "files", t->files || (!t->folders && !t->repositories) },
+		     { t->folders, "folder", "folders", !t->files && t->folders && !t->repositories },
+		     { t->repositories, "repository", "repositories", t->repositories } };
+	size_t used = 0;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].named)
+			used += (size_t)snprintf(out + used, 64 - used, "%s%zu %s", used ? ", " : "", rows[i].count,
+			                         rows[i].count == 1 ? rows[i].one : rows[i].many);
+	return out;
+}
+
+void aj_tally_print_kinds(const struct aj_tally *t, FILE *out)
+{
+	const size_t *kinds = t->files ? t->kinds : t->folder_kinds;
+	const struct {
+		size_t count;
+		const char *name;
+	} rows[] = {
+		{ kinds[AJ_CHANGE_ADDED], "added" },
+		{ kinds[AJ_CHANGE_MODIFIED], "modified" },
+		{ kinds[AJ_CHANGE_DELETED], "deleted" },
+		{ kinds[AJ_CHANGE_TYPE], "of another type" },
+		{ kinds[AJ_CHANGE_MODE], "with another mode" },
+		{ t->conflicts, "in conflict" },
+		{ t->held, "held" },
+		{ t->refused, "refused" },
+	};
+	const char *between = ": ";
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].count) {
+			fprintf(out, "%s%zu %s", between, rows[i].count, rows[i].name);
+			between = ", ";
+		}
+}
+
+const char *aj_size_text(uint64_t bytes, char out[32])
 {
 	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB" };
-	double size = (double)c->is.st_size;
+	double size = (double)bytes;
 	size_t unit = 0;
 	for (; size >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
 		size /= 1024;
-	fprintf(out, unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
+	snprintf(out, 32, unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
+	return out;
+}
+
+static void print_size(const struct aj_change *c, FILE *out)
+{
+	char size[32];
+	fputs(aj_size_text((uint64_t)c->is.st_size, size), out);
 	if (c->kind == AJ_CHANGE_MODIFIED)
 		fprintf(out, " (%+" PRId64 ")", (int64_t)c->is.st_size - (int64_t)c->was.st_size);
 }
 
-/* Print the new permissions if they differ from the old ones, or for a new entry from the usual ones. */
+/* --- a line --- */
+
+/* Permissions that differ from the old ones, or in a new entry from the usual ones; and what that means for a program. */
 static void print_mode(const struct aj_change *c, FILE *out)
 {
 	mode_t is = c->is.st_mode, was = ((is ^ c->was.st_mode) & S_IFMT) == 0 ? c->was.st_mode : 0;
@@ -107,9 +185,11 @@ static void print_mode(const struct aj_change *c, FILE *out)
 		fprintf(out, "  mode %03o -> %03o", (unsigned)was & 0777, (unsigned)is & 0777);
 	else
 		fprintf(out, "  mode %03o", (unsigned)is & 0777);
+	if (!S_ISDIR(is) && ((is & 0111) != 0) != ((was & 0111) != 0))
+		fputs(is & 0111 ? " (executable)" : " (no longer executable)", out);
 }
 
-void aj_change_print(const struct aj_change *c, FILE *out)
+void aj_change_print(const struct aj_change *c, bool ignored, FILE *out)
 {
 	static const char letters[AJ_CHANGE_KINDS] = { 'A', 'M', 'D', 'T', 'm' };
 	fprintf(out, "%c  ", letters[c->kind]);
@@ -127,7 +207,8 @@ void aj_change_print(const struct aj_change *c, FILE *out)
 	print_mode(c, out);
 	if (c->conflict)
 		fprintf(out, "  CONFLICT: %s", c->conflict);
-	if (c->note)
-		fprintf(out, "  (%s)", c->note);
+	if (c->note || ignored)
+		fprintf(out, "  (%s%s%s)", c->note ? c->note : "", c->note && ignored ? "; " : "",
+		        ignored ? "git ignores it" : "");
 	fputc('\n', out);
 }

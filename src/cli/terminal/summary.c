@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/changes/changescmd.h"
 #include "cli/terminal/findings.h"
 
 enum { MOST_VIOLATIONS = 10, MOST_CHANGES = 20 };
@@ -73,8 +74,10 @@ void aj_show_limits(FILE *out, const struct aj_result *r)
 	};
 	for (size_t i = 0; i < r->limits_hit_count; i++) {
 		const char *name = r->limits_hit[i], *key = NULL;
-		bool by_host = r->status == AJ_STATUS_OOM && strcmp(name, "memory") != 0; /* the host's memory is no limit of the jail's */
-		if (i == 0 && !by_host && (r->status == AJ_STATUS_TIMEOUT || r->status == AJ_STATUS_OOM || r->status == AJ_STATUS_LIMIT))
+		bool by_host = r->status == AJ_STATUS_OOM &&
+		               strcmp(name, "memory") != 0; /* the host's memory is no limit of the jail's */
+		if (i == 0 && !by_host &&
+		    (r->status == AJ_STATUS_TIMEOUT || r->status == AJ_STATUS_OOM || r->status == AJ_STATUS_LIMIT))
 			continue;
 		for (size_t k = 0; k < sizeof keys / sizeof *keys && !key; k++)
 			key = strcmp(keys[k].name, name) == 0 ? keys[k].key : NULL;
@@ -182,11 +185,12 @@ void aj_show_workspace(FILE *out, const json_t *report, const json_t *earlier)
 void aj_show_changes(FILE *out, const json_t *changes)
 {
 	const char *id = json_string_value(json_object_get(changes, "id"));
-	long long files = json_integer_value(json_object_get(changes, "files"));
+	const struct aj_tally tally = { .files = (size_t)json_integer_value(json_object_get(changes, "files")),
+		                        .repositories = (size_t)json_integer_value(json_object_get(changes, "repositories")) };
 	const char *least = json_is_true(json_object_get(changes, "more")) ? "at least " : "";
-	if (id && files)
-		fprintf(out, "agentjail: %s%lld %s changed: agentjail changes show %s\n", least, files,
-		        files == 1 ? "file" : "files", id);
+	char files[64];
+	if (id && (tally.files || tally.repositories))
+		fprintf(out, "agentjail: %s%s changed: agentjail changes show %s\n", least, aj_tally_text(&tally, files), id);
 	else if (id)
 		fprintf(out, "agentjail: folders of the workspace changed: agentjail changes show %s\n", id);
 }

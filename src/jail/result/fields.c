@@ -202,6 +202,7 @@ const struct aj_field aj_fields[] = {
 	  .help = "The jail's changes of the workspace, which are kept apart from it" },
 	{ "changes.mode", S, .help = "How the workspace was shown", .words = "overlay copy" },
 	{ "changes.files", I, .help = "Files that were added, changed or deleted; `agentjail changes show` names them" },
+	{ "changes.repositories", I, .when = "one has changed", .help = "Repositories whose git folder is not the same; no file in one is counted" },
 	{ "changes.more", B, .when = "not all of the changes were counted", .help = "true: there may be more" },
 	{ "changes.id", S, .when = "changes are kept", .help = "Their name for `agentjail changes`, and for `--changes`" },
 	{ "changes.continued", B, .when = "an earlier run had left changes",

@@ -36,5 +36,11 @@ struct aj_change {
 	const char *note;     /* for people; NULL: none */
 };
 
+/* What every count of files counts: neither folders nor git folders. */
+static inline bool aj_change_is_file(const struct aj_change *c)
+{
+	return !c->repository && !S_ISDIR(c->is.st_mode ? c->is.st_mode : c->was.st_mode);
+}
+
 /* -1 ends the walk, with an error of the callback's own. */
 typedef int aj_change_fn(void *arg, const struct aj_change *change);

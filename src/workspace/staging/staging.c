@@ -223,7 +223,7 @@ static json_t *paths_json(const char *const *paths, size_t count)
 }
 
 struct count {
-	uint64_t files;
+	uint64_t files, repositories;
 	bool any;
 	int64_t until_us;
 	bool more;
@@ -247,7 +247,8 @@ static int count_change(void *arg, const struct aj_change *change)
 {
 	struct count *count = arg;
 	count->any = true;
-	count->files += !S_ISDIR(change->is.st_mode ? change->is.st_mode : change->was.st_mode);
+	count->files += aj_change_is_file(change);
+	count->repositories += change->repository;
 	keep_original(count, change);
 	count->more = count->more || count->files >= COUNT_MAX || aj_now_us() > count->until_us;
 	return count->more ? -1 : 0;
@@ -289,6 +290,8 @@ json_t *aj_staging_report(struct aj_staging *a)
 	aj_staging_record_write(a->plan, &a->record, a->dir, a->id, &err);
 	bool kept = count_changes(a, &count);
 	json_t *doc = json_pack("{s:s, s:I}", "mode", a->copy ? "copy" : "overlay", "files", (json_int_t)count.files);
+	if (count.repositories)
+		json_object_set_new(doc, "repositories", json_integer((json_int_t)count.repositories));
 	if (count.more)
 		json_object_set_new(doc, "more", json_true());
 	if (a->unmapped.count)

@@ -30,7 +30,7 @@ static int collect_change(void *arg, const struct aj_change *c)
 		*AJ_PUSH(collect->arena, &ret->repositories) = path;
 	if (c->conflict)
 		*AJ_PUSH(collect->arena, &ret->conflicts) = path;
-	ret->files += !S_ISDIR(c->is.st_mode ? c->is.st_mode : c->was.st_mode);
+	ret->files += aj_change_is_file(c);
 	ret->any |= !c->refused;
 	return 0;
 }
