@@ -698,6 +698,39 @@ def without_an_id():
 
 
 @test
+def what_git_ignores():
+    """By the rules of the host alone, folded by folder; what a person must see is not folded, and each file is counted."""
+    if not shutil.which("git"):
+        return skip("ignored files", "git is missing")
+    def make(top):
+        put({".gitignore": "node_modules/\n/build\n*.o\n.env\n!keep.o\n", "a": "1\n", "build/tracked": "1\n", "lib/x": "1\n", "node_modules/old/y": "1\n", ".env": "1\n",
+             "link": "link:lib"})(top)
+        subprocess.run("git init -q; git add -f .gitignore a build/tracked lib; %s git commit -qm x" % GIT, shell=True, cwd=top, check=True)
+    run = Run(make, """
+for i in 1 2 3 4 5; do mkdir -p node_modules/p$i/lib; echo $i >node_modules/p$i/lib/x.js; echo {} >node_modules/p$i/package.json; done
+echo 2 >node_modules/old/y; echo 2 >build/tracked; echo 2 >build/new; echo 2 >build/new2; mkdir src; for f in a b c keep; do echo 1 >src/$f.o; done
+echo 2 >.env; echo 2 >a; rm -r lib; rm link; mkdir link; echo 1 >link/z; mkdir -p node_modules/.vscode; echo x >node_modules/.vscode/tasks.json
+mkdir one.d; echo 1 >one.d/only.o; echo '*' >>.gitignore""")
+    shown = run.ask("show").stdout.decode()
+    for line in ("i  node_modules/  11 files that git ignores: 10 added, 1 modified, 27 bytes", "i  build/  2 files that git ignores by /build: 2 added, 4 bytes",
+                 "i  src/  3 files that git ignores by *.o: 3 added, 6 bytes", "A  src/keep.o  2 bytes", "M  build/tracked  2 bytes (+0)", "M  .env  2 bytes (+0)  (git ignores it)",
+                 "A  node_modules/.vscode/tasks.json  2 bytes  (git ignores it)", "A  one.d/only.o  2 bytes  (git ignores it)", "A  link/z  2 bytes", "M  a  2 bytes (+0)"):
+        assert "\n" + line + "\n" in shown, (line, shown)
+    files = [r for r in run.rows().values() if r["is"] and r["is"]["type"] == "file" or r["was"] and r["was"]["type"] == "file"]
+    assert "\n%d files: " % len(files) in shown and "p1" not in shown, shown
+    same(sum(r["ignored"] for r in files), 19)
+    every = run.ask("show", "--all").stdout.decode()
+    same((every.count("node_modules/p"), "\ni " in every, "\n%d files: " % len(files) in every), (20, False, True))
+    assert "node_modules/p1/package.json" in run.ask("show", "node_modules").stdout.decode()
+    # Conflicts are seen; without a repository nothing is folded.
+    run.write("node_modules/old/y", "host\n")
+    assert "M  node_modules/old/y  2 bytes (-3)  CONFLICT" in run.ask("show").stdout.decode()
+    shutil.rmtree(run.path(".git"))
+    assert "node_modules/p1/package.json" in run.ask("show").stdout.decode()
+    run.ask("discard")
+
+
+@test
 def discard_all():
     for name in os.listdir(CHANGES):
         subprocess.run(["chmod", "-R", "u+rwx", CHANGES + "/" + name], check=True)
