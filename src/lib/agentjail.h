@@ -1,8 +1,9 @@
 /* libagentjail: runs Python code of AI agents in jails that the kernel enforces, from C.
  *
- * One handle, one thread: every call must come from the thread that opened the handle (except agentjail_interrupt()), and the jails end
- * with that thread. After fork() the handle is the parent's; in the child every call fails. No function prints, exits, changes the
- * environment, installs a signal handler or leaves a signal mask changed. docs/reference/library.md has the rest. All text is UTF-8. */
+ * One handle, one thread: every call must come from the thread that opened the handle (except agentjail_interrupt()), and the
+ * jails end with that thread. After fork() the handle is the parent's; in the child every call fails. No function prints, exits,
+ * changes the environment, installs a signal handler or leaves a signal mask changed. docs/reference/library.md has the rest.
+ * All text is UTF-8. */
 #ifndef AGENTJAIL_H
 #define AGENTJAIL_H
 
@@ -33,18 +34,20 @@ typedef struct agentjail_result agentjail_result;
 
 /* --- a handle: a policy, a tenant, and a pool of jails --- */
 
-/* Zero fields have the defaults given here; `.size = sizeof options` always. The structs of this header grow at their end only. */
+/* Zero fields have the defaults given here; always set `.size = sizeof options`. The structs of this header grow at their end
+ * only. */
 struct agentjail_options {
 	size_t size;
-	const char *policy;          /* a name of `agentjail policy list`; NULL: the site's for snippets */
-	const char *policy_file;     /* or a policy file */
-	const char *config;          /* a site's configuration, where there is no /etc/agentjail/agentjail.toml */
-	const char *const *settings; /* "limits.memory=256M", keys of agentjail.toml(5), within the site's limits; ends with NULL */
-	const char *tenant;          /* two tenants never share a zygote; NULL: the unnamed tenant */
-	const char *rootfs;          /* folder of the Python tree; NULL: $AGENTJAIL_ROOTFS, else installed beside the library */
-	const char *workspace;       /* host folder, for a policy that has a workspace; jails then start cold */
-	const char *cgroup;          /* a delegated cgroup v2 folder; NULL: look for one */
-	unsigned parked;             /* jails kept ready; 0: none, each is made on request */
+	const char *policy;      /* a name of `agentjail policy list`; NULL: the site's for snippets */
+	const char *policy_file; /* or a policy file */
+	const char *config;      /* a site's configuration, where there is no /etc/agentjail/agentjail.toml */
+	const char *const
+	    *settings;         /* "limits.memory=256M", keys of agentjail.toml(5), within the site's limits; NULL at the end */
+	const char *tenant;    /* two tenants never share a zygote; NULL: the unnamed tenant */
+	const char *rootfs;    /* folder of the Python tree; NULL: $AGENTJAIL_ROOTFS, else installed beside the library */
+	const char *workspace; /* host folder, for a policy that has a workspace; jails then start cold */
+	const char *cgroup;    /* a delegated cgroup v2 folder; NULL: look for one */
+	unsigned parked;       /* jails kept ready; 0: none, each is made on request */
 	unsigned jails_max; /* jails alive at a time, checkpoints and parked ones included: beyond it step "busy"; 0: no limit */
 	uint64_t idle_ms;   /* an unused session ends after this time; 0: no limit */
 	uint64_t lifetime_ms; /* lifetime of a session and its checkpoints; 0: no limit */
@@ -69,9 +72,9 @@ struct agentjail_tool {
 	int is_async;           /* the code sees a coroutine function */
 	uint64_t timeout_ms;    /* 0: a minute */
 	size_t result_bytes;    /* 0: 1 MiB */
-	/* Called from within the call that runs the snippet, with arguments that fit `parameters`. Returns the value as JSON; or NULL,
-	 * and in *error the message of the exception that the code gets (NULL there as well: the code gets None). Both from malloc();
-	 * the library frees them. The tool may run other sessions of the handle; until it returns no deadline of the handle is checked. */
+	/* Called from within the call that runs the snippet, with arguments that fit `parameters`. Returns the value as JSON; or
+	 * NULL with the message of the code's exception in *error (NULL too: the code gets None). Both from malloc(); the library
+	 * frees them. The tool may run other sessions of the handle; until it returns no deadline of the handle is checked. */
 	char *(*call)(void *arg, const char *args_json, char **error);
 	void *arg;
 	int reserved;         /* a snippet that gives the name another meaning is rejected */
@@ -85,11 +88,11 @@ int agentjail_session_add_tool(agentjail_session *session, const struct agentjai
 
 /* --- running --- */
 
-/* The Python layer of one session or run in place of the policy's: tighter at will, looser as far as the policy's section [requests] lets it
- * be (a jail made ahead of use serves it all the same). NULL: as the policy says. */
+/* The Python layer of one session or run in place of the policy's: stricter at will, looser as far as the policy's section
+ * [requests] allows (a jail made in advance can be used too). NULL: the policy's. */
 struct agentjail_python {
 	size_t size;
-	const char *const *imports; /* "json", "numpy.*" with its submodules, "*"; ends with NULL, and an empty list allows no import */
+	const char *const *imports;  /* "json", "numpy.*" with its submodules, "*"; NULL at the end. An empty list allows none */
 	const char *imports_checked; /* "before" or "run" */
 	const char *builtins;        /* "minimal", "static", "standard" or "full" */
 	const char *layer;           /* "on" or "off" */
@@ -115,19 +118,19 @@ struct agentjail_snippet {
 	const char *variables; /* JSON object, set before it runs; NULL: none */
 	const char *id;        /* in the result; NULL: generated */
 	uint64_t timeout_ms;   /* the snippet is told to stop then, and its jail killed a second later; 0: the policy's */
-	/* Output as it comes, by fd number (1 or 2); the result has it as well. The callback may call only agentjail_interrupt() of this
-	 * header. */
+	/* Output as it comes, by fd number (1 or 2); the result has it as well. The callback may call only agentjail_interrupt()
+	 * of this header. */
 	void (*output)(void *arg, int number, const char *data, size_t bytes);
 	void *output_arg;
 	int value_of_statement; /* a last statement that is an assignment, or a block in which one ran last, has a value too */
 	int handles;            /* a value that cannot cross stays inside and its name crosses, see docs/reference/values.md */
-	const struct agentjail_python *python; /* for agentjail_run() alone; a session gets it when it is opened. NULL: the policy's */
-	const struct agentjail_file *files; /* copied */
+	const struct agentjail_python *python; /* for agentjail_run() alone, as a session has its own; NULL: the policy's */
+	const struct agentjail_file *files;    /* copied */
 	size_t files_count;
-	int output_files; /* AGENTJAIL_OUTPUT_LIST: the result has "files", those of /output that the run has made or changed; _DATA: with their bytes */
-	int for_model; /* the result has "for_model", a text for a model of at most 2000 bytes: what happened, where, what to do */
-	int brief; /* the result lacks what each result of the handle repeats ("enforced", "policy") and members that say nothing, see docs/reference/result.md */
-	const uint32_t *seed; /* for `random` and numpy's older random functions, until the session's next seed; NULL: the kernel's entropy */
+	int output_files; /* AGENTJAIL_OUTPUT_LIST: "files" lists what the run made or changed in /output; _DATA: with bytes */
+	int for_model; /* the result has "for_model", a text for a model, at most 2000 bytes: what happened, where, what to do */
+	int brief;     /* leave out what each result of the handle repeats ("enforced", "policy") and members that say nothing */
+	const uint32_t *seed;   /* for `random` and numpy.random's older functions, until the next seed; NULL: kernel entropy */
 	const char *stdin_text; /* at most 16 MiB of UTF-8, which sys.stdin and input() read in this run; NULL: it is empty */
 };
 
@@ -145,19 +148,20 @@ struct agentjail_session_options {
 /* Open a session: a jail that keeps its variables from run to run. `options` may be NULL. NULL with *err. */
 agentjail_session *agentjail_session_open(agentjail *handle, const struct agentjail_session_options *options,
                                           struct agentjail_error *err);
-agentjail_result *agentjail_session_run(agentjail_session *session, const struct agentjail_snippet *snippet, struct agentjail_error *err);
+agentjail_result *agentjail_session_run(agentjail_session *session, const struct agentjail_snippet *snippet,
+                                        struct agentjail_error *err);
 /* Set variables, a JSON object. -1 with *err. */
 int agentjail_session_set(agentjail_session *session, const char *variables, struct agentjail_error *err);
-/* Read a variable, without running any code but the value's own __repr__ and __str__: a result with its "value", "repr" and "type", or
- * with the error of a NameError. NULL with *err. */
+/* Read a variable, without running any code but the value's own __repr__ and __str__: a result with its "value", "repr" and
+ * "type", or the error of a NameError. NULL with *err. */
 agentjail_result *agentjail_session_get(agentjail_session *session, const char *name, struct agentjail_error *err);
 /* List the variables: a result whose "value" is an array of {"name", "type", "repr", "len"}. NULL with *err. */
 agentjail_result *agentjail_session_vars(agentjail_session *session, struct agentjail_error *err);
 /* Write files in the session. -1 with *err. */
 int agentjail_session_write_files(agentjail_session *session, const struct agentjail_file *files, size_t count,
                                   struct agentjail_error *err);
-/* Read a part of a regular file below /tmp, /input or /output, also while a snippet runs: the number of bytes, 0 at or behind the file's
- * end; -1 with *err. No symlink is followed. */
+/* Read a part of a regular file below /tmp, /input or /output, also while a snippet runs: the number of bytes, 0 at or after the
+ * file's end; -1 with *err. No symlink is followed. */
 int64_t agentjail_session_read_file(agentjail_session *session, const char *path, uint64_t offset, void *buffer, size_t bytes,
                                     struct agentjail_error *err);
 /* List such a folder: "files", an array of {"name", "type", "size"}, of 1,000 at most, and "truncated". NULL with *err. */
@@ -166,15 +170,15 @@ agentjail_result *agentjail_session_list_files(agentjail_session *session, const
 int agentjail_session_remove_file(agentjail_session *session, const char *path, struct agentjail_error *err);
 /* 1 while the session can run snippets. */
 int agentjail_session_alive(const agentjail_session *session);
-/* Interrupt the snippet under way, as Ctrl-C would; the session lives on. Without effect when none runs. May be called from any thread
- * and from signal handlers, until agentjail_session_close(). */
+/* Interrupt the snippet under way, as Ctrl-C would; the session continues. No effect when none runs. May be called from any
+ * thread and from signal handlers, until agentjail_session_close(). */
 void agentjail_interrupt(agentjail_session *session);
 void agentjail_session_close(agentjail_session *session);
 
 /* --- branches of a session that was opened with `.branching`, while it runs nothing --- */
 
-/* Fork the session: memory, open files and scratch space are copied, and both continue independently. Fails with running threads or
- * shared memory. NULL with *err. */
+/* Fork the session: memory, open files and scratch space are copied, and both continue independently. Fails with running threads
+ * or shared memory. NULL with *err. */
 agentjail_session *agentjail_session_fork(agentjail_session *session, struct agentjail_error *err);
 /* Make a checkpoint: an id, valid for the session and all its forks, or 0 with *err. */
 uint64_t agentjail_session_checkpoint(agentjail_session *session, struct agentjail_error *err);
@@ -200,7 +204,7 @@ enum agentjail_status {
 enum agentjail_status agentjail_result_status(const agentjail_result *result);
 /* The whole result, one JSON object as `agentjail exec --json` prints it, with "session": "alive" or "ended". */
 const char *agentjail_result_json(const agentjail_result *result);
-/* One part of it: "value", "stdout", "error.message", "errors.0.line", "usage.peak_memory". Strings as they are, everything else as
+/* One part of it: "value", "stdout", "error.message", "errors.0.line", "usage.peak_memory". Strings unchanged, everything else as
  * JSON; NULL when absent or null. Valid as long as the result. */
 const char *agentjail_result_get(agentjail_result *result, const char *path);
 /* The same with its length, for a string that may hold a NUL: to a reader of C strings it ends there. */
@@ -213,14 +217,14 @@ void agentjail_free(char *text);
 
 /* --- in the caller's event loop: none of these functions blocks, but agentjail_turn() for `wait_ms` --- */
 
-/* Descriptor to poll: readable when agentjail_turn() has work, and when a run has ended during a call that waited for something else. The
- * same for the handle's life. For level-triggered polling: a turn may leave events, so an edge-triggered loop calls agentjail_turn() until
- * the descriptor is not readable. */
+/* Descriptor to poll: readable when agentjail_turn() has work, and when a run has ended during a call that waited for something
+ * else. It stays the same. For level-triggered polling: a turn may leave events, so an edge-triggered loop calls agentjail_turn()
+ * until the descriptor is not readable. */
 int agentjail_fd(const agentjail *handle);
 /* Milliseconds until agentjail_turn() is due for a deadline; -1: never. */
 int agentjail_due_ms(const agentjail *handle);
-/* Handle ready events, after waiting for them at most `wait_ms` (0: not at all, -1: without limit). Calls output callbacks and tools. -1
- * with *err. */
+/* Handle ready events, after waiting for them at most `wait_ms` (0: do not wait, -1: no limit). Calls output callbacks and tools.
+ * -1 with *err. */
 int agentjail_turn(agentjail *handle, int wait_ms, struct agentjail_error *err);
 /* Begin a run; the snippet is copied. -1 with *err. */
 int agentjail_session_start(agentjail_session *session, const struct agentjail_snippet *snippet, struct agentjail_error *err);

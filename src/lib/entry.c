@@ -10,7 +10,8 @@ int aj_lib_enter(const agentjail *h, struct aj_error *err)
 {
 	if (gettid() != h->thread) {
 		aj_fail(err, AJ_EXIT_USAGE, "thread", 0, "this handle belongs to another thread or process");
-		aj_advise(err, "open a handle in each thread, and after fork() a new one: jails die with the thread that made them");
+		aj_advise(err,
+		          "open a handle in each thread, and after fork() a new one: jails die with the thread that made them");
 		return -1;
 	}
 	if (h->in_callback)

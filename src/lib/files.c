@@ -13,8 +13,8 @@
 
 enum { FILE_BYTES = 64 << 20 };
 
-/* The size is a hint: a file of /proc or /sys says 0 or a page, and another process may be writing. -1 with errno, EFBIG for one that is
- * too large; *ret is for free() either way. */
+/* The size is a hint: a file of /proc or /sys has 0 or a page, and another process may be writing. -1 with errno, EFBIG if too
+ * large; free *ret either way. */
 static ssize_t read_to_end(int fd, size_t hint, char **ret)
 {
 	size_t bytes = 0, room = hint < FILE_BYTES ? hint + 1 : FILE_BYTES + 1;

@@ -136,8 +136,8 @@ const json_t *aj_lib_result_tree(agentjail_result *result);
 void aj_lib_session_free(agentjail_session *session);
 /* One turn of the loop, then the pending tools. */
 int aj_lib_turn(agentjail *handle, int64_t until_us, struct aj_error *err);
-/* Turns while `waits` is true of this session, which is not freed here, even if a tool has closed it. Runs of other sessions that end
- * meanwhile make agentjail_fd() readable. Errors of the loop are in err. */
+/* Turns while `waits` is true of this session, which is not freed here, even if a tool has closed it. Runs of other sessions that
+ * end meanwhile make agentjail_fd() readable. err: errors of the loop. */
 void aj_lib_await(agentjail_session *session, bool (*waits)(const agentjail_session *session), struct aj_error *err);
 /* Make agentjail_fd() readable until the next turn; errno stays. */
 void aj_lib_wake(const agentjail *handle);
@@ -147,7 +147,7 @@ void aj_lib_wake(const agentjail *handle);
 int aj_lib_enter(const agentjail *handle, struct aj_error *err);
 /* The same for a call that needs an open session in which nothing runs. */
 int aj_lib_enter_session(const agentjail_session *session, struct aj_error *err);
-/* Copy a struct of the caller's, whose first member is its size there: missing fields become zero, unknown fields must be zero. -1 with
+/* Copy a struct of the caller's, whose first member is its size: missing fields become zero, unknown fields must be zero. -1 with
  * err. */
 int aj_lib_take(void *ours, size_t our_bytes, const void *theirs, const char *name, struct aj_error *err);
 /* Copy `err` to the caller's struct, which may be NULL. Always -1. */

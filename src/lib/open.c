@@ -66,14 +66,18 @@ static agentjail *open_with(const struct agentjail_options *theirs, struct aj_er
 	if (o.policy && o.policy_file)
 		aj_fail(err, AJ_EXIT_USAGE, "options", 0, "both .policy and .policy_file are given");
 	else if (o.policy && !aj_policy_name_valid(o.policy))
-		aj_fail(err, AJ_EXIT_USAGE, "options", 0, "`%s` is not a policy's name; a file is named with .policy_file", o.policy);
+		aj_fail(err, AJ_EXIT_USAGE, "options", 0, "`%s` is not a policy's name; a file is named with .policy_file",
+		        o.policy);
 	ask.name = copy_text(&arena, o.policy);
 	ask.file = copy_text(&arena, o.policy_file);
 	for (size_t i = 0; o.settings && o.settings[i] && !err->exit_code; i++)
 		add_setting(&ask, &arena, o.settings[i], err);
 	if (o.rootfs)
 		*AJ_PUSH(&arena, &ask.settings) = (struct aj_setting){
-			.option = ".rootfs", .key = "filesystem.rootfs", .value = folder_text(&arena, o.rootfs), .request_only = true
+			.option = ".rootfs",
+			.key = "filesystem.rootfs",
+			.value = folder_text(&arena, o.rootfs),
+			.request_only = true,
 		};
 	struct aj_manager_config config = { .site = copy_text(&arena, o.config),
 		                            .rootfs = copy_text(&arena, o.rootfs),

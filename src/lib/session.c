@@ -173,13 +173,15 @@ int aj_lib_session_await(agentjail_session *s, struct aj_error *err)
 	return -1;
 }
 
-agentjail_session *agentjail_session_open(agentjail *h, const struct agentjail_session_options *options, struct agentjail_error *ret_err)
+agentjail_session *agentjail_session_open(agentjail *h, const struct agentjail_session_options *options,
+                                          struct agentjail_error *ret_err)
 {
 	struct agentjail_session_options o = { 0 };
 	struct aj_error err = { 0 };
 	struct aj_session_params place = { 0 };
 	agentjail_session *s = NULL;
-	if (aj_lib_enter(h, &err) == 0 && (!options || aj_lib_take(&o, sizeof o, options, "agentjail_session_options", &err) == 0) &&
+	if (aj_lib_enter(h, &err) == 0 &&
+	    (!options || aj_lib_take(&o, sizeof o, options, "agentjail_session_options", &err) == 0) &&
 	    aj_lib_take_python(&place.python, o.python, &err) == 0) {
 		place.workspace = o.workspace;
 		place.branching = o.branching;

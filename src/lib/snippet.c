@@ -56,7 +56,8 @@ static int start_run(agentjail_session *s, const struct agentjail_snippet *their
 	if (aj_lib_enter_session(s, err) < 0 || aj_lib_take(&t, sizeof t, theirs, "agentjail_snippet", err) < 0)
 		return -1;
 	if (s->result || s->error.exit_code)
-		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0, "the caller has not taken the last run's result yet");
+		return aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "busy", 0,
+		                       "the caller has not taken the last run's result yet");
 	if (t.python && kind != ALONE)
 		return aj_fail(err, AJ_EXIT_USAGE, "python", 0, "a session's Python layer is chosen when the session is opened");
 	if (kind < VARIABLES && !t.code)
@@ -160,14 +161,16 @@ static agentjail_result *run_and_free(agentjail_session *s, const struct agentja
 	return result;
 }
 
-agentjail_result *agentjail_session_run(agentjail_session *s, const struct agentjail_snippet *snippet, struct agentjail_error *ret_err)
+agentjail_result *agentjail_session_run(agentjail_session *s, const struct agentjail_snippet *snippet,
+                                        struct agentjail_error *ret_err)
 {
 	return run_and_free(s, snippet, SNIPPET, ret_err);
 }
 
 agentjail_result *agentjail_session_get(agentjail_session *s, const char *name, struct agentjail_error *ret_err)
 {
-	return run_and_free(s, &(struct agentjail_snippet){ .size = sizeof(struct agentjail_snippet), .code = name }, GET, ret_err);
+	const struct agentjail_snippet get = { .size = sizeof get, .code = name };
+	return run_and_free(s, &get, GET, ret_err);
 }
 
 agentjail_result *agentjail_session_vars(agentjail_session *s, struct agentjail_error *ret_err)
@@ -193,13 +196,15 @@ agentjail_result *agentjail_run(agentjail *h, const struct agentjail_snippet *sn
 }
 
 /* A run without code; -1 with err where it failed in the jail, too. */
-static int run_without_code(agentjail_session *s, const struct agentjail_snippet *snippet, const char *step, struct agentjail_error *ret_err)
+static int run_without_code(agentjail_session *s, const struct agentjail_snippet *snippet, const char *step,
+                            struct agentjail_error *ret_err)
 {
 	struct aj_error err = { 0 };
 	agentjail_result *result = run_snippet(s, snippet, VARIABLES, &err);
 	free_closed(s);
 	if (result && result->status != AJ_STATUS_OK) {
-		const char *message = agentjail_result_get(result, "error.message"), *reason = agentjail_result_get(result, "reason");
+		const char *message = agentjail_result_get(result, "error.message");
+		const char *reason = agentjail_result_get(result, "reason");
 		aj_fail(&err, AJ_EXIT_ERROR, step, 0, "%s", message ? message : reason ? reason : "the jail did not take them");
 	}
 	agentjail_result_free(result);
@@ -212,7 +217,8 @@ int agentjail_session_set(agentjail_session *s, const char *variables, struct ag
 	return run_without_code(s, &snippet, "variables", ret_err);
 }
 
-int agentjail_session_write_files(agentjail_session *s, const struct agentjail_file *files, size_t count, struct agentjail_error *ret_err)
+int agentjail_session_write_files(agentjail_session *s, const struct agentjail_file *files, size_t count,
+                                  struct agentjail_error *ret_err)
 {
 	struct agentjail_snippet snippet = { .size = sizeof snippet, .files = files, .files_count = count };
 	return run_without_code(s, &snippet, "files", ret_err);

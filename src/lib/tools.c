@@ -102,7 +102,11 @@ static struct aj_lib_tool *new_tool(const struct agentjail_tool *theirs, struct 
 	if (!tool)
 		abort();
 	*tool = (struct aj_lib_tool){
-		.references = 1, .declaration = d, .name = json_string_value(json_object_get(d, "name")), .call = t.call, .arg = t.arg
+		.references = 1,
+		.declaration = d,
+		.name = json_string_value(json_object_get(d, "name")),
+		.call = t.call,
+		.arg = t.arg,
 	};
 	if (add_schema(d, t.name, "parameters", t.parameters ? t.parameters : none, err) < 0 ||
 	    add_schema(d, t.name, "returns", t.returns, err) < 0) {
@@ -113,7 +117,8 @@ static struct aj_lib_tool *new_tool(const struct agentjail_tool *theirs, struct 
 }
 
 /* All or nothing: a trial set is declared first, so that an invalid tool fails here and not at some session's start. */
-static int add_tool(struct aj_lib_tools *tools, struct aj_session *inner, const struct agentjail_tool *theirs, struct aj_error *err)
+static int add_tool(struct aj_lib_tools *tools, struct aj_session *inner, const struct agentjail_tool *theirs,
+                    struct aj_error *err)
 {
 	struct aj_tools trial = { 0 };
 	struct aj_lib_tool *tool = new_tool(theirs, err);

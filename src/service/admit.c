@@ -38,8 +38,8 @@ static bool idle(const struct aj_client *c)
 	return LIST_EMPTY(&c->slots) && LIST_EMPTY(&c->requests);
 }
 
-/* The client to drop when all places are taken: first one with an unfinished frame, then an idle one, last one with an unfinished frame and
- * work under way; within a class the one that has been in it for the longest. NULL: all clients have work under way. */
+/* The client to drop when all places are taken: one with an unfinished frame, else an idle one, else one with an unfinished frame
+ * and work under way; of several the oldest in that state. NULL: all clients have work under way. */
 static struct aj_client *find_victim(const struct aj_server *s)
 {
 	enum { NEVER, WORKS_AND_BEGAN, IDLE, BEGAN } last = NEVER;
@@ -84,7 +84,8 @@ static int check(struct aj_server *s, struct aj_client *c, struct aj_fault *faul
 	pid_t pid;
 	bool known = aj_listen_peer(c->fd, &uid, &pid) == 0;
 	if (!known || (uid != geteuid() && uid != 0)) {
-		aj_fault(fault, AJ_CODE_DENIED, "this service belongs to user %d, and serves that user and root only", (int)geteuid());
+		aj_fault(fault, AJ_CODE_DENIED, "this service belongs to user %d, and serves that user and root only",
+		         (int)geteuid());
 		aj_service_log(s->config, "user %d (process %d) was denied", known ? (int)uid : -1, known ? (int)pid : -1);
 		return -1;
 	}

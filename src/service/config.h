@@ -5,7 +5,7 @@
 
 struct aj_board;
 
-/* One of several processes that serve the clients of one service, each those of a part of the tenants; see service/front/front.h. */
+/* One of several processes that serve the clients of one service, each those of some tenants (service/front/front.h). */
 struct aj_shard {
 	unsigned index, count;
 	int front; /* SOCK_SEQPACKET to the process that started it */
@@ -44,8 +44,8 @@ struct aj_server_config {
 	void *log_arg;
 };
 
-/* The messages between the front and its shards; with AJ_SHARD_CONNECTION come two descriptors: the connection, and a file with the `bytes` that
- * were read from it. */
+/* The messages between the front and its shards. AJ_SHARD_CONNECTION comes with two descriptors: the connection, and a file with
+ * the `bytes` that were read from it. */
 enum aj_shard_order {
 	AJ_SHARD_NONE,       /* a malformed message */
 	AJ_SHARD_STOP,       /* to a shard, for each signal that the front gets */

@@ -59,8 +59,8 @@ static int open_for_request(struct aj_client_request *req, const char *policy, s
 		abort();
 	slot->session = aj_session_open(s->manager, &place, s->on_slot, slot, &err);
 	aj_arena_free(&arena);
-	if (slot->session && req->query.member[AJ_M_TOOLS] &&
-	    aj_session_tools(slot->session, req->query.member[AJ_M_TOOLS], &err) < 0) {
+	const json_t *tools = req->query.member[AJ_M_TOOLS];
+	if (slot->session && tools && aj_session_tools(slot->session, tools, &err) < 0) {
 		aj_session_close(slot->session);
 		slot->session = NULL;
 	}

@@ -1,5 +1,5 @@
-/* The operations of the protocol: one function a row.
- * It parses nothing: each request fits the tables of service/protocol/query.c already, but may name sessions or requests that no longer exist. */
+/* The operations of the protocol: one function a row. Each request fits the tables of service/protocol/query.c already, but may
+ * name sessions or requests that no longer exist. */
 #include <stdio.h>
 #include <string.h>
 
@@ -99,8 +99,8 @@ static int declare_tools(struct aj_client *c, struct aj_query *q, struct aj_faul
 	return reply(c, q, json_object());
 }
 
-/* A tool may take longer than its call waits, or than the run lasts: that is no client's fault, and an error without an id would reach it
- * in the middle of another request. So an answer that comes too late is answered only where the client asks by an id. */
+/* A tool may take longer than its call waits, or than the run: the client is not at fault, and an error without an id would
+ * arrive in the middle of another request. So a late answer is answered only if the client gave an id. */
 static int answer_call(struct aj_client *c, struct aj_query *q, struct aj_fault *fault)
 {
 	char room[AJ_LABEL_BYTES];
@@ -162,7 +162,8 @@ static int close_session(struct aj_client *c, struct aj_query *q, struct aj_faul
 	if (!slot && !req)
 		return -1;
 	if (req && req->slot && req->slot->open)
-		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the request runs in session `%s`: close that session", req->slot->name);
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the request runs in session `%s`: close that session",
+		                req->slot->name);
 	slot = slot ? slot : req->slot;
 	req = slot ? slot->request : req;
 	if (slot)

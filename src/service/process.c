@@ -92,7 +92,8 @@ void aj_service_raise_descriptors(void)
 void aj_service_check_descriptors(const struct aj_server_config *config)
 {
 	enum { OF_SERVICE = 64, OF_JAIL = 8 }; /* measured: 7, and 8 for a session whose files were read */
-	uint64_t others = OF_SERVICE + (config->connection < 0 ? config->clients_max : 0), jails = config->jails_max + config->parked;
+	uint64_t others = OF_SERVICE + (config->connection < 0 ? config->clients_max : 0),
+		 jails = config->jails_max + config->parked;
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= others + jails * OF_JAIL)
 		return;

@@ -1,5 +1,5 @@
-/* The parts that a service in one process and the front of several shards have in common: sockets, signals, the log, and the service
- * manager's notifications. */
+/* What a service in one process and the front of several shards share: sockets, signals, the log, and the service manager's
+ * notifications. */
 #pragma once
 #include <signal.h>
 
@@ -8,8 +8,8 @@
 #include "service/metrics/metrics.h"
 #include "service/sockets/listen.h"
 
-/* The sockets of the configuration, inherited or created: of clients, and of metrics (fd -1 where none is asked for). -1 with err, and
- * what was opened is the caller's to end. */
+/* The sockets of the configuration, inherited or created: of clients, and of metrics (fd -1 if not requested). -1 with err: the
+ * caller closes those that were opened. */
 int aj_service_listen(const struct aj_server_config *config, struct aj_listener *clients, struct aj_listener *metrics,
                       struct aj_error *err);
 /* Only the inherited ones of these. */
@@ -18,7 +18,8 @@ int aj_service_inherit(const struct aj_server_config *config, struct aj_listener
 /* Where clients connect, as the log names it. */
 const char *aj_service_place(const struct aj_server_config *config);
 
-/* Block the signals that a service acts on, and return a descriptor that reports them; -1 with err. *ret_before: the mask before. */
+/* Block the signals that a service handles, and return a descriptor that reports them; -1 with err. *ret_before: the mask
+ * before. */
 int aj_service_signals(sigset_t *ret_before, struct aj_error *err);
 /* The next signal that arrived; 0: none. */
 int aj_service_signal(int fd);
@@ -29,8 +30,8 @@ void aj_service_raise_descriptors(void);
 /* Log a warning if RLIMIT_NOFILE is too small for --jails-max. */
 void aj_service_check_descriptors(const struct aj_server_config *config);
 
-/* The next message between a shard and the front, with its descriptors, which are the caller's. 1; 0: none now; -1: the other process has
- * ended. A message of another length has AJ_SHARD_NONE as its order. */
+/* The next message between a shard and the front, with its descriptors, which the caller owns. 1; 0: none now; -1: the other
+ * process has ended. A message of another length has AJ_SHARD_NONE as its order. */
 int aj_shard_receive(int socket, struct aj_shard_message *ret, struct aj_passed *ret_passed);
 
 /* The keep-alive of systemd's watchdog, with these values in the status line. */

@@ -64,8 +64,8 @@ static void stop_serving(struct aj_server *s)
 	aj_loop_set(s->loop, &s->grace, aj_in_ms(s->config->grace_ms));
 }
 
-/* Has the connection of --connection been closed? Or, after a signal: is no request left, and has every client read its last answer or
- * had FLUSH_US for it? */
+/* Whether the connection of --connection was closed; or, after a signal, no request is left, and every client has read its last
+ * answer or had FLUSH_US for it. */
 static bool is_over(struct aj_server *s)
 {
 	if (s->done || (s->config->connection >= 0 && LIST_EMPTY(&s->clients)))
@@ -238,21 +238,23 @@ int aj_server_run(const struct aj_server_config *config, struct aj_error *err)
 	struct aj_server *s = calloc(1, sizeof *s);
 	if (!s)
 		abort();
-	*s = (struct aj_server){ .config = config,
-		                 .loop = aj_loop_new(),
-		                 .accept = { .listener = AJ_NO_LISTENER, .on_connection = on_connection, .on_failure = on_failure, .arg = s },
-		                 .signals = { .fn = on_signal, .arg = s, .fd = -1 },
-		                 .front.fd = -1,
-		                 .owner = { .fn = on_owner_ended, .arg = s, .fd = -1 },
-		                 .watchdog = { .fn = on_watchdog, .arg = s },
-		                 .grace = { .fn = on_grace_over, .arg = s },
-		                 .flush = { .fn = on_flush_over, .arg = s },
-		                 .warm_up = { .fn = aj_warm_up, .arg = s },
-		                 .on_frame = aj_ops_request,
-		                 .on_closed = aj_ops_abandon,
-		                 .on_stop = stop_serving,
-		                 .on_slot = &aj_slot_events,
-		                 .started_us = aj_now_us() };
+	*s = (struct aj_server){
+		.config = config,
+		.loop = aj_loop_new(),
+		.accept = { .listener = AJ_NO_LISTENER, .on_connection = on_connection, .on_failure = on_failure, .arg = s },
+		.signals = { .fn = on_signal, .arg = s, .fd = -1 },
+		.front.fd = -1,
+		.owner = { .fn = on_owner_ended, .arg = s, .fd = -1 },
+		.watchdog = { .fn = on_watchdog, .arg = s },
+		.grace = { .fn = on_grace_over, .arg = s },
+		.flush = { .fn = on_flush_over, .arg = s },
+		.warm_up = { .fn = aj_warm_up, .arg = s },
+		.on_frame = aj_ops_request,
+		.on_closed = aj_ops_abandon,
+		.on_stop = stop_serving,
+		.on_slot = &aj_slot_events,
+		.started_us = aj_now_us()
+	};
 	TAILQ_INIT(&s->queue);
 	if (!s->loop) {
 		free(s);

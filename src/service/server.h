@@ -3,5 +3,5 @@
 #include "base/error.h"
 #include "service/config.h"
 
-/* Serve until SIGINT, SIGTERM or SIGQUIT; a shard: until the front says so or ends. Returns 0, or -1 with err when the service could not start. */
+/* Serve until SIGINT, SIGTERM or SIGQUIT; a shard: until the front says so or ends. 0, or -1 with err when it could not start. */
 int aj_server_run(const struct aj_server_config *config, struct aj_error *err);

@@ -1,6 +1,6 @@
-/* The duties of a shard beside its clients: the shard obeys the front, gives a connection away to the shard of its tenant, takes those that
- * others give away, and publishes its numbers.
- * It gives away no connection that has a jail or a request, and serves one itself when the way to the front is full. */
+/* The duties of a shard beside its clients: it obeys the front, passes a connection to its tenant's shard, takes those that
+ * others pass, and publishes its numbers. It passes no connection that has a jail or a request, and serves one itself if the
+ * socket to the front is full. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -50,7 +50,8 @@ bool aj_shard_give_away(struct aj_client *c, const char *tenant, const char *bod
 	bool first = !c->settled;
 	c->settled = true;
 	/* While the service stops any shard refuses: the way to another one might be closed already. */
-	if (!shard || !first || c->server->stopping || !LIST_EMPTY(&c->slots) || !LIST_EMPTY(&c->requests) || aj_buffer_left(&c->out))
+	if (!shard || !first || c->server->stopping || !LIST_EMPTY(&c->slots) || !LIST_EMPTY(&c->requests) ||
+	    aj_buffer_left(&c->out))
 		return false;
 	struct aj_shard_message message = { .order = AJ_SHARD_CONNECTION,
 		                            .to = shard_of(tenant, shard->count),
@@ -65,7 +66,7 @@ bool aj_shard_give_away(struct aj_client *c, const char *tenant, const char *bod
 	return true;
 }
 
-/* A connection from another shard, with the bytes that came over it. While the service stops its request is refused like any other. */
+/* A connection from another shard, with the bytes read from it. While the service stops its request is refused like any other. */
 static void take_connection(struct aj_server *s, const struct aj_shard_message *message, struct aj_passed *passed)
 {
 	size_t most = AJ_FRAME_LENGTH + s->config->request_bytes + AJ_READ_BYTES;

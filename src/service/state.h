@@ -1,7 +1,6 @@
-/* The service's data: the server, its clients, their sessions and the requests that are under way; and the functions that its files
- * share.
- * The sections are in order from bottom to top: a file calls only functions of the sections above its own; calls in the other direction
- * are hooks. */
+/* The service's data: the server, its clients, their sessions and the requests under way; and the functions that its files share.
+ * The sections are in order from bottom to top: a file calls only functions of the sections above its own; calls in the other
+ * direction are hooks. */
 #pragma once
 #include <sys/queue.h>
 
@@ -170,8 +169,8 @@ void aj_client_feed(struct aj_client *client, const char *input, size_t bytes);
 /* --- shard.c --- */
 /* Are the tenant's jails in this process? */
 bool aj_shard_is_home(const struct aj_server *server, const char *tenant);
-/* The first request for a jail: if its tenant is another shard's, the connection goes there, with this frame and client->rest, and is
- * dropped here. False: it is served here. */
+/* The first request for a jail: if its tenant belongs to another shard, the connection is passed there, with this frame and
+ * client->rest, and dropped here. False: it is served here. */
 bool aj_shard_give_away(struct aj_client *client, const char *tenant, const char *body, size_t bytes);
 int aj_shard_begin(struct aj_server *server, struct aj_error *err);
 /* After a turn of the loop, in which numbers may have changed. No effect where there are no shards. */

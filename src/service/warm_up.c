@@ -31,7 +31,8 @@ void aj_warm_up(struct aj_timer *timer)
 		struct aj_error err = { 0 };
 		s->warming[i] = aj_session_open(s->manager, &place, &events, s, &err);
 		if (!s->warming[i])
-			aj_service_log(s->config, "%s is not kept warm: %s", place.policy, aj_error_text(&err, text, sizeof text));
+			aj_service_log(s->config, "%s is not kept warm: %s", place.policy,
+			               aj_error_text(&err, text, sizeof text));
 	}
 }
 

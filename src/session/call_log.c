@@ -43,9 +43,10 @@ void aj_call_log_report(struct aj_call_log *log, struct aj_members *result)
 		json_t *list = json_array();
 		for (size_t i = 0; i < kept; i++) {
 			const struct aj_logged_call *call = &log->calls[i];
-			json_array_append_new(list, json_pack("{s:s?, s:I, s:I, s:s}", "tool", *call->tool ? call->tool : NULL,
-			                                      "args_bytes", (json_int_t)call->args_bytes, "wall_ms",
-			                                      (json_int_t)((call->us + 999) / 1000), "outcome", outcomes[call->outcome]));
+			json_int_t bytes = (json_int_t)call->args_bytes, wall_ms = (json_int_t)((call->us + 999) / 1000);
+			const char *tool = *call->tool ? call->tool : NULL;
+			json_array_append_new(list, json_pack("{s:s?, s:I, s:I, s:s}", "tool", tool, "args_bytes", bytes,
+			                                      "wall_ms", wall_ms, "outcome", outcomes[call->outcome]));
 		}
 		aj_member_json(result, "tool_calls", list);
 	}

@@ -31,6 +31,6 @@ struct aj_call_log {
 /* A call begins. Returns its index, for aj_call_log_end(). `tool`: NULL where none of that name is declared. */
 size_t aj_call_log_begin(struct aj_call_log *log, const struct aj_tool *tool, size_t args_bytes);
 void aj_call_log_end(struct aj_call_log *log, size_t index, enum aj_call_outcome outcome);
-/* Add `tool_calls` to a run's result, and `tool_calls_more` where calls were left out; without a call, nothing. Empties the log. */
+/* Add `tool_calls` to a run's result, and `tool_calls_more` if calls were left out; nothing without a call. Empties the log. */
 void aj_call_log_report(struct aj_call_log *log, struct aj_members *result);
 void aj_call_log_free(struct aj_call_log *log);

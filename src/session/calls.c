@@ -10,8 +10,8 @@
 #include "base/json/json.h"
 #include "jail/channel/channel.h"
 
-/* Refused calls cost only supervisor time, so a run has a budget: AJ_CALLS_REFUSED invalid calls, fewer where the calls are large, more
- * where they merely exceed the number allowed at a time, which honest code does as well. */
+/* Refused calls cost only supervisor time, so a run has a budget: AJ_CALLS_REFUSED invalid calls, fewer if they are large, more
+ * if they only exceed the number allowed at a time, as honest code does too. */
 enum { COST_OF_MISFIT = 16, COST_OF_CROWD = 1, BYTES_OF_COST = 4 << 10, MOST_COST = AJ_CALLS_REFUSED * COST_OF_MISFIT };
 
 void aj_calls_init(struct aj_calls *c, struct aj_loop *loop, void (*on_call)(void *, const struct aj_tool_call *),
@@ -116,7 +116,8 @@ static struct aj_waiting_call *find_slot(struct aj_calls *c, size_t bytes, const
 	return *ret_why ? NULL : slot;
 }
 
-/* The arguments are the text's last member, unless the code inside wrote the call itself; of too many values only the beginning was read. */
+/* The arguments are the last member, unless the code inside wrote the call itself; of too many values only the first were
+ * read. */
 static size_t log_call(struct aj_calls *c, const char *body, size_t bytes, const struct aj_scan *scan)
 {
 	const struct aj_span *args = aj_scan_member(scan, body, "args");

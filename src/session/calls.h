@@ -42,8 +42,8 @@ int aj_calls_declare(struct aj_calls *calls, const json_t *list, struct aj_error
 /* The tool list that the guest gets, as text; malloced. */
 char *aj_calls_tools(const struct aj_calls *calls);
 
-/* Take one call from the jail; `arg` is a struct aj_calls. An invalid call is answered here. Returns what on_call in struct aj_channel
- * returns. */
+/* Take one call from the jail; `arg` is a struct aj_calls. An invalid call is answered here. Returns what on_call in struct
+ * aj_channel returns. */
 unsigned aj_calls_take(void *arg, const char *body, size_t bytes, struct aj_scan *scan, const char **ret_why);
 int aj_calls_value(struct aj_calls *calls, uint64_t number, const json_t *value, struct aj_error *err);
 int aj_calls_error(struct aj_calls *calls, uint64_t number, const char *type, const char *message, struct aj_error *err);

@@ -18,7 +18,8 @@ enum { FILES_MAX = 1000 };
 static const char *put_path(const char *name, struct aj_arena *arena, const char **ret_why)
 {
 	char room[AJ_SCRATCH_PATH];
-	const char *path = name[0] == '/' ? name : aj_printf(arena, AJ_INPUT "/%s", name), *below = aj_scratch_path(path, room, ret_why);
+	const char *path = name[0] == '/' ? name : aj_printf(arena, AJ_INPUT "/%s", name);
+	const char *below = aj_scratch_path(path, room, ret_why);
 	if (below && !strchr(below, '/'))
 		*ret_why = "it is a folder";
 	return *ret_why ? NULL : path;
@@ -29,11 +30,13 @@ static int put_one(json_t *all, const json_t *file, struct aj_arena *arena, stru
 	const char *name = json_string_value(json_object_get(file, "name")), *why = NULL, *path;
 	const json_t *data = json_object_get(file, "data"), *text = json_object_get(file, "text"), *content = data ? data : text;
 	const json_t *append = json_object_get(file, "append");
-	if (!name || json_object_size(file) != (append ? 3 : 2) || !json_is_string(content) || (append && !json_is_boolean(append)))
+	if (!name || json_object_size(file) != (append ? 3 : 2) || !json_is_string(content) ||
+	    (append && !json_is_boolean(append)))
 		return aj_fail(err, AJ_EXIT_USAGE, "files", 0,
 		               "a file is {\"name\": TEXT, \"data\": BASE64} or {\"name\": TEXT, \"text\": TEXT}, and may have \"append\": BOOLEAN");
 	if (!(path = put_path(name, arena, &why)))
-		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "the file `%.200s`: %s", aj_scratch_name_bad(name) ? "" : name, why);
+		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "the file `%.200s`: %s", aj_scratch_name_bad(name) ? "" : name,
+		               why);
 	if (data && !aj_base64_valid(json_string_value(data), json_string_length(data)))
 		return aj_fail(err, AJ_EXIT_USAGE, "files", 0, "the file `%.200s`: its data is not base64", name);
 	if (json_object_get(all, path))
@@ -140,7 +143,8 @@ json_t *aj_session_read_file(struct aj_session *s, const char *path, uint64_t of
 	return scratch ? aj_scratch_read(scratch, path, offset, bytes, err) : NULL;
 }
 
-ssize_t aj_session_read_bytes(struct aj_session *s, const char *path, uint64_t offset, void *buffer, size_t bytes, struct aj_error *err)
+ssize_t aj_session_read_bytes(struct aj_session *s, const char *path, uint64_t offset, void *buffer, size_t bytes,
+                              struct aj_error *err)
 {
 	const struct aj_scratch *scratch = scratch_of(s, err);
 	return scratch ? aj_scratch_read_bytes(scratch, path, offset, buffer, bytes, err) : -1;

@@ -38,7 +38,8 @@ struct aj_manager {
 };
 
 /* The pool for these parameters, made when there is none. NULL with err. Counts the caller as a session of the pool. */
-struct aj_tenant_pool *aj_tenant_pool_get(struct aj_manager *manager, const struct aj_session_params *place, struct aj_error *err);
+struct aj_tenant_pool *aj_tenant_pool_get(struct aj_manager *manager, const struct aj_session_params *place,
+                                          struct aj_error *err);
 /* Does the pool get new sessions? */
 bool aj_manager_current(const struct aj_tenant_pool *pool);
 void aj_tenant_pool_release(struct aj_tenant_pool *pool);

@@ -189,7 +189,8 @@ static int evict_pool(struct aj_manager *manager, struct aj_error *err)
 	struct aj_tenant_pool *pool, *oldest = NULL;
 	LIST_FOREACH(pool, &manager->pools, listed) {
 		count++;
-		if (pool->sessions == 0 && aj_pool_used(pool->pool) == 0 && (!oldest || pool->last_used_us < oldest->last_used_us))
+		bool unused = pool->sessions == 0 && aj_pool_used(pool->pool) == 0;
+		if (unused && (!oldest || pool->last_used_us < oldest->last_used_us))
 			oldest = pool;
 	}
 	if (!manager->config.pools_max || count < manager->config.pools_max)

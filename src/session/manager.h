@@ -1,5 +1,5 @@
-/* The base of the service and the library: a policy cache that follows file changes, a pool of jails for each policy and tenant, and
- * sessions. One event loop, no threads; no call blocks. */
+/* The base of the service and the library: a policy cache that follows file changes, a pool of jails for each policy and tenant,
+ * and sessions. One event loop, no threads; no call blocks. */
 #pragma once
 #include <jansson.h>
 
@@ -24,8 +24,8 @@ struct aj_manager_config {
 	/* Errors that no caller gets: one line. May be NULL. */
 	void (*log)(void *arg, const char *line);
 	void *log_arg;
-	/* A limit that an option asked for, and that this host does not enforce, or not exactly: one line, when the policy gets its first
-	 * jail. May be NULL. */
+	/* A limit from an option that this host does not enforce, or not exactly: one line, with the policy's first jail. May be
+	 * NULL. */
 	void (*unenforced)(void *arg, const char *policy, const char *line);
 	void *unenforced_arg;
 };
@@ -35,9 +35,9 @@ struct aj_manager *aj_manager_new(struct aj_loop *loop, const struct aj_manager_
 /* End every jail, now. Sessions must have been closed. */
 void aj_manager_free(struct aj_manager *manager);
 
-/* Serve one more policy as `name` (NULL: the policy's own name), the default if it is the first. Reads the policy now; -1 with err (the
- * first finding) when it does not load. `ask` and all that it points to must outlive the manager. A change of the policy's files, of
- * those it extends, or of the site's has the policy read again; if it does not load then, opening a session fails. */
+/* Serve one more policy as `name` (NULL: the policy's own name), the default if it is the first. Reads the policy now; -1 with
+ * err (the first finding) when it does not load. `ask` and all that it points to must outlive the manager. A change of the
+ * policy's files, of those it extends, or of the site's has the policy read again; if that fails, opening a session fails. */
 int aj_manager_add_policy(struct aj_manager *manager, const struct aj_ask *ask, const char *name, struct aj_error *err);
 
 size_t aj_manager_policies(const struct aj_manager *manager);
@@ -58,8 +58,8 @@ struct aj_session_params {
 	const char *policy;    /* a name that was added; NULL: the default */
 	const char *tenant;    /* "" or NULL: the unnamed one. Two tenants never share a zygote */
 	const char *workspace; /* host folder, for a policy that has one; such jails start cold. NULL: none */
-	/* The session can be forked, and rolled back to checkpoints; `enforced` in results says which walls differ for that. Not with a
-	 * writable host folder. */
+	/* The session can be forked, and rolled back to checkpoints; `enforced` in results has the different walls. Not with a
+	 * writable host folder, nor where no zygote can make the jail. */
 	bool branching;
 	/* Keys of the Python layer that this session asks for in place of the policy's; copied. */
 	struct aj_python_ask python;
@@ -87,7 +87,8 @@ struct aj_session_events {
 	void (*call)(struct aj_session *session, void *arg, uint64_t call, const char *tool, const json_t *args);
 	/* The run begins to wait for tools, or ceases to: also from within aj_session_close(). May be NULL. */
 	void (*waits)(struct aj_session *session, void *arg, bool waits);
-	/* The run is over. `text` is `result` as JSON; both are borrowed, but the receiver may take the text and leave it empty. */
+	/* The run is over. `text` is `result` as JSON; both are borrowed, but the receiver may take the text and leave it
+	 * empty. */
 	void (*answered)(struct aj_session *session, void *arg, const struct aj_result *result, struct aj_buffer *text);
 	/* The session's jail is gone, after `answered` when a run was under way. `why`: one line. */
 	void (*ended)(struct aj_session *session, void *arg, const char *why);
@@ -100,7 +101,7 @@ struct aj_session_events {
 /* NULL with err when the parameters are invalid. `opened` follows later. */
 struct aj_session *aj_session_open(struct aj_manager *manager, const struct aj_session_params *place,
                                    const struct aj_session_events *events, void *arg, struct aj_error *err);
-/* Declare tools (docs/reference/tools.md), or replace those of the same name; the next run knows them. -1 with err: nothing changed. */
+/* Declare tools (docs/reference/tools.md), or replace those of the same name, from the next run on. -1 with err: no change. */
 int aj_session_tools(struct aj_session *session, const json_t *list, struct aj_error *err);
 /* Begin a run; one at a time, and not before `opened`. The snippet's `last`: at its timeout the jail is killed, not the snippet
  * interrupted. -1 with err: nothing has begun. */
@@ -116,23 +117,24 @@ ssize_t aj_session_read_bytes(struct aj_session *session, const char *path, uint
                               struct aj_error *err);
 json_t *aj_session_list_files(struct aj_session *session, const char *path, struct aj_error *err);
 int aj_session_remove_file(struct aj_session *session, const char *path, struct aj_error *err);
-/* Answer a call: with a value, checked against the tool's `returns` (-1 with err, and the call stays pending), or with an error. A call
- * that is not pending any more (timeout, end of the run) is -1 too, with AJ_REASON_CLOSED. */
+/* Answer a call: with a value, checked against the tool's `returns` (-1 with err, and the call stays pending), or with an error.
+ * A call that is no longer pending (timeout, end of the run) is -1 too, with AJ_REASON_CLOSED. */
 int aj_session_tool_value(struct aj_session *session, uint64_t call, const json_t *value, struct aj_error *err);
 int aj_session_tool_error(struct aj_session *session, uint64_t call, const char *type, const char *message, struct aj_error *err);
 /* --- branches: for a session opened with `branching`, and while it runs nothing ("busy" else) ---
  *
- * A branch has a copy of the session's memory, scratch space and open files, under the same walls, and shares one set of limits with its
- * fork group. Descriptors that cannot be duplicated, such as sockets between its own threads, are closed in the branch; running threads
- * or shared mappings make a branch fail. Random number generators are reseeded in the branch, not in the original. */
+ * A branch has a copy of the session's memory, scratch space and open files, under the same walls, and shares one set of limits
+ * with its fork group. Descriptors that cannot be duplicated, such as sockets between its own threads, are closed in the branch;
+ * running threads or shared mappings make a branch fail. Random number generators are reseeded in the branch only. */
 
-/* Fork: a session of its own that continues from this one's state and outlives it. `opened` follows later, for the fork. NULL with err. */
-struct aj_session *aj_session_fork(struct aj_session *session, const struct aj_session_events *events, void *arg, struct aj_error *err);
-/* Checkpoint the session's state: an id that is valid for the session and all forks of its lineage, 0 with err. `checkpointed` follows
- * later; until then the session runs nothing. aj_session_forget() frees the checkpoint, or the end of the lineage's last open session
- * with lifetime left. */
+/* Fork: a session that continues from this one's state and outlives it; `opened` follows later, for the fork. NULL with err. */
+struct aj_session *aj_session_fork(struct aj_session *session, const struct aj_session_events *events, void *arg,
+                                   struct aj_error *err);
+/* Checkpoint the session's state: an id that is valid for the session and all forks of its lineage, 0 with err. `checkpointed`
+ * follows later; until then the session runs nothing. aj_session_forget() frees the checkpoint, or the end of the lineage's last
+ * open session with lifetime left. */
 uint64_t aj_session_checkpoint(struct aj_session *session, struct aj_error *err);
-/* Continue from a checkpoint, which stays: also a session that has ended, such as after a snippet that had to be killed. `rolled_back`
+/* Continue from a checkpoint, which stays: also a session that has ended, for example because a snippet was killed. `rolled_back`
  * follows later. -1 with err. */
 int aj_session_rollback(struct aj_session *session, uint64_t id, struct aj_error *err);
 /* Free a checkpoint; -1: there is none. */

@@ -45,8 +45,8 @@ static void add_site_files(struct aj_policy_version *v, const char *site, const 
 	add_file(v, ask->local);
 }
 
-/* The files that a policy extends are known only once it is read. A change between reading and stat() would stay unseen, so each file is
- * read and hashed once more. */
+/* The files that a policy extends are known only once it is read. A change between reading and stat() would go unnoticed, so each
+ * file is read and hashed once more. */
 static int add_policy_files(struct aj_policy_version *v, struct aj_error *err)
 {
 	for (size_t i = 0; i < v->site.path.count; i++)
@@ -81,7 +81,8 @@ static int first_finding(const struct aj_diags *diags, struct aj_error *err)
 	return aj_fail_because(err, AJ_REASON_POLICY, AJ_EXIT_USAGE, "policy", 0, "the policy cannot be loaded");
 }
 
-struct aj_policy_version *aj_policy_version_read(const char *site, const struct aj_ask *ask, const char *rootfs, struct aj_error *err)
+struct aj_policy_version *aj_policy_version_read(const char *site, const struct aj_ask *ask, const char *rootfs,
+                                                 struct aj_error *err)
 {
 	struct aj_policy_version *v = calloc(1, sizeof *v);
 	if (!v)

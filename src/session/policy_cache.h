@@ -31,7 +31,8 @@ struct aj_cached_policy {
 };
 
 /* Read the policy now. NULL with err (the first finding). One reference, the caller's. */
-struct aj_policy_version *aj_policy_version_read(const char *site, const struct aj_ask *ask, const char *rootfs, struct aj_error *err);
+struct aj_policy_version *aj_policy_version_read(const char *site, const struct aj_ask *ask, const char *rootfs,
+                                                 struct aj_error *err);
 /* Are all files unchanged? */
 bool aj_policy_version_fresh(const struct aj_policy_version *version);
 void aj_policy_version_release(struct aj_policy_version *version);

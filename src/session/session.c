@@ -154,8 +154,8 @@ static void request_jail(struct aj_session *s)
 	aj_pool_request(s->pool->pool, &s->waiter);
 }
 
-/* An open that failed in a pool which is not current any more (such as when its cgroup turned out unusable) is retried in the pool that
- * replaces it. */
+/* An open that failed in a pool which is no longer current (for example because its cgroup was unusable) is retried in the new
+ * pool. */
 static bool retry_open(struct aj_session *s)
 {
 	struct aj_tenant_pool *old = s->pool;
@@ -208,8 +208,8 @@ static void on_idle(struct aj_timer *timer)
 		end_jail(s, "the session was idle for too long");
 }
 
-/* There is no jail whose end would be reported: fail a pending open or rollback now; report the end of a session whose jail is gone
- * already. */
+/* There is no jail whose end would be reported: fail a pending open or rollback now; report the end of a session whose jail has
+ * ended already. */
 static void end_without_jail(struct aj_session *s, const char *why)
 {
 	struct aj_error err = { 0 };

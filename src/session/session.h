@@ -99,7 +99,7 @@ void aj_session_gone(struct aj_session *session);
 
 /* files.c: the caller's files as the runner takes them (malloced); -1 with err. */
 int aj_session_put_json(const json_t *files, struct aj_arena *arena, char **ret, struct aj_error *err);
-/* Read the files of the run: true when that is done at once; else it is done in turns of the loop, and aj_session_deliver() follows. */
+/* Read the files of the run: true when done at once; else in turns of the loop, and aj_session_deliver() follows. */
 bool aj_session_collect(struct aj_session *session, struct aj_collect *collect);
 /* Add the files to the result that is delivered. */
 void aj_session_add_files(struct aj_session *session);

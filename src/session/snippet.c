@@ -36,7 +36,8 @@ static void name_awaited_tool(const struct aj_session *s, struct aj_result *resu
 	const char *tool = result->status == AJ_STATUS_TIMEOUT ? aj_calls_awaited(&s->calls) : NULL;
 	size_t at = strlen(result->reason);
 	if (tool)
-		snprintf(result->reason + at, sizeof result->reason - at, "; its call of the tool `%s` had not been answered", tool);
+		snprintf(result->reason + at, sizeof result->reason - at, "; its call of the tool `%s` had not been answered",
+		         tool);
 }
 
 bool aj_session_report(struct aj_session *s, bool alive)
@@ -173,7 +174,8 @@ int aj_session_tool_error(struct aj_session *s, uint64_t call, const char *type,
 
 void aj_session_record_cut(struct aj_session *s)
 {
-	struct aj_result cut = { .status = AJ_STATUS_SIGNAL, .reason = "the session was closed while the snippet ran", .exit_code = -1 };
+	struct aj_result cut = { .status = AJ_STATUS_SIGNAL, .exit_code = -1 };
+	snprintf(cut.reason, sizeof cut.reason, "the session was closed while the snippet ran");
 	memcpy(cut.code_sha256, s->jail->outcome.result.code_sha256, sizeof cut.code_sha256);
 	cut.network = s->jail->outcome.result.network; /* borrowed */
 	record_end(s, &cut);

@@ -1,5 +1,5 @@
-/* The shards of a service in several processes: each is started, awaited, monitored while it serves, and started again after its end.
- * Nothing here waits for a shard: one that hangs, at its start or later, is killed, and the others serve on meanwhile. */
+/* The shards of a service in several processes: each is started, awaited, monitored, and restarted after its end. One that hangs,
+ * at its start or later, is killed, while the others continue to serve. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -24,8 +24,8 @@ static const char step[] = "shard", what[] = "start a process that serves client
 
 /* --- a shard's process --- */
 
-/* A shard's loop turns twice between two checks at least, however late its timer is: checks are the front's own, which a machine that
- * stands still or is suspended delays as well. */
+/* A shard's loop turns at least twice between two checks, even if its timer is late: checks are made by the front, which is
+ * delayed as well on a machine that is busy or suspended. */
 static int64_t check_us(const struct front *f)
 {
 	return f->config->watchdog_us ? f->config->watchdog_us : CHECK_US;
@@ -48,7 +48,8 @@ static void be_shard(void *arg, int socket, pid_t parent)
 	int listener = f->clients.fd;
 	const int keep[] = { socket, listener };
 	struct aj_error err = { 0 };
-	struct aj_shard shard = { .index = child->index, .count = f->count, .front = socket, .on_ready = on_ready, .board = f->board };
+	struct aj_shard shard = { .index = child->index, .count = f->count, .front = socket, .board = f->board };
+	shard.on_ready = on_ready;
 	struct aj_server_config config = *f->config;
 	config.shard = &shard;
 	config.fds = (struct aj_listen_fds){ .count = 1, .items = { { .fd = listener } } };
@@ -166,8 +167,8 @@ void aj_front_on_again(struct aj_timer *timer)
 
 /* --- is it alive? --- */
 
-/* The end of one that is killed is noticed as any other. While the service stops nothing is checked: a shard that removes its jails turns no
- * loop, and the second signal's time limit is there for one that hangs. */
+/* The end of a killed shard is handled like any other. Nothing is checked while the service stops: a shard that removes its jails
+ * turns no loop, and the second signal's time limit ends one that hangs. */
 static void check_shard(struct child *child)
 {
 	struct front *f = child->front;

@@ -1,5 +1,5 @@
-/* The front of a service in several processes: owns its sockets and signals, has its shards started, stops them all, and prints their numbers.
- * It reads nothing that a client sends and knows no jail: a shard that falls takes its own clients' jails with it and no others. */
+/* The front of a service in several processes: owns its sockets and signals, starts and stops the shards, and prints their
+ * numbers. It reads nothing from clients; a shard that crashes loses its own clients' jails alone. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -61,15 +61,16 @@ static void print_metrics(void *arg, struct aj_buffer *out)
 	aj_service_print(&metrics, gauges, out);
 }
 
-/* A cgroup with processes can have no controllers for its children, so the front leaves it for a leaf, with all shards, which find the
- * cgroup as their nearest ancestor. */
+/* A cgroup with processes cannot delegate controllers to its children, so the front moves to a leaf with all shards, which find
+ * the cgroup as their nearest ancestor. */
 static void leave_cgroup(const struct front *f)
 {
 	struct aj_arena arena = { 0 };
 	struct aj_host host = { 0 };
 	struct aj_error err = { 0 };
 	char text[1024];
-	if (aj_host_gather(&host, &arena, f->config->cgroup, &err) < 0 || (host.cgroup && aj_cgroup_make_way(host.cgroup, &err) < 0))
+	if (aj_host_gather(&host, &arena, f->config->cgroup, &err) < 0 ||
+	    (host.cgroup && aj_cgroup_make_way(host.cgroup, &err) < 0))
 		aj_service_log(f->config, "the shards may find no cgroup: %s", aj_error_text(&err, text, sizeof text));
 	aj_arena_free(&arena);
 }

@@ -1,5 +1,6 @@
 /* Pages of counters in shared memory, each written by one process and read by all.
- * No process waits for another: a reader that meets a page in the middle of a change looks again, and at last takes the page as it is. */
+ * No process waits for another: a reader that meets a page in the middle of a change looks again, and at last takes the page as
+ * it is. */
 #include "service/metrics/board.h"
 
 #include <stdatomic.h>

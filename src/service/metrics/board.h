@@ -1,5 +1,5 @@
-/* The counters and current values of several processes, in memory that they share: each process writes a page of its own, and any of them
- * reads the sum. The numbers of a page are claims of its process: no decision about a jail depends on them. */
+/* The counters and current values of several processes, in shared memory: each process writes its own page, and any of them reads
+ * the sum. A page is a claim of its process: no decision about a jail depends on it. */
 #pragma once
 #include "service/metrics/metrics.h"
 
@@ -13,10 +13,10 @@ void aj_board_keep_from_children(struct aj_board *board);
 
 /* Write the page of the calling process. */
 void aj_board_publish(struct aj_board *board, unsigned page, const struct aj_metrics *metrics, const uint64_t gauges[AJ_GAUGES]);
-/* The calling process, whose page it is, goes round its loop; and how often it has said so, which a reader compares with an earlier look. */
+/* The calling process, whose page it is, turns its loop; and how often it has reported that, for a reader to compare. */
 void aj_board_beat(struct aj_board *board, unsigned page);
 uint32_t aj_board_beats(const struct aj_board *board, unsigned page);
 /* Add up all pages but `except` (-1: all), into zeroed memory. `ret_metrics` may be NULL. */
 void aj_board_sum(const struct aj_board *board, int except, struct aj_metrics *ret_metrics, uint64_t ret_gauges[AJ_GAUGES]);
-/* The process of the page has ended: what it counted stays in the sum, and its current values leave it. One process calls this. */
+/* The process of the page has ended: its counts stay in the sum, its current values are removed. Called by one process. */
 void aj_board_retire(struct aj_board *board, unsigned page);

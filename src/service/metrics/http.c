@@ -1,5 +1,5 @@
-/* Answers GET /metrics, one request a connection, a few connections at a time, each within a few seconds.
- * It reads no body, serves no other path, and lets no slow visitor delay the others: when all places are taken the oldest is dropped. */
+/* Answers GET /metrics, one request a connection, a few connections at a time, each within a few seconds. No slow client delays
+ * the others: when all places are taken the oldest is dropped. */
 #include "service/metrics/http.h"
 
 #include <errno.h>
@@ -95,7 +95,8 @@ static void compose_answer(struct visitor *v, int status, bool body)
 	else
 		aj_buffer_text(&page, phrase), aj_buffer_text(&page, "\n");
 	int n = snprintf(head, sizeof head,
-	                 "HTTP/1.1 %d %s\r\nContent-Type: text/plain; %scharset=utf-8\r\nContent-Length: %zu\r\nConnection: close\r\n%s\r\n",
+	                 "HTTP/1.1 %d %s\r\nContent-Type: text/plain; %scharset=utf-8\r\n"
+	                 "Content-Length: %zu\r\nConnection: close\r\n%s\r\n",
 	                 status, phrase, status == 200 ? "version=0.0.4; " : "", page.bytes,
 	                 status == 405 ? "Allow: GET, HEAD\r\n" : "");
 	aj_buffer_add(&v->out, head, (size_t)n);

@@ -22,25 +22,36 @@ static const struct {
 	const char *help;
 } rows[] = {
 	{ "agentjail_build_info", "gauge", "version", BUILD, 0, "always 1" },
-	{ "agentjail_runs_total", "counter", "policy, status", RUNS, 0, "runs that are over (snippets, and variables that were set), by the status of their result" },
-	{ "agentjail_queue_wait_seconds", "histogram", "", QUEUE, 0, "from a request for a jail (exec, open) until the jail is there" },
-	{ "agentjail_run_seconds", "histogram", "", RUN, 0, "from the moment a jail is given a snippet until its result is there" },
+	{ "agentjail_runs_total", "counter", "policy, status", RUNS, 0,
+	  "runs that are over (snippets, and variables that were set), by the status of their result" },
+	{ "agentjail_queue_wait_seconds", "histogram", "", QUEUE, 0,
+	  "from a request for a jail (exec, open) until the jail is there" },
+	{ "agentjail_run_seconds", "histogram", "", RUN, 0,
+	  "from the moment a jail is given a snippet until its result is there" },
 	{ "agentjail_jails", "gauge", "", GAUGE, AJ_GAUGE_JAILS, "jails alive, parked ones included" },
-	{ "agentjail_jails_in_use", "gauge", "", GAUGE, AJ_GAUGE_IN_USE, "jails that a session or a snippet has, or is about to get" },
-	{ "agentjail_jails_parked", "gauge", "", GAUGE, AJ_GAUGE_PARKED, "jails that are ready and wait to be used: the depth of all pools" },
+	{ "agentjail_jails_in_use", "gauge", "", GAUGE, AJ_GAUGE_IN_USE,
+	  "jails that a session or a snippet has, or is about to get" },
+	{ "agentjail_jails_parked", "gauge", "", GAUGE, AJ_GAUGE_PARKED,
+	  "jails that are ready and wait to be used: the depth of all pools" },
 	{ "agentjail_jails_starting", "gauge", "", GAUGE, AJ_GAUGE_STARTING, "jails on their way" },
 	{ "agentjail_zygotes", "gauge", "", GAUGE, AJ_GAUGE_ZYGOTES, "zygotes alive" },
-	{ "agentjail_zygote_deaths_total", "counter", "", GAUGE, AJ_GAUGE_ZYGOTE_DEATHS, "zygotes that died unexpectedly, without being stopped by the service" },
+	{ "agentjail_zygote_deaths_total", "counter", "", GAUGE, AJ_GAUGE_ZYGOTE_DEATHS,
+	  "zygotes that died unexpectedly, without being stopped by the service" },
 	{ "agentjail_sessions", "gauge", "", GAUGE, AJ_GAUGE_SESSIONS, "sessions that are open" },
 	{ "agentjail_sessions_opened_total", "counter", "", COUNTER, AJ_COUNT_SESSIONS_OPENED, "sessions that were opened" },
 	{ "agentjail_requests_waiting", "gauge", "", GAUGE, AJ_GAUGE_WAITING, "requests that wait for room" },
 	{ "agentjail_tool_calls_total", "counter", "", COUNTER, AJ_COUNT_TOOL_CALLS, "tool calls that went to a client" },
 	{ "agentjail_clients", "gauge", "", GAUGE, AJ_GAUGE_CLIENTS, "connections" },
 	{ "agentjail_clients_accepted_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_ACCEPTED, "connections that were served" },
-	{ "agentjail_clients_denied_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_DENIED, "connections that were refused because of their user" },
-	{ "agentjail_clients_dropped_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_DROPPED, "connections that were ended because they did not read what was sent" },
-	{ "agentjail_clients_late_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_LATE, "connections that were ended because a frame that they had begun did not come to its end, or to make room for others" },
-	{ "agentjail_denials_total", "counter", "syscall", DENIALS, 0, "system calls that the kernel refused to jails, at most 64 names and `other`" },
+	{ "agentjail_clients_denied_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_DENIED,
+	  "connections that were refused because of their user" },
+	{ "agentjail_clients_dropped_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_DROPPED,
+	  "connections that were ended because they did not read what was sent" },
+	{ "agentjail_clients_late_total", "counter", "", COUNTER, AJ_COUNT_CLIENTS_LATE,
+	  "connections that were ended because a frame that they had begun did not come to its end, "
+	  "or to make room for others" },
+	{ "agentjail_denials_total", "counter", "syscall", DENIALS, 0,
+	  "system calls that the kernel refused to jails, at most 64 names and `other`" },
 	{ "agentjail_errors_total", "counter", "code", ERRORS, 0, "error answers, by their code" },
 };
 /* clang-format on */
@@ -105,7 +116,8 @@ void aj_metrics_add(struct aj_metrics *m, const struct aj_metrics *more)
 	for (size_t i = 0; i <= AJ_METRIC_SYSCALLS; i++) {
 		snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, more->denials[i].syscall);
 		if (*name)
-			m->denials[find_row(m->denials, sizeof *m->denials, AJ_METRIC_SYSCALLS, name)].count += more->denials[i].count;
+			m->denials[find_row(m->denials, sizeof *m->denials, AJ_METRIC_SYSCALLS, name)].count += more->denials[i]
+			                                                                                            .count;
 	}
 	add_histogram(&m->queue, &more->queue);
 	add_histogram(&m->run, &more->run);

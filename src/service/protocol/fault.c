@@ -9,21 +9,33 @@
 static const struct {
 	const char *name, *help;
 } codes[AJ_CODES] = {
-	[AJ_CODE_BAD_REQUEST] = { "bad_request", "not JSON, not an object, or a member that is missing, unknown, given twice, of the wrong type or out of range; nothing was begun" },
+	[AJ_CODE_BAD_REQUEST] = { "bad_request",
+	  "not JSON, not an object, or a member that is missing, unknown, given twice, "
+	  "of the wrong type or out of range; nothing was begun" },
 	[AJ_CODE_UNKNOWN_OP] = { "unknown_op", "there is no such operation" },
-	[AJ_CODE_TOO_LARGE] = { "too_large", "a frame longer than `hello.limits.request_bytes`, or an empty one; the connection is closed" },
-	[AJ_CODE_REQUEST_TIMEOUT] = { "request_timeout", "a frame was not complete within `hello.limits.request_ms`; the connection is closed" },
-	[AJ_CODE_BUSY] = { "busy", "no room: too many clients, sessions, checkpoints or waiting requests, or the session already runs a snippet. `retry_ms` is an estimate of when to try again" },
+	[AJ_CODE_TOO_LARGE] = { "too_large",
+	  "a frame longer than `hello.limits.request_bytes`, or an empty one; the connection is closed" },
+	[AJ_CODE_REQUEST_TIMEOUT] = { "request_timeout",
+	  "a frame was not complete within `hello.limits.request_ms`; the connection is closed" },
+	[AJ_CODE_BUSY] = { "busy",
+	  "no room: too many clients, sessions, checkpoints or waiting requests, "
+	  "or the session already runs a snippet. `retry_ms` is an estimate of when to try again" },
 	[AJ_CODE_NO_SUCH_POLICY] = { "no_such_policy", "the service has no policy of that name" },
 	[AJ_CODE_NO_SUCH_SESSION] = { "no_such_session", "this connection has no session of that name, or has no longer" },
 	[AJ_CODE_NO_SUCH_REQUEST] = { "no_such_request", "no request of that `id` is under way on this connection" },
-	[AJ_CODE_NO_SUCH_CALL] = { "no_such_call", "no call with that number is waiting for an answer, or the value does not fit the tool's `returns`: then the call keeps waiting" },
-	[AJ_CODE_NO_SUCH_FILE] = { "no_such_file", "the jail has no such file at this path, or one of another kind, or the path leads through a symlink" },
-	[AJ_CODE_DENIED] = { "denied", "the service serves only its own user and root, and the connection is closed; or the policy lets no request ask for that, and nothing was begun" },
+	[AJ_CODE_NO_SUCH_CALL] = { "no_such_call",
+	  "no call with that number is waiting for an answer, or the value does not fit the tool's `returns`: "
+	  "then the call keeps waiting" },
+	[AJ_CODE_NO_SUCH_FILE] = { "no_such_file",
+	  "the jail has no such file at this path, or one of another kind, or the path leads through a symlink" },
+	[AJ_CODE_DENIED] = { "denied",
+	  "the service serves only its own user and root, and the connection is closed; "
+	  "or the policy lets no request ask for that, and nothing was begun" },
 	[AJ_CODE_SETUP_ERROR] = { "setup_error", "the jail could not be built, or the policy does not load; nothing ran" },
 	[AJ_CODE_CLOSED] = { "closed", "it was closed, by this connection's own word, or the session's jail ended" },
 	[AJ_CODE_INTERRUPTED] = { "interrupted", "interrupted while it waited for a jail; nothing ran" },
-	[AJ_CODE_SHUTTING_DOWN] = { "shutting_down", "the service stops: it begins no new request, and ends requests that take too long" },
+	[AJ_CODE_SHUTTING_DOWN] = { "shutting_down",
+	  "the service stops: it begins no new request, and ends requests that take too long" },
 };
 /* clang-format on */
 

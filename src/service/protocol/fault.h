@@ -35,7 +35,7 @@ struct aj_fault {
 	/* Of a `tool_result` without an id: what it was to answer. `request` NULL: not sent. */
 	const struct json_t *request;
 	uint64_t call;
-	struct aj_error source; /* if it has an exit code, the answer is not an error but the result of a snippet that cannot run */
+	struct aj_error source; /* if it has an exit code, the answer is the result of a snippet that cannot run */
 };
 /* Always returns -1. */
 int aj_fault(struct aj_fault *fault, enum aj_fault_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -30,26 +30,46 @@ static const struct {
 	const char *help, *words; /* words: of EITHER and CHOICE, as in policy/plan/snippet.h */
 } members[AJ_MEMBERS] = {
 	[AJ_M_OP] = { "op", NAME, 32, "the operation", NULL },
-	[AJ_M_ID] = { "id", ID, AJ_ID_BYTES, "your name for this request: a string of 1 to 128 bytes or an integer. Its answer and its events carry this id; no two requests under way on a connection have the same", NULL },
+	[AJ_M_ID] = { "id", ID, AJ_ID_BYTES,
+	  "your name for this request: a string of 1 to 128 bytes or an integer. "
+	  "Its answer and its events carry this id; no two requests under way on a connection have the same", NULL },
 	[AJ_M_POLICY] = { "policy", NAME, 128, "one of `hello.policies`; without it the first of them", NULL },
 	[AJ_M_TENANT] = { "tenant", NAME, 128, "on whose behalf. Jails of two tenants never come from the same zygote", NULL },
-	[AJ_M_WORKSPACE] = { "workspace", PATH, 4095, "the folder of the host that the jail sees at /workspace, under a policy that has one", NULL },
+	[AJ_M_WORKSPACE] = { "workspace", PATH, 4095,
+	  "the folder of the host that the jail sees at /workspace, under a policy that has one", NULL },
 	[AJ_M_TOOLS] = { "tools", ARRAY, 0, "declarations of tools, see docs/reference/tools.md", NULL },
-	[AJ_M_IMPORTS] = { "imports", STRINGS, 0, "modules that the code may import, in place of python.imports of the policy: `json`, `numpy.*` with its submodules, `*`. See below", NULL },
-	[AJ_M_IMPORTS_CHECKED] = { "imports_checked", NAME, 32, "`before` or `run`, in place of python.imports_checked of the policy", NULL },
-	[AJ_M_BUILTINS] = { "builtins", NAME, 32, "`minimal`, `static`, `standard` or `full`, in place of python.builtins of the policy. See below", NULL },
-	[AJ_M_LAYER] = { "layer", SWITCH, 0, "whether the Python layer is on, in place of python.layer of the policy. See below", NULL },
-	[AJ_M_CLOCK] = { "clock", NAME, 64, "the time that time and datetime show, in place of python.clock of the policy: `real`, a fixed time in UTC (`2026-01-01T00:00:00Z`), or a shift (`+24h`, `-90s`)", NULL },
-	[AJ_M_SLEEP_MAX] = { "sleep_max", NAME, 32, "longest time that one call of time.sleep() takes (`100ms`), in place of python.sleep_max of the policy, and no longer than that", NULL },
-	[AJ_M_BRANCHING] = { "branching", SWITCH, 0, "whether the session can be forked, kept and rolled back; writes inside are then bounded by mounts alone, not by Landlock too. Not under a policy that needs a cold start, such as one with masks", NULL },
+	[AJ_M_IMPORTS] = { "imports", STRINGS, 0,
+	  "modules that the code may import, in place of python.imports of the policy: `json`, "
+	  "`numpy.*` with its submodules, `*`. See below", NULL },
+	[AJ_M_IMPORTS_CHECKED] = { "imports_checked", NAME, 32,
+	  "`before` or `run`, in place of python.imports_checked of the policy", NULL },
+	[AJ_M_BUILTINS] = { "builtins", NAME, 32,
+	  "`minimal`, `static`, `standard` or `full`, in place of python.builtins of the policy. See below", NULL },
+	[AJ_M_LAYER] = { "layer", SWITCH, 0,
+	  "whether the Python layer is on, in place of python.layer of the policy. See below", NULL },
+	[AJ_M_CLOCK] = { "clock", NAME, 64,
+	  "the time that time and datetime show, in place of python.clock of the policy: `real`, "
+	  "a fixed time in UTC (`2026-01-01T00:00:00Z`), or a shift (`+24h`, `-90s`)", NULL },
+	[AJ_M_SLEEP_MAX] = { "sleep_max", NAME, 32,
+	  "longest time that one call of time.sleep() takes (`100ms`), in place of python.sleep_max of the policy, "
+	  "and no longer than that", NULL },
+	[AJ_M_BRANCHING] = { "branching", SWITCH, 0,
+	  "whether the session can be forked, kept and rolled back; "
+	  "writes inside are then bounded by mounts alone, not by Landlock too. "
+	  "Not under a policy that needs a cold start, such as one with masks", NULL },
 	[AJ_M_SESSION] = { "session", NAME, 64, "a session's name, as the answer to `open` gave it", NULL },
-	[AJ_M_CHECKPOINT] = { "checkpoint", COUNT, INT64_MAX, "what `checkpoint` answered, to this session or to one that has the same origin", NULL },
-#define MEMBER(constant, member, name, kind, most, words, frame, key, text, more) [AJ_M_##constant] = { name, kind, most, text more, words },
+	[AJ_M_CHECKPOINT] = { "checkpoint", COUNT, INT64_MAX,
+	  "what `checkpoint` answered, to this session or to one that has the same origin", NULL },
+#define MEMBER(constant, member, name, kind, most, words, frame, key, text, more) \
+	[AJ_M_##constant] = { name, kind, most, text more, words },
 	AJ_SNIPPET_OPTIONS(MEMBER)
 #undef MEMBER
-	[AJ_M_VARIABLES] = { "variables", OBJECT, 0, "variables to set: name to value. Typed tags become what they stand for", NULL },
+	[AJ_M_VARIABLES] = { "variables", OBJECT, 0,
+	  "variables to set: name to value. Typed tags become what they stand for", NULL },
 	[AJ_M_NAME] = { "name", NAME, 1024, "a variable's name", NULL },
-	[AJ_M_QUEUE_MS] = { "queue_ms", COUNT, AJ_TIMEOUT_MS_MAX, "how long the request may wait for a jail before it fails as `busy`; default and limit: the service's `--queue-time`; 0: do not wait", NULL },
+	[AJ_M_QUEUE_MS] = { "queue_ms", COUNT, AJ_TIMEOUT_MS_MAX,
+	  "how long the request may wait for a jail before it fails as `busy`; "
+	  "default and limit: the service's `--queue-time`; 0: do not wait", NULL },
 	[AJ_M_STREAM] = { "stream", SWITCH, 0, "whether output is also sent as it comes, in events `stdout` and `stderr`", NULL },
 	[AJ_M_PATH] = { "path", PATH, 1000, "a path of the jail: /tmp, /input or /output, or below one of them", NULL },
 	[AJ_M_OFFSET] = { "offset", COUNT, INT64_MAX, "where in the file to begin; without it 0", NULL },
@@ -62,7 +82,8 @@ static const struct {
 
 _Static_assert(AJ_MEMBERS <= 64, "a set of members is 64 bits");
 #define M(x) (1ull << AJ_M_##x)
-#define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS) | M(IMPORTS) | M(IMPORTS_CHECKED) | M(BUILTINS) | M(LAYER) | M(CLOCK) | M(SLEEP_MAX) | M(QUEUE_MS))
+#define PLACE (M(POLICY) | M(TENANT) | M(WORKSPACE) | M(TOOLS) | PYTHON | M(QUEUE_MS))
+#define PYTHON (M(IMPORTS) | M(IMPORTS_CHECKED) | M(BUILTINS) | M(LAYER) | M(CLOCK) | M(SLEEP_MAX))
 #define BIT(constant, ...) | M(constant)
 #define SNIPPET ((M(STREAM) AJ_SNIPPET_OPTIONS(BIT)) & ~M(CODE))
 
@@ -71,24 +92,52 @@ static const struct {
 	uint64_t must, may, one; /* one: exactly one of these */
 	const char *help;
 } ops[AJ_OPS] = {
-	[AJ_OP_EXEC] = { "exec", M(ID) | M(CODE), PLACE | SNIPPET, 0, "run one snippet in a jail of its own. The answer is the result" },
-	[AJ_OP_OPEN] = { "open", M(ID), PLACE | M(BRANCHING) | M(BRIEF) | M(FILES) | M(SEED), 0, "open a session: a jail that lasts. The answer is `{\"session\": NAME, \"policy\": NAME, \"warm\": BOOLEAN}`" },
+	[AJ_OP_EXEC] = { "exec", M(ID) | M(CODE), PLACE | SNIPPET, 0,
+	  "run one snippet in a jail of its own. The answer is the result" },
+	[AJ_OP_OPEN] = { "open", M(ID), PLACE | M(BRANCHING) | M(BRIEF) | M(FILES) | M(SEED), 0,
+	  "open a session: a jail that lasts. The answer is `{\"session\": NAME, \"policy\": NAME, \"warm\": BOOLEAN}`" },
 	[AJ_OP_RUN] = { "run", M(ID) | M(SESSION) | M(CODE), SNIPPET, 0, "run a snippet in a session. The answer is the result" },
-	[AJ_OP_SET] = { "set", M(ID) | M(SESSION) | M(VARIABLES), M(RUN_ID), 0, "set variables in a session. The answer is a result too" },
-	[AJ_OP_GET] = { "get", M(ID) | M(SESSION) | M(NAME), M(HANDLES) | M(TIMEOUT_MS) | M(RUN_ID), 0, "read a variable of a session. The answer is a result, with the variable's `value`, `repr` and `type`; the error is a `NameError` where there is none of that name. No code is run but the value's own `__repr__` and `__str__`" },
-	[AJ_OP_VARS] = { "vars", M(ID) | M(SESSION), M(TIMEOUT_MS) | M(RUN_ID), 0, "list the variables of a session, without tools. The answer is a result, whose `value` is an array of `{\"name\", \"type\", \"repr\", \"len\"}`: `repr` has at most 200 bytes, `len` is there where the value has a length" },
-	[AJ_OP_WRITE_FILES] = { "write_files", M(ID) | M(SESSION) | M(FILES), M(TIMEOUT_MS) | M(RUN_ID), 0, "write files in a session. The answer is a result, with an `OSError` where a file could not be written" },
-	[AJ_OP_READ_FILE] = { "read_file", M(ID) | M(SESSION) | M(PATH), M(OFFSET) | M(BYTES), 0, "read a part of a regular file of a session, also while it runs. The answer is `{\"size\": NUMBER, \"media_type\": TEXT, \"offset\": NUMBER, \"data\": BASE64, \"sha256\": of the part, \"end\": whether nothing follows}`" },
-	[AJ_OP_LIST_FILES] = { "list_files", M(ID) | M(SESSION) | M(PATH), 0, 0, "list a folder of a session, also while it runs. The answer is `{\"files\": [{\"name\", \"type\": `file`, `folder`, `link` or `other`, \"size\"}], \"truncated\": BOOLEAN}`, with 1,000 entries at most, in no order" },
-	[AJ_OP_REMOVE_FILE] = { "remove_file", M(ID) | M(SESSION) | M(PATH), 0, 0, "remove a file, a link or an empty folder of a session, also while it runs. The answer is `{}`" },
-	[AJ_OP_FORK] = { "fork", M(ID) | M(SESSION), 0, 0, "a second session that continues from this one: memory, open files and /tmp. It must run nothing, and have been opened with `branching`. The answer is that of `open`" },
-	[AJ_OP_CHECKPOINT] = { "checkpoint", M(ID) | M(SESSION), 0, 0, "keep what the session is now. The answer is `{\"checkpoint\": NUMBER}`" },
-	[AJ_OP_ROLLBACK] = { "rollback", M(ID) | M(SESSION) | M(CHECKPOINT), 0, 0, "go on from a checkpoint, which stays; also after the session's jail has ended. The answer is `{}`" },
-	[AJ_OP_FORGET] = { "forget", M(ID) | M(SESSION) | M(CHECKPOINT), 0, 0, "give a checkpoint up, and its memory back. The answer is `{}`" },
-	[AJ_OP_TOOLS] = { "tools", M(ID) | M(SESSION) | M(TOOLS), 0, 0, "declare tools for a session, or replace some; its next run knows them. The answer is `{}`" },
-	[AJ_OP_TOOL_RESULT] = { "tool_result", M(REQUEST) | M(CALL), M(ID), M(VALUE) | M(ERROR), "answer the event `tool_call` of `request`. With an `id` the answer is `{}`, or an error; without one only a value that does not fit is answered, and a call that never was" },
-	[AJ_OP_INTERRUPT] = { "interrupt", M(ID), 0, M(SESSION) | M(REQUEST), "raise KeyboardInterrupt in what the session, or the request, runs; one that waits for a jail is answered with `interrupted`. The answer is `{}`" },
-	[AJ_OP_CLOSE] = { "close", M(ID), 0, M(SESSION) | M(REQUEST), "end the session, or the `exec` or `open` that is under way, at once. The request under way is answered with `closed`, then this one with `{}`" },
+	[AJ_OP_SET] = { "set", M(ID) | M(SESSION) | M(VARIABLES), M(RUN_ID), 0,
+	  "set variables in a session. The answer is a result too" },
+	[AJ_OP_GET] = { "get", M(ID) | M(SESSION) | M(NAME), M(HANDLES) | M(TIMEOUT_MS) | M(RUN_ID), 0,
+	  "read a variable of a session. The answer is a result, with the variable's `value`, `repr` and `type`; "
+	  "the error is a `NameError` where there is none of that name. "
+	  "No code is run but the value's own `__repr__` and `__str__`" },
+	[AJ_OP_VARS] = { "vars", M(ID) | M(SESSION), M(TIMEOUT_MS) | M(RUN_ID), 0,
+	  "list the variables of a session, without tools. The answer is a result, "
+	  "whose `value` is an array of `{\"name\", \"type\", \"repr\", \"len\"}`: `repr` has at most 200 bytes, "
+	  "`len` is there where the value has a length" },
+	[AJ_OP_WRITE_FILES] = { "write_files", M(ID) | M(SESSION) | M(FILES), M(TIMEOUT_MS) | M(RUN_ID), 0,
+	  "write files in a session. The answer is a result, with an `OSError` where a file could not be written" },
+	[AJ_OP_READ_FILE] = { "read_file", M(ID) | M(SESSION) | M(PATH), M(OFFSET) | M(BYTES), 0,
+	  "read a part of a regular file of a session, also while it runs. "
+	  "The answer is `{\"size\": NUMBER, \"media_type\": TEXT, \"offset\": NUMBER, \"data\": BASE64, \"sha256\": "
+	  "of the part, \"end\": whether nothing follows}`" },
+	[AJ_OP_LIST_FILES] = { "list_files", M(ID) | M(SESSION) | M(PATH), 0, 0,
+	  "list a folder of a session, also while it runs. The answer is `{\"files\": [{\"name\", \"type\": `file`, "
+	  "`folder`, `link` or `other`, \"size\"}], \"truncated\": BOOLEAN}`, with 1,000 entries at most, in no order" },
+	[AJ_OP_REMOVE_FILE] = { "remove_file", M(ID) | M(SESSION) | M(PATH), 0, 0,
+	  "remove a file, a link or an empty folder of a session, also while it runs. The answer is `{}`" },
+	[AJ_OP_FORK] = { "fork", M(ID) | M(SESSION), 0, 0,
+	  "a second session that continues from this one: memory, open files and /tmp. "
+	  "It must run nothing, and have been opened with `branching`. The answer is that of `open`" },
+	[AJ_OP_CHECKPOINT] = { "checkpoint", M(ID) | M(SESSION), 0, 0,
+	  "keep what the session is now. The answer is `{\"checkpoint\": NUMBER}`" },
+	[AJ_OP_ROLLBACK] = { "rollback", M(ID) | M(SESSION) | M(CHECKPOINT), 0, 0,
+	  "go on from a checkpoint, which stays; also after the session's jail has ended. The answer is `{}`" },
+	[AJ_OP_FORGET] = { "forget", M(ID) | M(SESSION) | M(CHECKPOINT), 0, 0,
+	  "give a checkpoint up, and its memory back. The answer is `{}`" },
+	[AJ_OP_TOOLS] = { "tools", M(ID) | M(SESSION) | M(TOOLS), 0, 0,
+	  "declare tools for a session, or replace some; its next run knows them. The answer is `{}`" },
+	[AJ_OP_TOOL_RESULT] = { "tool_result", M(REQUEST) | M(CALL), M(ID), M(VALUE) | M(ERROR),
+	  "answer the event `tool_call` of `request`. With an `id` the answer is `{}`, or an error; "
+	  "without one only a value that does not fit is answered, and a call that never was" },
+	[AJ_OP_INTERRUPT] = { "interrupt", M(ID), 0, M(SESSION) | M(REQUEST),
+	  "raise KeyboardInterrupt in what the session, or the request, runs; "
+	  "one that waits for a jail is answered with `interrupted`. The answer is `{}`" },
+	[AJ_OP_CLOSE] = { "close", M(ID), 0, M(SESSION) | M(REQUEST),
+	  "end the session, or the `exec` or `open` that is under way, at once. "
+	  "The request under way is answered with `closed`, then this one with `{}`" },
 	[AJ_OP_STATS] = { "stats", M(ID), 0, 0, "numbers about the service" },
 	[AJ_OP_PING] = { "ping", M(ID), 0, 0, "nothing. The answer is `{}`" },
 };
@@ -108,7 +157,8 @@ static void list_members(char *out, size_t room, const char *intro, uint64_t set
 static const char *list_words(const char *words, char room[WORDS_BYTES])
 {
 	size_t at = 0;
-	for (const char *word = words, *before = "is neither"; *word && at < WORDS_BYTES; word += strlen(word) + 1, before = " nor")
+	for (const char *word = words, *before = "is neither"; *word && at < WORDS_BYTES;
+	     word += strlen(word) + 1, before = " nor")
 		at += (size_t)snprintf(room + at, WORDS_BYTES - at, "%s `%s`", before, word);
 	return room;
 }
@@ -317,15 +367,17 @@ static int read_tree(struct aj_query *q, const char *text, size_t bytes, struct 
 	const struct aj_span *out = passed_on(scan, text);
 	if (scan->values - (out ? out->values : 0) > AJ_REQUEST_VALUES)
 		return aj_fault(fault, AJ_CODE_BAD_REQUEST,
-		                "the request has more than %d values beside those of `inputs` and `variables`", AJ_REQUEST_VALUES);
+		                "the request has more than %d values beside those of `inputs` and `variables`",
+		                AJ_REQUEST_VALUES);
 	q->doc = load_tree(q, text, bytes, out, &why);
 	if (!json_is_object(q->doc))
-		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the frame is not a JSON object: %s", q->doc ? "it is of another type" : why);
+		return aj_fault(fault, AJ_CODE_BAD_REQUEST, "the frame is not a JSON object: %s",
+		                q->doc ? "it is of another type" : why);
 	return 0;
 }
 
-/* Sets `doc`, `weight` and `passed_on` of an empty query. -1 with fault: the body is not a JSON object, or has too many values; then the query
- * has its AJ_M_ID where the text before the fault has one. */
+/* Sets `doc`, `weight` and `passed_on` of an empty query. -1 with fault: the body is not a JSON object, or has too many values;
+ * the query then has its AJ_M_ID if the text before the fault has one. */
 static int load_query(struct aj_query *q, const char *text, size_t bytes, struct aj_scan *scan, struct aj_fault *fault)
 {
 	int r = read_tree(q, text, bytes, scan, fault);

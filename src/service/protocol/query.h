@@ -80,12 +80,12 @@ struct aj_query {
 	json_t *doc; /* owns the rest */
 	enum aj_op op;
 	size_t weight;              /* an upper bound of the bytes of memory that it takes */
-	json_t *member[AJ_MEMBERS]; /* NULL: absent; else of the right type and range. `inputs` and `variables` are empty objects */
+	json_t *member[AJ_MEMBERS]; /* NULL: absent; else of the right type and range. `inputs` and `variables`: empty */
 	char *passed_on;            /* owned; the text of `inputs` or `variables`, an object; NULL: there is none */
 };
 
-/* Read one frame's body, which `scan` has been fed. `inputs` and `variables`, which are passed on to a jail, stay text. Returns -1 with
- * `ret_fault`; ret must be freed then too, and has its AJ_M_ID where that could be read. */
+/* Read one frame's body, which `scan` has been fed. `inputs` and `variables`, which are passed on to a jail, stay text. -1 with
+ * `ret_fault`: free `ret` too; it has its AJ_M_ID if that could be read. */
 int aj_query_read(const char *text, size_t bytes, struct aj_scan *scan, struct aj_query *ret, struct aj_fault *ret_fault);
 void aj_query_free(struct aj_query *query);
 /* NULL when the member is absent. */

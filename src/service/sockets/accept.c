@@ -1,5 +1,4 @@
-/* Accepts connections, and pauses where accept4 lacks descriptors or memory: epoll would report the waiting connections without end.
- * It inspects no connection and refuses none. */
+/* Accepts connections, and pauses where accept4 lacks descriptors or memory: epoll would report the waiting ones endlessly. */
 #include "service/sockets/accept.h"
 
 #include <errno.h>

@@ -39,7 +39,8 @@ static int lock_folder(const char *path, struct aj_error *err)
 	}
 	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; i++) {
 		if (errno != EWOULDBLOCK || i == LOCK_TRIES)
-			return aj_fail(err, AJ_EXIT_SETUP, "socket", errno, "another process holds a lock on the folder `%s`", shown);
+			return aj_fail(err, AJ_EXIT_SETUP, "socket", errno, "another process holds a lock on the folder `%s`",
+			               shown);
 		usleep(LOCK_PAUSE_US);
 	}
 	return aj_steal(&fd);
@@ -140,7 +141,8 @@ int aj_listen_metrics(struct aj_listener *l, const char *where, struct aj_error 
 	if (where[0] == '/')
 		return aj_listen_unix(l, where, err);
 	if (!parse_address(where, &address, &bytes) || !is_loopback(&address)) {
-		aj_fail(err, AJ_EXIT_USAGE, "metrics", 0, "`%s` is neither an absolute path nor a loopback address with a port", where);
+		aj_fail(err, AJ_EXIT_USAGE, "metrics", 0, "`%s` is neither an absolute path nor a loopback address with a port",
+		        where);
 		aj_advise(err, "such as 127.0.0.1:9464 or [::1]:9464: other machines may not read the metrics");
 		return -1;
 	}
@@ -158,7 +160,8 @@ int aj_listen_inherited(struct aj_listener *l, int fd, bool tcp, struct aj_error
 	socklen_t bytes = sizeof listens;
 	struct sockaddr_storage address = { 0 };
 	socklen_t address_bytes = sizeof address;
-	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) < 0 ||
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&address, &address_bytes) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "activation", errno, "descriptor %d, which the service manager passed", fd);
 	bool local = address.ss_family == AF_UNIX || (tcp && is_loopback(&address));

@@ -20,7 +20,7 @@ struct aj_listener {
 int aj_listen_unix(struct aj_listener *listener, const char *path, struct aj_error *err);
 /* `where`: a path, or a loopback address with its port: 127.0.0.1:9464, [::1]:9464. */
 int aj_listen_metrics(struct aj_listener *listener, const char *where, struct aj_error *err);
-/* Take the inherited descriptor `fd`, if it is a listening stream socket that is local, or (`tcp`) bound to a loopback address. */
+/* Take the inherited descriptor `fd`, if it is a listening stream socket: a local one, or (`tcp`) one on a loopback address. */
 int aj_listen_inherited(struct aj_listener *listener, int fd, bool tcp, struct aj_error *err);
 /* Close the socket, and remove its file if it still is the one that we created. */
 void aj_listen_end(struct aj_listener *listener);

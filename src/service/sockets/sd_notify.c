@@ -11,7 +11,8 @@
 #include "base/fd.h"
 #include "base/text.h"
 
-bool aj_listen_fds_parse(const char *listen_pid, const char *listen_fds, const char *names, int64_t pid, struct aj_listen_fds *ret)
+bool aj_listen_fds_parse(const char *listen_pid, const char *listen_fds, const char *names, int64_t pid,
+                         struct aj_listen_fds *ret)
 {
 	uint64_t number, count;
 	*ret = (struct aj_listen_fds){ 0 };

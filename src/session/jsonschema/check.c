@@ -87,7 +87,9 @@ CHECK(aj_check_enum)
 
 CHECK(aj_check_const)
 {
-	return aj_json_equal(&c->budget, rule->json, value) || (!c->quiet && refuse(c, at, "expected %s", brief(rule->json).text));
+	if (aj_json_equal(&c->budget, rule->json, value))
+		return true;
+	return !c->quiet && refuse(c, at, "expected %s", brief(rule->json).text);
 }
 
 CHECK(aj_check_all)
@@ -98,7 +100,8 @@ CHECK(aj_check_all)
 	return true;
 }
 
-static size_t count_fitting(struct aj_check *c, const struct aj_rule *rule, const struct aj_pointer *at, const json_t *value, size_t enough)
+static size_t count_fitting(struct aj_check *c, const struct aj_rule *rule, const struct aj_pointer *at, const json_t *value,
+                            size_t enough)
 {
 	size_t fit = 0;
 	c->quiet++;

@@ -31,7 +31,8 @@ PARSE(types)
 		const json_t *one = json_is_array(json) ? json_array_get(json, i) : json;
 		unsigned bit = json_is_string(one) ? aj_type_bit(json_string_value(one)) : 0;
 		if (!bit)
-			return aj_malformed(c, at, "takes null, boolean, integer, number, string, array, object, or a list of them");
+			return aj_malformed(c, at,
+			                    "takes null, boolean, integer, number, string, array, object, or a list of them");
 		if (rule->types & bit)
 			return aj_malformed(c, at, "names a type twice");
 		rule->types |= bit;
@@ -204,7 +205,8 @@ PARSE(list)
 PARSE(dialect)
 {
 	static const char *const known[] = { "https://json-schema.org/draft/2020-12/schema",
-		                             "http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-07/schema" };
+		                             "http://json-schema.org/draft-07/schema#",
+		                             "http://json-schema.org/draft-07/schema" };
 	UNUSED;
 	if (at->up)
 		return aj_malformed(c, at, "only the schema at the root may name its dialect");
@@ -224,18 +226,27 @@ enum {
 
 /* clang-format off */
 const struct aj_keyword aj_keywords[] = {
-	{ "type", ANY, false, "a name or a list of names", "The value is of one of these types: `null`, `boolean`, `integer`, `number`, `string`, `array`, `object`. 1.0 is an `integer`, a typed tag is none of them", types, aj_check_type },
-	{ "enum", ANY, false, "a list of values", "The value equals one of these (1 equals 1.0, the order of keys means nothing)", alternatives, aj_check_enum },
+	{ "type", ANY, false, "a name or a list of names",
+	  "The value is of one of these types: `null`, `boolean`, `integer`, `number`, `string`, `array`, `object`. "
+	  "1.0 is an `integer`, a typed tag is none of them", types, aj_check_type },
+	{ "enum", ANY, false, "a list of values",
+	  "The value equals one of these (1 equals 1.0, the order of keys means nothing)", alternatives, aj_check_enum },
 	{ "const", ANY, false, "a value", "The value equals this one", anything, aj_check_const },
 	{ "required", OBJECT, false, "a list of names", "The object has all of these keys", names, aj_check_required },
 	{ "minProperties", OBJECT, false, "a count", "The object has at least this many keys", count, aj_check_min_size },
 	{ "maxProperties", OBJECT, false, "a count", "The object has at most this many keys", count, aj_check_max_size },
-	{ "properties", OBJECT, false, "an object of schemas", "Each of these keys that the object has fits its schema", properties, aj_check_properties },
-	{ "additionalProperties", OBJECT, false, "a schema or a boolean", "Every key that `properties` in the same schema does not name fits this schema; `false`: no other key is allowed", additional, aj_check_additional },
+	{ "properties", OBJECT, false, "an object of schemas",
+	  "Each of these keys that the object has fits its schema", properties, aj_check_properties },
+	{ "additionalProperties", OBJECT, false, "a schema or a boolean",
+	  "Every key that `properties` in the same schema does not name fits this schema; "
+	  "`false`: no other key is allowed", additional, aj_check_additional },
 	{ "minItems", ARRAY, false, "a count", "The list has at least this many items", count, aj_check_min_size },
 	{ "maxItems", ARRAY, false, "a count", "The list has at most this many items", count, aj_check_max_size },
-	{ "prefixItems", ARRAY, false, "a list of schemas", "The first item fits the first schema, the second item the second, and so on, as far as the list has items", schemas, aj_check_prefix },
-	{ "items", ARRAY, false, "a schema or a boolean", "Every item after those of `prefixItems` fits this schema", items, aj_check_items },
+	{ "prefixItems", ARRAY, false, "a list of schemas",
+	  "The first item fits the first schema, the second item the second, and so on, as far as the list has items",
+	  schemas, aj_check_prefix },
+	{ "items", ARRAY, false, "a schema or a boolean",
+	  "Every item after those of `prefixItems` fits this schema", items, aj_check_items },
 	{ "uniqueItems", ARRAY, false, "a boolean", "`true`: no two items are equal", flag, aj_check_unique },
 	{ "minLength", STRING, false, "a count", "The string has at least this many code points", count, aj_check_min_size },
 	{ "maxLength", STRING, false, "a count", "The string has at most this many code points", count, aj_check_max_size },
@@ -243,8 +254,11 @@ const struct aj_keyword aj_keywords[] = {
 	{ "maximum", NUMBER, false, "a number", "The value is this or less", number, aj_check_max },
 	{ "exclusiveMinimum", NUMBER, false, "a number", "The value is more than this", number, aj_check_above },
 	{ "exclusiveMaximum", NUMBER, false, "a number", "The value is less than this", number, aj_check_below },
-	{ "multipleOf", NUMBER, false, "a number above 0", "The value is a multiple of this number; fractions count as the decimals that they are written as, up to a factor of 2^40", step, aj_check_multiple },
-	{ "$ref", ANY, true, "`\"#/$defs/NAME\"`", "The value fits that definition, and the keywords beside `$ref` too", reference, aj_check_all },
+	{ "multipleOf", NUMBER, false, "a number above 0",
+	  "The value is a multiple of this number; fractions count as the decimals that they are written as, "
+	  "up to a factor of 2^40", step, aj_check_multiple },
+	{ "$ref", ANY, true, "`\"#/$defs/NAME\"`",
+	  "The value fits that definition, and the keywords beside `$ref` too", reference, aj_check_all },
 	{ "allOf", ANY, true, "a list of schemas", "The value fits all of them", schemas, aj_check_all },
 	{ "anyOf", ANY, true, "a list of schemas", "The value fits at least one of them", schemas, aj_check_any },
 	{ "oneOf", ANY, true, "a list of schemas", "The value fits exactly one of them", schemas, aj_check_one },
@@ -254,7 +268,9 @@ const struct aj_keyword aj_keywords[] = {
 	{ "$comment", ANY, false, "a string", "For readers", text, NULL },
 	{ "title", ANY, false, "a string", "For readers", text, NULL },
 	{ "description", ANY, false, "a string", "For readers", text, NULL },
-	{ "default", ANY, false, "a value", "For readers, and for the signature of the function inside; a check of a schema does not insert a missing value", anything, NULL },
+	{ "default", ANY, false, "a value",
+	  "For readers, and for the signature of the function inside; "
+	  "a check of a schema does not insert a missing value", anything, NULL },
 	{ "examples", ANY, false, "a list of values", "For readers", list, NULL },
 	{ "deprecated", ANY, false, "a boolean", "For readers", flag, NULL },
 	{ "readOnly", ANY, false, "a boolean", "For readers", flag, NULL },

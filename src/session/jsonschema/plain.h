@@ -9,6 +9,6 @@ enum {
 	AJ_VALUE_MAX_NODES = 1 << 20,
 };
 
-/* The value with those two tags replaced, as a new reference (to the same value if it has no tags); every other tag stays. NULL with a
+/* The value with those two tags replaced, as a new reference (to the same value if it has no tags); other tags stay. NULL with a
  * reason when the value is deeper or bigger than the caps. */
 json_t *aj_plain(json_t *value, const char **ret_why);

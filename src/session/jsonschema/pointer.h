@@ -11,8 +11,8 @@ struct aj_pointer {
 	size_t index;
 };
 
-/* Format "POINTER: MESSAGE" into `out`, truncated to its size, always UTF-8 and without control characters; for the whole document
- * only the message. */
+/* Format "POINTER: MESSAGE" into `out`, truncated to its size, always UTF-8 and without control characters; only the message for
+ * the whole document. */
 void aj_pointer_format(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void aj_pointer_vformat(char *out, size_t out_bytes, const struct aj_pointer *place, const char *fmt, va_list ap)

@@ -23,10 +23,10 @@ struct aj_schema;
  * The schema lives in `arena`, and `json` must outlive it, unchanged. */
 const struct aj_schema *aj_schema_compile(struct aj_arena *arena, const json_t *json, char *ret_why, size_t why_bytes);
 
-/* Returns false with a reason that starts with the JSON pointer of the misfit: "/items/3/price: expected number, got string".
- * The pointer to the whole value is empty. No tag is decoded: an object with a string "__type__" is none of the seven types
- * (session/jsonschema/plain.h). The reason is UTF-8 without control characters, and holds names of the value's keys, but no other text
- * of it. */
+/* Returns false with a reason that starts with the JSON pointer of the misfit: "/items/3/price: expected number, got string". The
+ * pointer to the whole value is empty. No tag is decoded: an object with a string "__type__" is none of the seven types
+ * (session/jsonschema/plain.h). The reason is UTF-8 without control characters; it has keys of the value, but none of its other
+ * text. */
 bool aj_schema_check(const struct aj_schema *schema, const json_t *value, char *ret_why, size_t why_bytes);
 
 /* The schema of a key in this schema's `properties`; NULL: there is none. It lives as long as this schema. */

@@ -60,14 +60,17 @@ enum aj_call aj_tools_check_call(const struct aj_tools *tools, const char *text,
 		return misshapen(ret_why, why_bytes);
 	const struct aj_span *number = aj_scan_member(scan, text, "call"), *name = aj_scan_member(scan, text, "tool"),
 			     *args = aj_scan_member(scan, text, "args");
-	if (!number || !name || !args || !whole_number(text, number, &ret->number) || text[name->at] != '"' || text[args->at] != '{')
+	if (!number || !name || !args || !whole_number(text, number, &ret->number))
+		return misshapen(ret_why, why_bytes);
+	if (text[name->at] != '"' || text[args->at] != '{')
 		return misshapen(ret_why, why_bytes);
 	struct aj_tool *tool = (struct aj_tool *)aj_tools_called(tools, text, scan);
 	if (!tool)
 		return refuse(ret_type, AJ_TOOL_UNKNOWN, ret_why, why_bytes, "no tool has this name");
 	if (many || args->values > AJ_TOOL_ARGUMENT_VALUES) {
 		*ret_type = AJ_TOOL_ARGUMENTS;
-		snprintf(ret_why, why_bytes, "%s: the arguments have too many values, of at most %d", tool->name, AJ_TOOL_ARGUMENT_VALUES);
+		snprintf(ret_why, why_bytes, "%s: the arguments have too many values, of at most %d", tool->name,
+		         AJ_TOOL_ARGUMENT_VALUES);
 		return AJ_CALL_REFUSED;
 	}
 	ret->tool = tool;
@@ -127,7 +130,8 @@ bool aj_tool_check_result(const struct aj_tool *tool, const json_t *value, char 
 	size_t bytes = compact_bytes(value);
 	bool fits = bytes <= tool->result_bytes;
 	if (!fits)
-		snprintf(ret_why, why_bytes, "%s: result: it has %zu bytes, of at most %zu", tool->name, bytes, tool->result_bytes);
+		snprintf(ret_why, why_bytes, "%s: result: it has %zu bytes, of at most %zu", tool->name, bytes,
+		         tool->result_bytes);
 	else if (tool->returns_schema && !aj_schema_check(tool->returns_schema, plain, reason, sizeof reason)) {
 		snprintf(ret_why, why_bytes, "%s: result%s%s", tool->name, *reason == '/' ? "" : ": ", reason);
 		fits = false;

@@ -26,7 +26,8 @@ static const char *bad_identifier(const char *name)
 	size_t bytes = strlen(name);
 	if (bytes == 0 || bytes > AJ_TOOL_NAME_BYTES)
 		return "must have 1 to 64 characters";
-	if (strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != bytes || (*name >= '0' && *name <= '9'))
+	if (strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != bytes ||
+	    (*name >= '0' && *name <= '9'))
 		return "must be an ASCII identifier";
 	return NULL;
 }
@@ -79,11 +80,13 @@ static const char *take_description(struct aj_tool *tool, json_t *value, char *w
 	return json_string_length(value) > AJ_TOOL_DESCRIPTION_BYTES ? "has more than 8192 bytes" : NULL;
 }
 
-/* Check the function's signature, which the guest derives from the schema: names, required ones, and defaults, which the function sends. */
+/* Check the function's signature, which the guest derives from the schema: names, required ones, and the defaults that it
+ * sends. */
 static const char *bad_signature(struct aj_tool *tool, char *why)
 {
 	const char *key, *bad;
-	json_t *properties = json_object_get(tool->parameters, "properties"), *required = json_object_get(tool->parameters, "required");
+	json_t *properties = json_object_get(tool->parameters, "properties");
+	json_t *required = json_object_get(tool->parameters, "required");
 	json_t *property, *name;
 	size_t i;
 	if (json_object_size(properties) > AJ_TOOL_PARAMETERS)
@@ -97,8 +100,8 @@ static const char *bad_signature(struct aj_tool *tool, char *why)
 			return why;
 		}
 		json_t *plain = fallback ? aj_plain(fallback, &bad) : NULL;
-		bool fits = !fallback ||
-		            (plain && aj_schema_check(aj_schema_property(tool->parameters_schema, key), plain, reason, sizeof reason));
+		bool fits = !fallback || (plain && aj_schema_check(aj_schema_property(tool->parameters_schema, key), plain,
+		                                                   reason, sizeof reason));
 		json_decref(plain);
 		if (!fits) {
 			aj_pointer_format(why, AJ_SCHEMA_WHY_BYTES, &place, "the default does not fit: %s", bad ? bad : reason);
@@ -196,7 +199,8 @@ static const struct {
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 
-static int refuse(struct aj_error *err, const struct aj_pointer *place, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int refuse(struct aj_error *err, const struct aj_pointer *place, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 static int refuse(struct aj_error *err, const struct aj_pointer *place, const char *fmt, ...)
 {
 	char text[sizeof err->cause];

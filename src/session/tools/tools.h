@@ -17,14 +17,14 @@ struct aj_tools {
 };
 
 /* Add the tools of `list`, an array of objects {"name", "description", "parameters", "returns", "async", "reserved", "variadic",
- * "timeout_ms", "result_bytes"}; a tool replaces one of the same name. Adds all of them and returns 0, or none and returns -1 with `err`.
- * The set keeps references to the objects of the list, which must not be changed from then on. */
+ * "timeout_ms", "result_bytes"}; a tool replaces one of the same name. Adds all of them and returns 0, or none and returns -1
+ * with `err`. The set keeps references to the objects of the list, which must not be changed from then on. */
 int aj_tools_declare(struct aj_tools *tools, const json_t *list, struct aj_error *err);
 /* Fill the empty set `ret` with references to the same tools. */
 void aj_tools_share(struct aj_tools *ret, const struct aj_tools *tools);
 const struct aj_tool *aj_tools_find(const struct aj_tools *tools, const char *name);
-/* The declarations for the guest, [{"name", "description", "parameters", "returns" (null: anything), "async", "reserved" (if true), "variadic" (if there)}]: a new
- * reference, whose schemas are the set's own and must not be changed. */
+/* The declarations for the guest, [{"name", "description", "parameters", "returns" (null: anything), "async", "reserved" (if
+ * true), "variadic" (if there)}]: a new reference, whose schemas belong to the set and must not be changed. */
 json_t *aj_tools_json(const struct aj_tools *tools);
 void aj_tools_free(struct aj_tools *tools);
 
@@ -41,15 +41,16 @@ enum aj_call {
 	AJ_CALL_MISSHAPEN, /* no call, so it cannot be answered */
 };
 
-/* Check a jail's message, which must be exactly {"call": NUMBER, "tool": NAME, "args": {...}}, its names without escapes. Number and tool are
- * read from the text, and no tree is built for a call that is refused. `ret->number` is set unless misshapen, `ret->tool` when OK; `ret_type`
- * is one of the names above when refused. `scan` has been fed the whole text, or as much of it as AJ_TOOL_CALL_VALUES allows. */
+/* Check a jail's message, which must be exactly {"call": NUMBER, "tool": NAME, "args": {...}}, its names without escapes. Number
+ * and tool are read from the text: no tree is built for a refused call. `ret->number` is set unless misshapen, `ret->tool` when
+ * OK; `ret_type` is one of the names above when refused. `scan` has been fed the whole text, or as much as AJ_TOOL_CALL_VALUES
+ * allows. */
 enum aj_call aj_tools_check_call(const struct aj_tools *tools, const char *text, struct aj_scan *scan, struct aj_tool_call *ret,
                                  const char **ret_type, char *ret_why, size_t why_bytes);
 /* The declared tool that a message names which is not misshapen; NULL without one. */
 const struct aj_tool *aj_tools_called(const struct aj_tools *tools, const char *text, const struct aj_scan *scan);
-/* Then check that call's arguments, from the same text; sets `call->args` when OK. Pass these on, never the jail's own text: only they are
- * checked. */
+/* Then check that call's arguments, from the same text; sets `call->args` when OK. Pass these on, never the jail's text: only
+ * they are checked. */
 enum aj_call aj_tool_check_args(struct aj_tool_call *call, const char *text, const struct aj_scan *scan, const char **ret_type,
                                 char *ret_why, size_t why_bytes);
 void aj_tool_call_free(struct aj_tool_call *call);
