@@ -1,9 +1,9 @@
-/* Asks systemd to put one process into a scope of its own with Delegate=yes: agentjail-scope PID. The user's systemd, or for root the
- * system's.
+/* Asks systemd to put one process into a scope of its own with Delegate=yes: agentjail-scope PID. The user's systemd, or for root
+ * the system's.
  * A separate program, as libsystemd comes without a static library; it touches no cgroup itself.
  *
- * Exits with 0 and the scope's name on stdout when the process is in the scope; else 1 and one line on stderr, without the program's
- * name. */
+ * Exits with 0 and the scope's name on stdout when the process is in the scope; else 1 and one line on stderr, without the
+ * program's name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -22,8 +22,8 @@ static const struct {
 
 int aj_caller_limits(struct aj_error *err)
 {
-	/* With SIGXFSZ ignored, RLIMIT_FSIZE yields EFBIG, which we can report. With SIGXCPU ignored, the soft RLIMIT_CPU, which this
-	 * process may nearly have used up before its exec, does not end the watch over a jail. The hard limit still does. */
+	/* With SIGXFSZ ignored, RLIMIT_FSIZE yields EFBIG, which we can report. With SIGXCPU ignored, the soft RLIMIT_CPU, which
+	 * this process may nearly have used up before its exec, does not end the watch over a jail. The hard limit still does. */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGXCPU, SIG_IGN);
 	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {

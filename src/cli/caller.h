@@ -1,4 +1,4 @@
-/* Inherited resource limits of this process: those that would stop it half-way are raised to the hard limit, or reported at once. */
+/* Inherited resource limits of this process that would stop it half-way: raised to the hard limit, or reported at once. */
 #pragma once
 #include "base/error.h"
 

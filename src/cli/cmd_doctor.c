@@ -74,7 +74,8 @@ static void check_user_namespaces(struct doctor *d)
 	for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
 		if (read_line(switches[i].path, text, sizeof text) && strcmp(text, switches[i].bad) == 0) {
 			/* try_jail() shows whether the switch stops us: an AppArmor profile may allow us already. */
-			add_check(d, d->host.uid == 0 && i > 0 ? OK : PART, "user namespaces", switches[i].state, switches[i].fix);
+			add_check(d, d->host.uid == 0 && i > 0 ? OK : PART, "user namespaces", switches[i].state,
+			          switches[i].fix);
 			return;
 		}
 	add_check(d, OK, "user namespaces", "allowed by the sysctls", NULL);
@@ -87,7 +88,8 @@ static void check_seccomp(struct doctor *d)
 	if (!known)
 		add_check(d, FAIL, "seccomp", "not in this kernel", "use a kernel with CONFIG_SECCOMP_FILTER");
 	else if (!strstr(text, "user_notif"))
-		add_check(d, PART, "seccomp", "filters without notifications: refused calls are not reported", "use Linux 5.0 or newer");
+		add_check(d, PART, "seccomp", "filters without notifications: refused calls are not reported",
+		          "use Linux 5.0 or newer");
 	else
 		add_check(d, OK, "seccomp", "filters and notifications", NULL);
 }
@@ -157,7 +159,8 @@ static bool try_jail(struct doctor *d, const char *check, bool snippet, enum aj_
 		*AJ_PUSH(&d->arena, &policy.allow) = "example.org:443";
 	policy.proc = proc;
 	policy.wall_ms = 20000;
-	if ((snippet && aj_find_rootfs(&request.rootfs, policy.rootfs, d->site_fits ? d->site.rootfs : "", &d->arena, &err) < 0) ||
+	if ((snippet &&
+	     aj_find_rootfs(&request.rootfs, policy.rootfs, d->site_fits ? d->site.rootfs : "", &d->arena, &err) < 0) ||
 	    aj_plan_build(&plan, &d->arena, &policy, &request, &d->host, &err) < 0) {
 		char text[600];
 		add_check(d, lacking, check, aj_error_text(&err, text, sizeof text), err.fix);
@@ -220,7 +223,8 @@ static void check_audit(struct doctor *d)
 static void check_default_policy(struct doctor *d, bool snippet)
 {
 	struct aj_diags diags = { .arena = &d->arena };
-	struct aj_ask ask = { .name = snippet ? d->site.default_exec : d->site.default_run, .home = aj_home_of_caller(&d->arena) };
+	struct aj_ask ask = { .name = snippet ? d->site.default_exec : d->site.default_run,
+		              .home = aj_home_of_caller(&d->arena) };
 	const char *check = aj_printf(&d->arena, "policy of %s", snippet ? "exec" : "run");
 	static char *true_argv[] = { "true", NULL };
 	struct aj_request request = { .is_snippet = snippet, .snippet.code = "", .command.argv = true_argv, .workspace = "/" };
@@ -237,7 +241,8 @@ static void check_default_policy(struct doctor *d, bool snippet)
 		request.workspace = NULL;
 	if (!d->recorded && loaded.policy.audit_failure == AJ_AUDIT_REFUSE) {
 		add_check(d, FAIL, check,
-		          aj_printf(&d->arena, "`%s` requires a record of each run, and the audit trail cannot be written", ask.name),
+		          aj_printf(&d->arena, "`%s` requires a record of each run, and the audit trail cannot be written",
+		                    ask.name),
 		          NULL);
 		return;
 	}
@@ -252,7 +257,8 @@ static void check_default_policy(struct doctor *d, bool snippet)
 		loaded.policy.enforce = AJ_ENFORCE_STRICT;
 		bool full = aj_plan_build(&plan, &d->arena, &loaded.policy, &request, &d->host, &err) == 0;
 		add_check(d, full ? OK : PART, check,
-		          aj_printf(&d->arena, full ? "`%s`: enforced in full" : "`%s`: memory and processes are limited by rlimits",
+		          aj_printf(&d->arena,
+		                    full ? "`%s`: enforced in full" : "`%s`: memory and processes are limited by rlimits",
 		                    ask.name),
 		          full ? NULL : err.fix);
 	}

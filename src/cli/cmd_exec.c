@@ -63,7 +63,8 @@ static const char *shown_path(const char *path)
 static int read_source(struct aj_options *o, const char *path, struct aj_error *err)
 {
 	o->request.snippet.filename = shown_path(path);
-	return read_text(o, path, "source", o->loaded.policy.source_bytes, &o->request.snippet.code, &o->request.snippet.code_bytes, err);
+	return read_text(o, path, "source", o->loaded.policy.source_bytes, &o->request.snippet.code,
+	                 &o->request.snippet.code_bytes, err);
 }
 
 static int check_source(const struct aj_options *o, struct aj_error *err)

@@ -68,9 +68,10 @@ int aj_cmd_homes(int argc, char **argv)
 		for (int i = 2; i < argc && !err.exit_code; i++)
 			aj_kept_remove(argv[i], &arena, &err);
 	} else {
-		fprintf(help ? stdout : stderr, "Usage: agentjail homes list [--json]\n       agentjail homes remove NAME... | --all\n\n"
-		                                "The homes that runs under filesystem.home = \"kept\" have: one for each policy and\n"
-		                                "workspace.\n");
+		fprintf(help ? stdout : stderr,
+		        "Usage: agentjail homes list [--json]\n       agentjail homes remove NAME... | --all\n\n"
+		        "The homes that runs under filesystem.home = \"kept\" have: one for each policy and\n"
+		        "workspace.\n");
 		aj_arena_free(&arena);
 		return help ? 0 : AJ_EXIT_USAGE;
 	}

@@ -57,8 +57,8 @@ static void check_link(struct check *c, char *path)
 		report_difference(c, path, n < 0 ? "missing, or not a symlink" : "points elsewhere");
 }
 
-/* An installer applies its umask: more rights to write do not matter inside the jail, where the tree is read-only, nor fewer rights of
- * others to a jail that runs as the caller. Root's jails run as another user. */
+/* An installer applies its umask: more rights to write do not matter inside the jail, where the tree is read-only, nor fewer
+ * rights of others to a jail that runs as the caller. Root's jails run as another user. */
 static unsigned ignored_mode(void)
 {
 	return geteuid() == 0 ? 0022 : 0077;
@@ -102,7 +102,8 @@ static bool check_line(struct check *c, char *line)
 	return true;
 }
 
-/* Look for files that the manifest does not list: a snippet sees them all the same. `path`: of the folder, with room for PATH_MAX bytes. */
+/* Look for files that the manifest does not list: a snippet sees them too. `path`: of the folder, with room for PATH_MAX
+ * bytes. */
 static void check_folder(struct check *c, int dir_fd, char *path)
 {
 	size_t used = strlen(path);
@@ -168,7 +169,8 @@ static int verify_tree(const char *rootfs, struct aj_error *err)
 	path[0] = '\0';
 	check_folder(&c, openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), path);
 	if (c.wrong)
-		return aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` differs from its manifest: %lu differences", rootfs, c.wrong);
+		return aj_fail(err, AJ_EXIT_SETUP, "rootfs", 0, "`%s` differs from its manifest: %lu differences", rootfs,
+		               c.wrong);
 	printf("%s: %lu files as in the manifest\n", rootfs, c.count);
 	return 0;
 }

@@ -1,5 +1,4 @@
-/* `agentjail serve`: turns options and the service manager's environment variables into the configuration of service/, and prints the log.
- * It reads no request and handles no client. */
+/* `agentjail serve`: makes the configuration of service/ from options and the service manager's variables, and prints the log. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,12 +46,15 @@ static int read_manager_variables(struct aj_server_config *config, struct aj_are
 	static const char *const names[] = { "LISTEN_PID",    "LISTEN_FDS",    "LISTEN_FDNAMES",
 		                             "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID" };
 	const char *notify = getenv("NOTIFY_SOCKET");
-	bool good = aj_listen_fds_parse(getenv("LISTEN_PID"), getenv("LISTEN_FDS"), getenv("LISTEN_FDNAMES"), getpid(), &config->fds);
+	bool good = aj_listen_fds_parse(getenv("LISTEN_PID"), getenv("LISTEN_FDS"), getenv("LISTEN_FDNAMES"), getpid(),
+	                                &config->fds);
 	config->notify = notify ? aj_strdup(arena, notify) : NULL;
 	config->watchdog_us = notify ? aj_watchdog_us(getenv("WATCHDOG_USEC"), getenv("WATCHDOG_PID"), getpid()) : 0;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		unsetenv(names[i]);
-	return good ? 0 : aj_fail(err, AJ_EXIT_USAGE, "activation", 0, "LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES contradict each other");
+	return good ? 0
+	            : aj_fail(err, AJ_EXIT_USAGE, "activation", 0,
+	                      "LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES contradict each other");
 }
 
 static int configure(struct aj_options *o, bool *ret_made, struct aj_error *err)
@@ -66,10 +68,12 @@ static int configure(struct aj_options *o, bool *ret_made, struct aj_error *err)
 		main_given |= strcmp(config->fds.items[i].name, "metrics") != 0;
 	config->socket_given = config->socket != NULL;
 	if (config->connection >= 0 && config->socket_given)
-		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "--connection serves one connection, and --socket waits for others");
+		return aj_fail(err, AJ_EXIT_USAGE, "options", 0,
+		               "--connection serves one connection, and --socket waits for others");
 	if (config->connection >= 0 && config->shards > 1)
 		return aj_fail(err, AJ_EXIT_USAGE, "options", 0, "--connection serves one connection, and --shards is for many");
-	if (config->connection < 0 && !config->socket_given && !main_given && !(config->socket = default_socket(o->arena, ret_made, err)))
+	if (config->connection < 0 && !config->socket_given && !main_given &&
+	    !(config->socket = default_socket(o->arena, ret_made, err)))
 		return -1;
 	if (s->asks.count == 0)
 		AJ_PUSH(o->arena, &s->asks);

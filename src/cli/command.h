@@ -24,8 +24,8 @@ int aj_cmd_rootfs(int argc, char **argv);
 int aj_cmd_homes(int argc, char **argv);
 int aj_cmd_audit(int argc, char **argv);
 int aj_cmd_changes(int argc, char **argv);
-/* The question at the end of a run whose changes of `folder`, and of the main `repository` of a linked worktree (NULL: none), are kept under `id`;
- * standard input and error are the person's terminal. */
+/* The question at the end of a run whose changes of `folder`, and of the main `repository` of a linked worktree (NULL: none), are
+ * kept under `id`; standard input and error are the person's terminal. */
 void aj_changes_ask(const char *id, const char *folder, const char *repository);
 int aj_cmd_policy(int argc, char **argv);
 

@@ -46,7 +46,8 @@ static bool in_toolchain(const char *program, const char *real, struct aj_arena 
 /* The folder to bind for a file: the parent of a `bin`, as the program may need it, but never a home or a parent of one. */
 static const char *folder_to_bind(const char *file, struct aj_arena *arena)
 {
-	const char *folder = aj_path_folder(file, arena), *above = aj_path_folder(folder, arena), *home = aj_home_of_caller(arena);
+	const char *folder = aj_path_folder(file, arena), *above = aj_path_folder(folder, arena),
+		   *home = aj_home_of_caller(arena);
 	const char *name = strrchr(folder, '/');
 	if (!name || strcmp(name, "/bin") != 0 || strcmp(above, "/") == 0 || strchr(above + 1, '/') == NULL ||
 	    (home && aj_path_within(home, above)))
@@ -102,7 +103,8 @@ static const struct runner {
 	{ "pipx", "run install", "pipx", PYPI },
 	{ "pip", "install download", "Python's pip", PYPI },
 	{ "pip3", "install download", "Python's pip", PYPI },
-	{ "cargo", "install fetch add", "Rust (`rustup`)", "rust-dev", "--allow-host index.crates.io --allow-host static.crates.io" },
+	{ "cargo", "install fetch add", "Rust (`rustup`)", "rust-dev",
+	  "--allow-host index.crates.io --allow-host static.crates.io" },
 };
 
 static const char *name_of(const char *program)
@@ -118,10 +120,12 @@ static void advise_install(struct aj_error *err, const char *program)
 	for (size_t i = 0; i < sizeof runners / sizeof *runners && !runner; i++)
 		runner = strcmp(program, runners[i].program) == 0 ? &runners[i] : NULL;
 	if (runner)
-		aj_advise(err, "the host has no `%s` either: install %s there; outside of /usr --toolchain auto or --policy %s shows it",
+		aj_advise(err,
+		          "the host has no `%s` either: install %s there; outside of /usr --toolchain auto or --policy %s shows it",
 		          program, runner->package, runner->policy);
 	else if (!strchr(program, '/'))
-		aj_advise(err, "no folder of the host's PATH has `%s` either: check the name, or install it on the host", program);
+		aj_advise(err, "no folder of the host's PATH has `%s` either: check the name, or install it on the host",
+		          program);
 }
 
 void aj_host_program_advise(struct aj_error *err, const char *program, struct aj_arena *arena)
@@ -145,7 +149,8 @@ void aj_host_program_advise(struct aj_error *err, const char *program, struct aj
 	if (aj_path_within(file, "/usr"))
 		aj_advise(err, "the jail has it at `%s`, which is not on its PATH: name it by that path", file);
 	else if (strcmp(folder, "/") != 0)
-		aj_advise(err, "the host has it at `%s`, which the jail does not show: --bind '%s'%s -- '%s'", file, folder, more, file);
+		aj_advise(err, "the host has it at `%s`, which the jail does not show: --bind '%s'%s -- '%s'", file, folder, more,
+		          file);
 }
 
 /* The first operand; NULL: none, or the code is an argument or standard input. */
@@ -159,7 +164,8 @@ static const char *script_of(char *const argv[])
 	for (size_t i = 0; interpreters[i]; i++) {
 		size_t bytes = strlen(interpreters[i]);
 		const char *name = name_of(argv[0]);
-		known |= strncmp(name, interpreters[i], bytes) == 0 && strspn(name + bytes, "0123456789.") == strlen(name + bytes);
+		known |= strncmp(name, interpreters[i], bytes) == 0 &&
+		         strspn(name + bytes, "0123456789.") == strlen(name + bytes);
 	}
 	for (size_t i = 1; known && argv[i]; i++) {
 		if (argv[i][0] != '-')
@@ -183,7 +189,8 @@ const char *aj_host_script_not_shown(const struct aj_plan *plan, char *const arg
 	const char *folder = aj_path_folder(file, arena);
 	if (aj_plan_match_path(plan, inside).kind == AJ_MATCH_HOST || strcmp(folder, "/") == 0)
 		return NULL;
-	return aj_printf(arena, "the host has `%s`, which the jail does not show: --bind '%s' -- %s '%s'", file, folder, argv[0], file);
+	return aj_printf(arena, "the host has `%s`, which the jail does not show: --bind '%s' -- %s '%s'", file, folder, argv[0],
+	                 file);
 }
 
 const char *aj_host_runner_offline(const struct aj_policy *policy, char *const argv[], struct aj_arena *arena)
@@ -191,7 +198,8 @@ const char *aj_host_runner_offline(const struct aj_policy *policy, char *const a
 	for (size_t i = 0; policy->network < AJ_NET_ALLOW && i < sizeof runners / sizeof *runners; i++) {
 		const struct runner *r = &runners[i];
 		if (strcmp(name_of(argv[0]), r->program) == 0 && (!r->words || (argv[1] && aj_has_word(r->words, argv[1]))))
-			return aj_printf(arena, "`%s` downloads what is not installed, and policy `%s` has no network: use --policy %s, or %s with %s",
+			return aj_printf(arena,
+			                 "`%s` downloads what is not installed, and policy `%s` has no network: use --policy %s, or %s with %s",
 			                 r->program, policy->name, r->policy, policy->name, r->options);
 	}
 	return NULL;

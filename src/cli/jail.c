@@ -74,15 +74,17 @@ static int complete_request(struct aj_options *o, struct aj_error *err)
 	request->changes_newest |= request->command.argv && !request->id && !request->changes && !o->changes_new;
 	if (!request->id)
 		request->id = aj_trail_new_id(o->arena);
-	if (strcmp(policy->rootfs, "host") != 0 && aj_find_rootfs(&request->rootfs, policy->rootfs, o->site.rootfs, o->arena, err) < 0)
+	if (strcmp(policy->rootfs, "host") != 0 &&
+	    aj_find_rootfs(&request->rootfs, policy->rootfs, o->site.rootfs, o->arena, err) < 0)
 		return -1;
 	request->notice = o->json ? NULL : tell;
 	request->may_hold = true;
 	if (aj_places_check(request, &o->loaded, &o->site, o->arena, err) < 0)
 		return -1;
 	aj_surroundings_start(o);
-	if (aj_worktree_find(request, &o->loaded, &o->site, o->arena, err) < 0 || aj_kept_choose(request, policy, o->arena, err) < 0 ||
-	    aj_imports_read(request, policy, o->arena, err) < 0 || aj_toolchains_find(request, policy, o->arena, err) < 0)
+	if (aj_worktree_find(request, &o->loaded, &o->site, o->arena, err) < 0 ||
+	    aj_kept_choose(request, policy, o->arena, err) < 0 || aj_imports_read(request, policy, o->arena, err) < 0 ||
+	    aj_toolchains_find(request, policy, o->arena, err) < 0)
 		return -1;
 	aj_network_settings_take(request, policy, o->arena);
 	return 0;
@@ -174,7 +176,8 @@ static void advise(struct jail_task *t)
 	if (!t->plan->snippet)
 		aj_host_program_advise(setup, t->o->request.command.argv[0], t->o->arena);
 	if (t->plan->home_source && setup->reason == AJ_REASON_MOUNT)
-		aj_advise(setup, "an earlier run may have put something else there, in the kept home `%s`: `agentjail homes remove` removes that home",
+		aj_advise(setup,
+		          "an earlier run may have put something else there, in the kept home `%s`: `agentjail homes remove` removes that home",
 		          t->plan->home_source);
 }
 
@@ -232,13 +235,14 @@ static int report(struct jail_task *t, int code)
 	return code;
 }
 
-/* Is there a person to ask what becomes of the changes? A program behind a pipe could show the command's output over the question. */
+/* Whether a person can be asked about the changes. A program behind a pipe could show the command's output over the question. */
 static const char *changes_to_ask_for(const struct aj_options *o, const struct aj_plan *plan, const struct aj_result *result)
 {
 	struct stat st;
 	bool terminals = (o->request.command.terminal & 5) == 5 &&
 	                 (o->request.command.terminal & 2 || (fstat(1, &st) == 0 && S_ISREG(st.st_mode)));
-	if (o->json || o->mcp || o->changes_keep || plan->snippet || !terminals || result->interrupt_sent || plan->escapes == AJ_ESCAPES_ALL)
+	if (o->json || o->mcp || o->changes_keep || plan->snippet || !terminals || result->interrupt_sent ||
+	    plan->escapes == AJ_ESCAPES_ALL)
 		return NULL;
 	return json_string_value(json_object_get(result->changes, "id"));
 }

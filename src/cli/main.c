@@ -35,7 +35,8 @@ static void usage(FILE *out)
 }
 
 /* The next open() would reuse a missing descriptor 0, 1 or 2, and the guest would inherit that file; a folder would be a way out
- * of the jail's tree. Standard output is replaced by a file that cannot be written: what is printed there is lost, which is no success. */
+ * of the jail's tree. Standard output is replaced by a file that cannot be written: what is printed there is lost, which is no
+ * success. */
 static int check_stdio(void)
 {
 	for (int fd = 0; fd <= 2; fd++) {

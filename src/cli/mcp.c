@@ -12,7 +12,8 @@
 
 enum { REQUEST_BYTES = 64 << 10, WAIT_MS = 5000, JSONRPC_INTERNAL_ERROR = -32603 };
 
-/* The first line of standard input, without waiting for longer than WAIT_MS; 0: there is none, or a person would have to type it. */
+/* The first line of standard input, without waiting for longer than WAIT_MS; 0: there is none, or a person would have to type
+ * it. */
 static size_t read_line(char *line, size_t bytes)
 {
 	if (isatty(0))
@@ -43,8 +44,9 @@ void aj_mcp_refuse(const struct aj_error *err)
 	if (json_is_string(id) || json_is_integer(id)) {
 		json_t *message = json_sprintf("agentjail: %s%s%s", aj_error_text(err, text, sizeof text),
 		                               *err->fix ? "; fix: " : "", err->fix);
-		json_t *answer = json_pack("{s:s, s:O, s:{s:i, s:o}}", "jsonrpc", "2.0", "id", id, "error", "code", JSONRPC_INTERNAL_ERROR,
-		                           "message", message ? message : json_string("agentjail: the server was not started"));
+		json_t *answer = json_pack("{s:s, s:O, s:{s:i, s:o}}", "jsonrpc", "2.0", "id", id, "error", "code",
+		                           JSONRPC_INTERNAL_ERROR, "message",
+		                           message ? message : json_string("agentjail: the server was not started"));
 		json_dumpf(answer, stdout, JSON_COMPACT);
 		putchar('\n');
 		fflush(stdout);

@@ -1,4 +1,4 @@
-/* `agentjail run --mcp`: a jailed MCP server, whose client reads JSON-RPC from standard output and seldom shows standard error. */
+/* `agentjail run --mcp`: a jailed MCP server, whose client reads JSON-RPC from its output and rarely shows standard error. */
 #pragma once
 #include "base/error.h"
 

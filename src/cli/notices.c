@@ -16,7 +16,8 @@
 static void warn_left_out(const struct aj_options *o)
 {
 	for (size_t i = 0; i < o->request.import_links.count; i++)
-		fprintf(stderr, "agentjail: home: `~/%s` is behind a symlink, and is not copied: an earlier run may have chosen where that leads\n",
+		fprintf(stderr,
+		        "agentjail: home: `~/%s` is behind a symlink, and is not copied: an earlier run may have chosen where that leads\n",
 		        aj_line(o->arena, o->request.import_links.items[i]));
 	for (size_t i = 0; i < o->request.settings_notices.count; i++)
 		fprintf(stderr, "agentjail: network: %s\n", aj_line(o->arena, o->request.settings_notices.items[i]));
@@ -48,22 +49,25 @@ static void warn_unprotected(const struct aj_plan *plan, const struct aj_policy 
 		                        ? aj_protect_unheld(m->source, policy->protect.items, policy->protect.count)
 		                        : NULL;
 		if (pattern)
-			fprintf(stderr, "agentjail: `%s` is bound writable, and programs of the host obey `%s` there: review that file after the run, or name the folder with --workspace\n",
+			fprintf(stderr,
+			        "agentjail: `%s` is bound writable, and programs of the host obey `%s` there: review that file after the run, or name the folder with --workspace\n",
 			        aj_line(arena, m->target), aj_line(arena, pattern));
 	}
 }
 
-/* Git works in a linked worktree by its main repository. Without it git finds no repository; and where one of the two lies in the other, no
- * layer covers it, so that what reads works, and a commit fails in the middle of a run. */
+/* Git works in a linked worktree by its main repository. Without it git finds no repository; and where one of the two lies in the
+ * other, no layer covers it, so that what reads works, and a commit fails in the middle of a run. */
 static void warn_main_repository(const struct aj_plan *plan, const struct aj_policy *policy, const struct aj_request *request,
                                  struct aj_arena *arena)
 {
 	const char *path = request->main_repository, *unseen = aj_worktree_unseen(request, policy, arena);
 	if (unseen && aj_plan_match_path(plan, unseen).kind != AJ_MATCH_HOST)
-		fprintf(stderr, "agentjail: the workspace is a linked worktree, whose main repository `%s` is not in the jail: git finds no repository there; a policy with `filesystem.worktree = true` shows it\n",
+		fprintf(stderr,
+		        "agentjail: the workspace is a linked worktree, whose main repository `%s` is not in the jail: git finds no repository there; a policy with `filesystem.worktree = true` shows it\n",
 		        aj_line(arena, unseen));
 	if (path && plan->staged_workspace && !plan->staged_repository)
-		fprintf(stderr, "agentjail: the workspace is a linked worktree, whose main repository `%s` is read-only for this run, since one of the two lies in the other: git can read it, and a commit, a branch or a stash fails; `--workspace-mode rw` lets git write there\n",
+		fprintf(stderr,
+		        "agentjail: the workspace is a linked worktree, whose main repository `%s` is read-only for this run, since one of the two lies in the other: git can read it, and a commit, a branch or a stash fails; `--workspace-mode rw` lets git write there\n",
 		        aj_line(arena, path));
 }
 
@@ -75,16 +79,20 @@ static void warn_repository(const struct aj_options *o, const struct aj_plan *pl
 	if (!request->workspace || plan->snippet)
 		return;
 	if (request->workspace_around)
-		fprintf(stderr, "agentjail: the workspace is `%s`, the root of this git repository; use --workspace . for this folder alone\n",
+		fprintf(stderr,
+		        "agentjail: the workspace is `%s`, the root of this git repository; use --workspace . for this folder alone\n",
 		        aj_line(o->arena, request->workspace));
 	struct aj_repository found = aj_repository_around(request->workspace, o->arena);
 	struct aj_request probe = { .workspace = found.root, .may_hold = true };
 	if (found.git && aj_plan_match_path(plan, found.git).kind != AJ_MATCH_HOST)
-		fprintf(stderr, "agentjail: the repository of the workspace is in `%s`, which the jail does not show, so git does not work; --bind with that path shows it, read-only\n",
+		fprintf(stderr,
+		        "agentjail: the repository of the workspace is in `%s`, which the jail does not show, so git does not work; --bind with that path shows it, read-only\n",
 		        aj_line(o->arena, found.git));
-	else if (found.root && strcmp(found.root, request->workspace) != 0 && aj_plan_match_path(plan, found.root).kind != AJ_MATCH_HOST &&
+	else if (found.root && strcmp(found.root, request->workspace) != 0 &&
+	         aj_plan_match_path(plan, found.root).kind != AJ_MATCH_HOST &&
 	         aj_places_check(&probe, &o->loaded, &o->site, o->arena, &ignored) == 0)
-		fprintf(stderr, "agentjail: the workspace is a part of the git repository `%s`, which the jail does not show, so git does not work; --workspace with that path shows it\n",
+		fprintf(stderr,
+		        "agentjail: the workspace is a part of the git repository `%s`, which the jail does not show, so git does not work; --workspace with that path shows it\n",
 		        aj_line(o->arena, found.root));
 }
 

@@ -13,7 +13,8 @@ int aj_refuse(const struct aj_options *o, enum aj_status status, const char *typ
 	if (!o->json)
 		return aj_print_error(err);
 	/* main() sees a failed write to standard output */
-	aj_show_json(aj_result_refused_json(o->request.id ? o->request.id : aj_trail_new_id(o->arena), status, type, err), o->json_to);
+	aj_show_json(aj_result_refused_json(o->request.id ? o->request.id : aj_trail_new_id(o->arena), status, type, err),
+	             o->json_to);
 	return err->exit_code;
 }
 

@@ -4,7 +4,7 @@
 #include "cli/options/options.h"
 #include "policy/host/host.h"
 
-/* Have this process moved to a delegated scope of its own. Returns NULL, or one line on why that failed; takes at most five seconds. */
+/* Move this process to a delegated scope of its own. NULL, or one line on why that failed; takes at most five seconds. */
 const char *aj_scope_enter(struct aj_arena *arena);
 
 /* If the policy demands a cgroup and the host has none, request a scope from systemd. No other policy costs that time. */

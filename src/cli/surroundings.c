@@ -17,7 +17,8 @@ static void take_repository(struct aj_options *o)
 	char *cwd = getcwd(NULL, 0);
 	struct aj_repository found = cwd ? aj_repository_around(cwd, o->arena) : (struct aj_repository){ 0 };
 	struct aj_request probe = { .workspace = found.root, .workspace_around = true, .may_hold = true };
-	if (found.root && strcmp(found.root, cwd) != 0 && aj_places_check(&probe, &o->loaded, &o->site, o->arena, &ignored) == 0) {
+	if (found.root && strcmp(found.root, cwd) != 0 &&
+	    aj_places_check(&probe, &o->loaded, &o->site, o->arena, &ignored) == 0) {
 		o->request.workspace = probe.workspace;
 		o->request.workspace_around = true;
 	}

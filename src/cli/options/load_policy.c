@@ -54,7 +54,8 @@ int aj_options_load(struct aj_options *o, int command, struct aj_error *err)
 	                       diags.errors == 1 ? "error" : "errors");
 }
 
-/* The policies for which --workspace means something here: "--policy a has one", or "a, b have one (--policy NAME)". NULL: none. */
+/* The policies for which --workspace means something here: "--policy a has one", or "a, b have one (--policy NAME)". NULL:
+ * none. */
 static const char *with_a_workspace(struct aj_options *o, int command)
 {
 	const char *list = NULL;
@@ -89,7 +90,8 @@ int aj_options_check_workspace(struct aj_options *o, int command, struct aj_erro
 	else if (command & AJ_FOR_BOTH)
 		first = "--workspace-mode ro shows it under this policy; so does rw, and lets the jail change it";
 	else
-		first = aj_printf(o->arena, "a file with `extends = \"%s\"` and `filesystem.workspace = \"read-only\"` has one (--policy-file)",
+		first = aj_printf(o->arena,
+		                  "a file with `extends = \"%s\"` and `filesystem.workspace = \"read-only\"` has one (--policy-file)",
 		                  o->loaded.policy.name);
 	aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "policy `%s` has no workspace, so `%s` would not be shown",
 	        o->loaded.policy.name, o->request.workspace);

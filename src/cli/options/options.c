@@ -48,7 +48,9 @@ static const char *commands_with(struct aj_arena *arena, const char *name)
 	static const struct {
 		int command;
 		const char *name;
-	} commands[] = { { AJ_FOR_RUN, "run" }, { AJ_FOR_EXEC, "exec" }, { AJ_FOR_SESSION, "session" }, { AJ_FOR_SERVE, "serve" } };
+	} commands[] = {
+		{ AJ_FOR_RUN, "run" }, { AJ_FOR_EXEC, "exec" }, { AJ_FOR_SESSION, "session" }, { AJ_FOR_SERVE, "serve" }
+	};
 	const char *list = NULL;
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
 		if (find_option(name, strlen(name), commands[i].command))
@@ -80,7 +82,8 @@ static int parse(struct aj_options *o, int command, int argc, char **argv, struc
 			aj_fail(err, AJ_EXIT_USAGE, "options", 0, "unknown option `%s`", argv[i]);
 			char name[64];
 			snprintf(name, sizeof name, "%.*s", (int)bytes, argv[i]);
-			const char *elsewhere = commands_with(o->arena, name), *meant = elsewhere ? NULL : nearest_option(name, command);
+			const char *elsewhere = commands_with(o->arena, name),
+				   *meant = elsewhere ? NULL : nearest_option(name, command);
 			if (elsewhere)
 				aj_advise(err, "`%s` is an option of %s; `agentjail %s --help` lists those of %s", name,
 				          elsewhere, argv[0], argv[0]);

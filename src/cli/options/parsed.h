@@ -28,7 +28,7 @@ struct aj_options {
 	struct aj_site site; /* site and loaded: filled by aj_options_load() */
 	struct aj_loaded loaded;
 	struct aj_request request;
-	bool quiet; /* no notices, and no report at the end */
+	bool quiet;                                    /* no notices, and no report at the end */
 	bool json, dry_run, changes_new, changes_keep; /* the last two: --changes new, --changes-end keep */
 	FILE *json_to;                                 /* run --json-fd: where the result goes; NULL: standard output */
 	const char *report;                            /* --report: a file for what happened */

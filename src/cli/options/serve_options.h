@@ -15,8 +15,8 @@ struct aj_serve_options {
 void aj_serve_options_defaults(struct aj_serve_options *ret);
 /* Set what `option`, one of serve's own, names. Returns NULL, or why the value is wrong. */
 const char *aj_serve_options_set(struct aj_serve_options *serving, const char *option, const char *value, struct aj_arena *arena);
-/* Call after the last option: if only one of --jails-max and --sessions-max was given, set the other to match. -1 with err if both were given and
- * some sessions could not open. */
+/* Call after the last option: if only one of --jails-max and --sessions-max was given, set the other to match. -1 with err if
+ * both were given and some sessions could not open. */
 int aj_serve_options_relate(struct aj_serve_options *serving, struct aj_error *err);
 /* The default as --help shows it; NULL when the option is not in the table. */
 const char *aj_serve_options_default(const char *option);

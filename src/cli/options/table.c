@@ -82,7 +82,8 @@ static const char *push_setting(struct aj_options *o, const char *option, const 
 	return wrong;
 }
 
-static const char *on_off(struct aj_options *o, const char *option, const char *key, const char *v, const char *on, const char *off)
+static const char *on_off(struct aj_options *o, const char *option, const char *key, const char *v, const char *on,
+                          const char *off)
 {
 	if (strcmp(v, on) != 0 && strcmp(v, off) != 0)
 		return aj_printf(o->arena, "not one of %s, %s", on, off);
@@ -242,7 +243,8 @@ static const char *add_host(struct aj_options *o, const char *v)
 	return wrong ? wrong : push_setting(o, "--allow-host", "network.allow", v, false);
 }
 
-/* A server in the jail needs the loopback interface that the client connects by; an address that others reach is said to the site's locks. */
+/* A server in the jail needs the loopback interface that the client connects by; an address that others reach is said to the
+ * site's locks. */
 static const char *add_published(struct aj_options *o, const char *v)
 {
 	static const char option[] = "--publish";
@@ -261,8 +263,9 @@ static const char *push_asking(struct aj_options *o, const char *option)
 {
 	if ((o->request.ask.command != NULL) + (o->request.ask.fd != 0) + o->request.ask.terminal > 1)
 		return "one of --network-ask, --network-ask-command and --network-ask-fd";
-	*AJ_PUSH(o->arena,
-	         &o->ask.settings) = (struct aj_setting){ .option = option, .key = "network.mode", .value = "allow", .at_least = true };
+	*AJ_PUSH(o->arena, &o->ask.settings) = (struct aj_setting){
+		.option = option, .key = "network.mode", .value = "allow", .at_least = true
+	};
 	return push_setting(o, option, "network.ask", "true", false);
 }
 
@@ -311,7 +314,8 @@ static const char *add_file(struct aj_options *o, const char *v)
 		wrong = "an input file is always read-only";
 	for (size_t i = 0; !wrong && i < o->request.binds.count; i++)
 		if (strcmp(o->request.binds.items[i].target, bind.target) == 0)
-			wrong = aj_printf(o->arena, "`%s` is already at %s: choose another path for one of them, as HOST:/input/NAME",
+			wrong = aj_printf(o->arena,
+			                  "`%s` is already at %s: choose another path for one of them, as HOST:/input/NAME",
 			                  o->request.binds.items[i].source, bind.target);
 	if (!wrong)
 		*AJ_PUSH(o->arena, &o->request.binds) = bind;
@@ -369,16 +373,19 @@ const struct aj_option aj_option_table[] = {
 	{ "--builtins", "SET", AJ_FOR_SNIPPETS, NULL, "python.builtins", "minimal, static, standard (default) or full" },
 	{ "--clock", "TIME", AJ_FOR_SNIPPETS, NULL, "python.clock",
 	  "what time and datetime show: real (default), 2026-01-01T00:00:00Z (fixed), +24h or -90s (shifted)" },
-	{ "--sleep-max", "TIME", AJ_FOR_SNIPPETS, NULL, "python.sleep_max", "longest time that one call of time.sleep() takes (default: any)" },
+	{ "--sleep-max", "TIME", AJ_FOR_SNIPPETS, NULL, "python.sleep_max",
+	  "longest time that one call of time.sleep() takes (default: any)" },
 	{ "--layer", "on|off", AJ_FOR_SNIPPETS | AJ_FOR_POLICY, set_layer, NULL,
 	  "off: no import check, no restricted builtins; only the kernel's walls" },
 	{ "--input", "NAME=JSON", AJ_FOR_EXEC, add_input, NULL, "a variable for the snippet (repeatable)" },
 	{ "--stdin", "FILE", AJ_FOR_EXEC, set_stdin, NULL,
-	  "text that the snippet reads from its standard input; -: the standard input of agentjail, unless that is the snippet (default: nothing)" },
+	  "text that the snippet reads from its standard input; "
+	  "-: the standard input of agentjail, unless that is the snippet (default: nothing)" },
 	{ "--value-of", "expression|statement", AJ_FOR_EXEC | AJ_FOR_SESSION, NULL, NULL,
 	  "expression (default): a last expression has a value; statement: a last assignment, too" },
 	{ "--seed", "N", AJ_FOR_EXEC | AJ_FOR_SESSION, NULL, NULL,
-	  "seed `random` and numpy's older random functions, as random.seed(N) does; a session as it begins (default: differs each time)" },
+	  "seed `random` and numpy's older random functions, as random.seed(N) does; "
+	  "a session as it begins (default: differs each time)" },
 	{ .help = "Files and workspace" },
 	{ "--file", "HOST[:JAIL]", AJ_FOR_EXEC, add_file, NULL,
 	  "a read-only input, which open() reads; without JAIL it is /input/NAME (repeatable)" },
@@ -391,14 +398,17 @@ const struct aj_option aj_option_table[] = {
 	{ "--connect", "SOCKET", AJ_FOR_RUN | AJ_FOR_POLICY, add_socket, NULL,
 	  "show a Unix socket of the host and allow the command to connect to it (repeatable)" },
 	{ "--sign", NULL, AJ_FOR_RUN, set_sign, NULL,
-	  "let git sign with your ssh-agent and gpg-agent: their sockets and your public keys; the command can use these keys while it runs" },
-	{ "--workspace", "DIR", AJ_FOR_JAIL | AJ_FOR_POLICY, set_workspace, NULL, "the folder that a policy with a workspace shows" },
+	  "let git sign with your ssh-agent and gpg-agent: their sockets and your public keys; "
+	  "the command can use these keys while it runs" },
+	{ "--workspace", "DIR", AJ_FOR_JAIL | AJ_FOR_POLICY, set_workspace, NULL,
+	  "the folder that a policy with a workspace shows" },
 	{ "--workspace-mode", "ro|overlay|copy|rw", AJ_FOR_BOTH | AJ_FOR_POLICY, set_workspace_mode, NULL,
 	  "how the workspace is shown; changes of overlay and copy are kept apart, for `agentjail changes`" },
 	{ "--workspace-at", "/workspace|same", AJ_FOR_JAIL, NULL, "filesystem.workspace_at",
 	  "its path in the jail: /workspace, or its own path on the host" },
 	{ "--changes", "continue|new|ID", AJ_FOR_BOTH, set_changes, NULL,
-	  "continue with the changes of an earlier run on the same workspace: of the newest with this policy (default of `run`), of none, or of run ID" },
+	  "continue with the changes of an earlier run on the same workspace: "
+	  "of the newest with this policy (default of `run`), of none, or of run ID" },
 	{ "--changes-end", "ask|keep", AJ_FOR_RUN, set_changes_end, NULL,
 	  "at the end of a run at a terminal: ask whether to apply its changes (the default), or keep them" },
 	{ "--home", "empty|kept", AJ_FOR_RUN, NULL, "filesystem.home",
@@ -407,18 +417,24 @@ const struct aj_option aj_option_table[] = {
 	  "keep one home per workspace, or one for all workspaces of the policy" },
 	{ "--toolchain", "auto|none|NAME", AJ_FOR_RUN, NULL, "filesystem.toolchains",
 	  "show toolchains outside of /usr: those found by PATH, none, or one by its name (repeatable)" },
-	{ "--proc", "fresh|none", AJ_FOR_RUN | AJ_FOR_POLICY, set_proc, NULL, "whether the jail gets a /proc of its own (default fresh)" },
+	{ "--proc", "fresh|none", AJ_FOR_RUN | AJ_FOR_POLICY, set_proc, NULL,
+	  "whether the jail gets a /proc of its own (default fresh)" },
 	{ .help = "Network" },
-	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode", "none (default), loopback, allow (by the policy's list) or host" },
+	{ "--network", "MODE", AJ_FOR_RUN, NULL, "network.mode",
+	  "none (default), loopback, allow (by the policy's list) or host" },
 	{ "--allow-host", "HOST[:PORT]", AJ_FOR_RUN, add_host, NULL,
-	  "also allow connections to this host; sets --network allow. A name, `*.name` or an address, with port 443 unless another is given; "
-	  "`host:PORT` is a port of the host's own 127.0.0.1 and ::1, to which the jail connects by the name `host` (repeatable)" },
+	  "also allow connections to this host; sets --network allow. "
+	  "A name, `*.name` or an address, with port 443 unless another is given; "
+	  "`host:PORT` is a port of the host's own 127.0.0.1 and ::1, "
+	  "to which the jail connects by the name `host` (repeatable)" },
 	{ "--network-ask", NULL, AJ_FOR_RUN | AJ_FOR_POLICY, set_ask, NULL,
 	  "ask at the terminal before a connection to a name that is not on the list" },
 	{ "--network-ask-command", "CMD", AJ_FOR_RUN, set_ask_command, NULL,
-	  "ask this shell command about each name that is not on the list: one line of JSON on its standard input, one on its output; see docs/reference/network.md" },
+	  "ask this shell command about each name that is not on the list: one line of JSON on its standard input, "
+	  "one on its output; see docs/reference/network.md" },
 	{ "--network-ask-fd", "FD", AJ_FOR_RUN, set_ask_fd, NULL, "ask by the same lines on this inherited socket" },
-	{ "--network-ask-timeout", "TIME", AJ_FOR_RUN, NULL, "network.ask_timeout", "time for one answer (60s); then it counts as no" },
+	{ "--network-ask-timeout", "TIME", AJ_FOR_RUN, NULL, "network.ask_timeout",
+	  "time for one answer (60s); then it counts as no" },
 	{ "--network-ask-save", "FILE", AJ_FOR_RUN, set_ask_save, NULL,
 	  "add each name allowed for this run to network.allow of this policy file, which is created if missing" },
 	{ "--publish", "[HOST:]PORT[:GUESTPORT]", AJ_FOR_RUN, add_published, NULL,
@@ -426,9 +442,11 @@ const struct aj_option aj_option_table[] = {
 	{ .help = "Program" },
 	{ "--chdir", "DIR", AJ_FOR_RUN, set_chdir, NULL, "start in this folder of the jail (default the workspace or /tmp)" },
 	{ "--env", "NAME[=VALUE]", AJ_FOR_BOTH, add_env, NULL,
-	  "set a variable, or pass on the caller's; otherwise only TERM, COLORTERM and the language are passed, and only to a terminal (repeatable)" },
+	  "set a variable, or pass on the caller's; otherwise only TERM, COLORTERM and the language are passed, "
+	  "and only to a terminal (repeatable)" },
 	{ "--mcp", NULL, AJ_FOR_RUN, set_mcp, NULL,
-	  "COMMAND is an MCP server on standard input and output (default policy mcp-server); errors at its start are sent to its client" },
+	  "COMMAND is an MCP server on standard input and output (default policy mcp-server); "
+	  "errors at its start are sent to its client" },
 	{ .help = "Limits" },
 	{ "--timeout", "TIME", AJ_FOR_ALL, NULL, "limits.wall", "wall clock limit of a run: 500ms, 10s, 2m (30s; run: none)" },
 	{ "--memory", "SIZE", AJ_FOR_ALL, NULL, "limits.memory", "memory limit: 256M, 2G (512M; run: none)" },
@@ -466,7 +484,8 @@ const struct aj_option aj_option_table[] = {
 	  "open sessions; each needs a jail, so if only one of --jails-max and --sessions-max is given, it sets the other" },
 	{ "--tenant-sessions", "N", AJ_FOR_SERVE, NULL, NULL, "open sessions of one named tenant; 0: half of --sessions-max" },
 	{ "--queue-max", "N", AJ_FOR_SERVE, NULL, NULL, "requests that may wait for a jail; one client may have half of them" },
-	{ "--queue-time", "TIME", AJ_FOR_SERVE, NULL, NULL, "how long a request waits for a jail before it fails as busy; 0: no limit" },
+	{ "--queue-time", "TIME", AJ_FOR_SERVE, NULL, NULL,
+	  "how long a request waits for a jail before it fails as busy; 0: no limit" },
 	{ "--clients-max", "N", AJ_FOR_SERVE, NULL, NULL, "connections at a time" },
 	{ "--pools-max", "N", AJ_FOR_SERVE, NULL, NULL,
 	  "pairs of policy and tenant that are kept warm; the least recently used is dropped first" },
@@ -475,7 +494,8 @@ const struct aj_option aj_option_table[] = {
 	  "end a session and its checkpoints after this time, even while a snippet runs; 0: never" },
 	{ "--grace", "TIME", AJ_FOR_SERVE, NULL, NULL, "how long snippets may continue after SIGTERM" },
 	{ "--request-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "largest request" },
-	{ "--request-time", "TIME", AJ_FOR_SERVE, NULL, NULL, "how long a client may take to send a request, from its first byte to its last" },
+	{ "--request-time", "TIME", AJ_FOR_SERVE, NULL, NULL,
+	  "how long a client may take to send a request, from its first byte to its last" },
 	{ "--unread-max", "SIZE", AJ_FOR_SERVE, NULL, NULL, "drop a client that leaves more than this unread" },
 	{ 0 },
 };
@@ -504,6 +524,7 @@ static const char *word_meant(const struct aj_option *option, const char *value,
 
 const char *aj_option_apply(struct aj_options *o, const struct aj_option *option, const char *value)
 {
-	const char *wrong = apply(o, option, value), *meant = wrong && value && !option->key ? word_meant(option, value, o->arena) : NULL;
+	const char *wrong = apply(o, option, value),
+		   *meant = wrong && value && !option->key ? word_meant(option, value, o->arena) : NULL;
 	return meant ? aj_printf(o->arena, "%s; did you mean \"%s\"?", wrong, meant) : wrong;
 }

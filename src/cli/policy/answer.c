@@ -7,7 +7,9 @@
 #include "cli/terminal/findings.h"
 #include "jail/result/result.h"
 
-static const char *const kinds[] = { [AJ_ASK_PATH] = "path", [AJ_ASK_HOST] = "host", [AJ_ASK_IMPORT] = "import", [AJ_ASK_SYSCALL] = "syscall" };
+static const char *const kinds[] = {
+	[AJ_ASK_PATH] = "path", [AJ_ASK_HOST] = "host", [AJ_ASK_IMPORT] = "import", [AJ_ASK_SYSCALL] = "syscall"
+};
 static const char *const verdicts[] = { [AJ_ALLOWED] = "allowed", [AJ_DENIED] = "denied", [AJ_ASKED] = "asks" };
 
 static struct aj_answer import_answer(const struct aj_explained *e, const char *module)
@@ -58,8 +60,9 @@ static const char *rule_text(const struct aj_explained *e, const struct aj_answe
 		const AJ_LIST(const char *) *list = (const void *)((const char *)&e->loaded.policy + key->offset);
 		return a->item < list->count ? aj_printf(e->arena, "%s: \"%s\"", key->name, list->items[a->item]) : key->name;
 	}
-	return key->type == AJ_KEY_LIST ? key->name
-	                                : aj_printf(e->arena, "%s = %s", key->name, aj_key_value(key, &e->loaded.policy, e->arena));
+	return key->type == AJ_KEY_LIST
+	         ? key->name
+	         : aj_printf(e->arena, "%s = %s", key->name, aj_key_value(key, &e->loaded.policy, e->arena));
 }
 
 static const char *enforcer_text(const struct aj_answer *a)
@@ -67,7 +70,8 @@ static const char *enforcer_text(const struct aj_answer *a)
 	return a->enforcer ? a->enforcer : a->by == AJ_BY_NOBODY ? "no wall enforces it" : aj_enforcer_name(a->by);
 }
 
-static json_t *answer_json(const struct aj_explained *e, const struct aj_policy_question *q, bool write, const struct aj_answer *a)
+static json_t *answer_json(const struct aj_explained *e, const struct aj_policy_question *q, bool write,
+                           const struct aj_answer *a)
 {
 	const struct aj_origin *at = answer_origin(e, a);
 	json_t *doc = json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s, s:s, s:s}", "kind", kinds[q->kind], "question", q->text,

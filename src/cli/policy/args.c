@@ -162,7 +162,8 @@ static const char *nearest_option(const struct aj_policy_command *command, const
 	return aj_suggest_name(word, names, count);
 }
 
-static int parse_option(struct aj_policy_args *args, const struct aj_policy_command *command, char **argv, int *i, struct aj_error *err)
+static int parse_option(struct aj_policy_args *args, const struct aj_policy_command *command, char **argv, int *i,
+                        struct aj_error *err)
 {
 	const char *word = argv[*i], *inline_value = strchr(word, '='), *value_name = NULL, *wrong = NULL;
 	size_t bytes = strcspn(word, "=");
@@ -195,10 +196,12 @@ static int parse_option(struct aj_policy_args *args, const struct aj_policy_comm
 		wrong = set(args, value);
 	else if (value_name) /* a switch was set by the first call */
 		wrong = aj_options_policy(&args->options, word, bytes, value, &known, &value_name);
-	return wrong ? aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%.*s `%s`: %s", (int)bytes, word, value ? value : "", wrong) : 0;
+	return wrong ? aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%.*s `%s`: %s", (int)bytes, word, value ? value : "", wrong)
+	             : 0;
 }
 
-int aj_policy_parse(struct aj_policy_args *args, const struct aj_policy_command *command, int argc, char **argv, struct aj_error *err)
+int aj_policy_parse(struct aj_policy_args *args, const struct aj_policy_command *command, int argc, char **argv,
+                    struct aj_error *err)
 {
 	bool operands = false;
 	for (int i = 1; i < argc; i++) {
@@ -238,7 +241,8 @@ int aj_policy_site(struct aj_policy_args *args, struct aj_error *err)
 	return aj_site_load(&args->options.site, args->options.config, &diags) < 0 ? aj_policy_failed(&diags, err) : 0;
 }
 
-int aj_policy_effective(struct aj_policy_args *args, const struct aj_policy_word *word, struct aj_loaded *ret, struct aj_error *err)
+int aj_policy_effective(struct aj_policy_args *args, const struct aj_policy_word *word, struct aj_loaded *ret,
+                        struct aj_error *err)
 {
 	struct aj_diags diags = { .arena = args->arena };
 	struct aj_ask *choice = &args->options.ask;
@@ -255,5 +259,6 @@ int aj_policy_effective(struct aj_policy_args *args, const struct aj_policy_word
 int aj_policy_alone(struct aj_policy_args *args, const struct aj_policy_word *word, struct aj_loaded *ret, struct aj_diags *diags)
 {
 	struct aj_ask ask = { .name = word->name, .file = word->file };
-	return aj_find_own_policy(&ask, &args->options.site, diags) < 0 ? -1 : aj_policy_load(ret, &args->options.site, &ask, diags);
+	return aj_find_own_policy(&ask, &args->options.site, diags) < 0 ? -1
+	                                                                : aj_policy_load(ret, &args->options.site, &ask, diags);
 }

@@ -22,7 +22,9 @@ struct change {
 typedef AJ_LIST(struct change) change_list;
 typedef AJ_LIST(const char *) text_list;
 
-static const char *const words[] = { [AJ_SAME] = "same", [AJ_TIGHTER] = "tighter", [AJ_LOOSER] = "looser", [AJ_DIFFERENT] = "different" };
+static const char *const words[] = {
+	[AJ_SAME] = "same", [AJ_TIGHTER] = "tighter", [AJ_LOOSER] = "looser", [AJ_DIFFERENT] = "different"
+};
 
 static void items_of(const struct aj_key *key, const struct aj_policy *policy, struct aj_arena *arena, text_list *ret)
 {
@@ -173,7 +175,8 @@ static void print_json(const change_list *changes, const struct diff_side sides[
 	for (size_t i = 0; i < changes->count; i++)
 		json_array_append_new(list, change_json(&changes->items[i], sides, arena));
 	for (int i = 0; i < 2; i++)
-		ends[i] = json_pack("{s:s, s:o}", "name", sides[i].loaded.policy.name, "files", aj_files_json(&sides[i].loaded.policy));
+		ends[i] = json_pack("{s:s, s:o}", "name", sides[i].loaded.policy.name, "files",
+		                    aj_files_json(&sides[i].loaded.policy));
 	aj_json_print(json_pack("{s:o, s:o, s:b, s:o}", "from", ends[0], "to", ends[1], "looser", looser, "changes", list));
 }
 

@@ -1,5 +1,5 @@
-/* `agentjail policy explain`: prints keys with value, origin, lock, ceiling, and enforcer on this host, those that something sets first.
- * It builds a plan for inspection and launches nothing; it never presents a rail as a wall. */
+/* `agentjail policy explain`: keys with value, origin, lock, ceiling, and enforcer on this host; those that something sets
+ * first. */
 #include "cli/policy/explain.h"
 
 #include <limits.h>
@@ -25,7 +25,8 @@ static int build_plan(struct aj_policy_args *args, struct aj_explained *e, struc
 	struct aj_host host;
 	struct aj_request *request = &args->options.request;
 	char cwd[PATH_MAX];
-	if (request->workspace && request->workspace[0] != '/' && getcwd(cwd, sizeof cwd)) /* a relative path would count as no workspace */
+	if (request->workspace && request->workspace[0] != '/' &&
+	    getcwd(cwd, sizeof cwd)) /* a relative path would count as no workspace */
 		request->workspace = aj_printf(args->arena, "%s/%s", cwd, request->workspace);
 	request->is_snippet = !e->loaded.policy.exec;
 	request->inspect = request->may_hold = true;
@@ -80,8 +81,9 @@ static json_t *key_json(const struct aj_explained *e, const struct aj_site *site
 	const char *standing = aj_key_status(key, &e->loaded.policy);
 	const struct aj_origin *lock = lock_of(e, site, k);
 	json_t *doc = json_pack("{s:s, s:o, s:o, s:s, s:s, s:s*}", "key", key->name, "value",
-	                        aj_key_json(key, &e->loaded.policy, e->arena), "from", aj_origin_json(&e->loaded.at[k]), "enforcer_kind",
-	                        aj_key_kind(key, &e->loaded.policy), "enforced_by", aj_enforcer_name(key->by), "standing", standing);
+	                        aj_key_json(key, &e->loaded.policy, e->arena), "from", aj_origin_json(&e->loaded.at[k]),
+	                        "enforcer_kind", aj_key_kind(key, &e->loaded.policy), "enforced_by", aj_enforcer_name(key->by),
+	                        "standing", standing);
 	if (lock)
 		json_object_set_new(doc, "locked_by", aj_origin_json(lock));
 	if (site->ceiling_at[k].file)

@@ -47,7 +47,8 @@ int aj_policy_list(struct aj_policy_args *args, struct aj_error *err)
 		return -1;
 	const struct aj_site *site = &args->options.site;
 	const char *own = site->files ? aj_home_policies(aj_home_of_caller(args->arena), args->arena) : NULL;
-	if (aj_policy_names_find(site, args->arena, &names, err) < 0 || (own && aj_policy_names_in(own, args->arena, &names, err) < 0))
+	if (aj_policy_names_find(site, args->arena, &names, err) < 0 ||
+	    (own && aj_policy_names_in(own, args->arena, &names, err) < 0))
 		return -1;
 	struct entry *all = aj_alloc(args->arena, names.count * sizeof *all + 1);
 	for (size_t i = 0; i < names.count; i++) {

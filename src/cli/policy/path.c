@@ -54,7 +54,8 @@ static void find_rule(const struct path_query *l, const struct aj_mount *row, st
 			a->item = i;
 			return;
 		}
-	if (l->plan->workspace_at && (strcmp(row->target, l->plan->workspace_at) == 0 || strcmp(row->target, AJ_WORKSPACE) == 0)) {
+	if (l->plan->workspace_at &&
+	    (strcmp(row->target, l->plan->workspace_at) == 0 || strcmp(row->target, AJ_WORKSPACE) == 0)) {
 		a->key = strcmp(row->target, l->plan->workspace_at) == 0 ? "filesystem.workspace" : "filesystem.workspace_at";
 		return;
 	}
@@ -65,7 +66,7 @@ static void find_rule(const struct path_query *l, const struct aj_mount *row, st
 		}
 }
 
-/* May the jail's id access the file so? The kernel answers for our own id; for root the jail's id is another, which has no groups. */
+/* Whether the jail's id may access the file so. The kernel answers for our id; root's jail has another id, without groups. */
 static bool permitted(const struct path_query *l, const char *path, const struct stat *st, int want)
 {
 	if (geteuid() != 0)
@@ -74,8 +75,8 @@ static bool permitted(const struct path_query *l, const char *path, const struct
 	return ((int)(st->st_mode >> shift) & want) == want;
 }
 
-/* The path of a symlink's `text` in the folder `base`, with `rest` behind it. `.`, `..` and `//` are removed lexically, which is right
- * here because every folder before them is resolved. */
+/* The path of a symlink's `text` in the folder `base`, with `rest` behind it. `.`, `..` and `//` are removed lexically, which is
+ * right here because every folder before them is resolved. */
 static const char *join(struct aj_arena *arena, const char *base, const char *text, const char *rest)
 {
 	return aj_path_simplify(aj_printf(arena, "%s/%s%s", text[0] == '/' ? "" : base, text, rest), arena);
@@ -89,13 +90,14 @@ static struct aj_answer no_access_answer(const struct path_query *l, const char 
 	return a;
 }
 
-static struct aj_answer missing_answer(const struct path_query *l, const char *path, bool may_be_made, bool tree, struct aj_answer a)
+static struct aj_answer missing_answer(const struct path_query *l, const char *path, bool may_be_made, bool tree,
+                                       struct aj_answer a)
 {
 	a.verdict = may_be_made ? AJ_ALLOWED : AJ_DENIED;
-	a.why = may_be_made
-	          ? aj_printf(l->arena, "does not exist, and can be created: %s is bound writable", aj_path_folder(path, l->arena))
-	      : tree ? "not in the tree"
-	             : aj_printf(l->arena, "not on the host: %s", path);
+	a.why = may_be_made ? aj_printf(l->arena, "does not exist, and can be created: %s is bound writable",
+	                                aj_path_folder(path, l->arena))
+	      : tree        ? "not in the tree"
+	                    : aj_printf(l->arena, "not on the host: %s", path);
 	return a;
 }
 
@@ -126,8 +128,8 @@ static struct aj_answer unknown_answer(const struct path_query *l, const struct 
 	return a;
 }
 
-/* Deny where an item of filesystem.protect holds the place. `path`: relative to the workspace, or absolute in the main repository.
- * `there`: the workspace exists and can be searched. */
+/* Deny where an item of filesystem.protect holds the place. `path`: relative to the workspace, or absolute in the main
+ * repository. `there`: the workspace exists and can be searched. */
 static void apply_protect(const struct path_query *l, const char *path, bool there, struct aj_answer *a)
 {
 	const char *pattern;
@@ -224,7 +226,8 @@ static struct aj_answer walk_place(const struct path_query *l, const struct aj_p
 	return a;
 }
 
-static struct aj_answer answer_at(const struct path_query *l, const char *path, const struct aj_path_match *place, const char **ret_next)
+static struct aj_answer answer_at(const struct path_query *l, const char *path, const struct aj_path_match *place,
+                                  const char **ret_next)
 {
 	const struct aj_mount *row = place->row;
 	struct aj_answer a = make_answer(AJ_ALLOWED, NULL, "");
@@ -255,7 +258,8 @@ static struct aj_answer answer_at(const struct path_query *l, const char *path, 
 		a.why = aj_printf(l->arena, "the jail's own file, not the host's, and read-only (%s)", row->why);
 		return a;
 	case AJ_MATCH_SCRATCH:
-		a.why = aj_printf(l->arena, "in the jail's own %s, not the host's: empty at first, removed with the jail, at most %lu bytes",
+		a.why = aj_printf(l->arena,
+		                  "in the jail's own %s, not the host's: empty at first, removed with the jail, at most %lu bytes",
 		                  row->target, row->size_bytes);
 		return a;
 	case AJ_MATCH_KERNEL:

@@ -41,18 +41,21 @@ int aj_policy_diff(struct aj_policy_args *args, struct aj_error *err);
 int aj_policy_schema(struct aj_policy_args *args, struct aj_error *err);
 
 /* Parse the arguments after the subcommand. Returns 0, or -1 with err set. */
-int aj_policy_parse(struct aj_policy_args *args, const struct aj_policy_command *command, int argc, char **argv, struct aj_error *err);
+int aj_policy_parse(struct aj_policy_args *args, const struct aj_policy_command *command, int argc, char **argv,
+                    struct aj_error *err);
 /* The subcommand's next option from row *i on, which is 0 for the first. False: there is none. */
 bool aj_policy_options_row(const struct aj_policy_command *command, size_t *i, struct aj_option_row *ret);
 void aj_policy_options_help(const struct aj_policy_command *command, FILE *out);
 
 /* Load the site's configuration into args->options.site. On failure prints the findings and returns -1 with err set. */
 int aj_policy_site(struct aj_policy_args *args, struct aj_error *err);
-/* Load one policy as a run would: with the working directory's policy and the options. `word`: NULL for the default of exec. On failure
- * as aj_policy_site(). */
-int aj_policy_effective(struct aj_policy_args *args, const struct aj_policy_word *word, struct aj_loaded *ret, struct aj_error *err);
+/* Load one policy as a run would: with the working directory's policy and the options. `word`: NULL for the default of exec. On
+ * failure as aj_policy_site(). */
+int aj_policy_effective(struct aj_policy_args *args, const struct aj_policy_word *word, struct aj_loaded *ret,
+                        struct aj_error *err);
 /* Load one policy as it is. Returns 0, or -1 with findings. */
-int aj_policy_alone(struct aj_policy_args *args, const struct aj_policy_word *word, struct aj_loaded *ret, struct aj_diags *diags);
+int aj_policy_alone(struct aj_policy_args *args, const struct aj_policy_word *word, struct aj_loaded *ret,
+                    struct aj_diags *diags);
 /* Print the findings. Returns -1 with err set. */
 int aj_policy_failed(const struct aj_diags *diags, struct aj_error *err);
 

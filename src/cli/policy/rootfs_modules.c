@@ -8,8 +8,9 @@
 #include "cli/policy/policy.h"
 
 /* Modules that some distributions build into the interpreter. Other distributions have them as files. */
-static const char built_in[] = " array atexit binascii builtins cmath errno faulthandler fcntl gc grp itertools marshal math posix pwd "
-			       "pyexpat select spwd sys syslog time unicodedata xxsubtype zlib zipimport __main__ ";
+static const char
+    built_in[] = " array atexit binascii builtins cmath errno faulthandler fcntl gc grp itertools marshal math posix pwd "
+		 "pyexpat select spwd sys syslog time unicodedata xxsubtype zlib zipimport __main__ ";
 
 enum module_kind { NOTHING, MODULE, PACKAGE };
 

@@ -66,7 +66,8 @@ static json_t *key_schema(const struct aj_key *key, const void *defaults, const 
 	                      ? aj_printf(arena, " (%s)", aj_key_range(key, arena))
 	                      : "";
 	json_object_set_new(schema, "description",
-	                    json_string(aj_printf(arena, "%s%s%s. Enforced by %s.", before, key->help, range, aj_enforcer_name(key->by))));
+	                    json_string(aj_printf(arena, "%s%s%s. Enforced by %s.", before, key->help, range,
+	                                          aj_enforcer_name(key->by))));
 	if (defaults)
 		json_object_set_new(schema, "default", aj_key_json(key, defaults, arena));
 	return schema;
@@ -112,7 +113,8 @@ static json_t *policy_schema(struct aj_arena *arena)
 	                              "^([A-Za-z0-9][A-Za-z0-9_-]{0,63}|\\./.+|/.+)$", "description",
 	                              "The policy that this one changes: a name, or a file that starts with ./ (beside this one) or /."));
 	json_object_set_new(properties, "lock",
-	                    json_pack("{s:s, s:o, s:s}", "type", "array", "items", text_schema(aj_item_key.pattern), "description",
+	                    json_pack("{s:s, s:o, s:s}", "type", "array", "items", text_schema(aj_item_key.pattern),
+	                              "description",
 	                              "Keys, sections or \"*\": what no policy that extends this one and no option may loosen."));
 	for (const struct aj_key *key = aj_policy_keys; key->name; key++)
 		add_key(properties, key, true, &defaults, "", arena);
@@ -130,7 +132,8 @@ static json_t *site_schema(struct aj_arena *arena)
 		if (key->looser == AJ_LOOSER_MORE || key->looser == AJ_LOOSER_LESS)
 			add_key(ceilings, key, false, NULL, "No policy may exceed this: ", arena);
 	json_object_set_new(properties, "ceilings",
-	                    json_pack("{s:s, s:b, s:o, s:s}", "type", "object", "additionalProperties", 0, "properties", ceilings, "description",
+	                    json_pack("{s:s, s:b, s:o, s:s}", "type", "object", "additionalProperties", 0, "properties", ceilings,
+	                              "description",
 	                              "What no policy may exceed: built-in policies are lowered to it, files and options that ask for more are refused."));
 	return make_document("The configuration of an agentjail site (agentjail.toml)", properties);
 }

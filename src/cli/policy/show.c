@@ -65,7 +65,8 @@ static void print_locks(const struct aj_loaded *loaded, struct aj_arena *arena)
 	for (size_t k = 0; k < aj_policy_key_count; k++) {
 		if (!loaded->locked[k])
 			continue;
-		printf("%s  \"%s\", # %s\n", any ? "" : "lock = [\n", aj_policy_keys[k].name, aj_where(&loaded->locked_at[k], arena));
+		printf("%s  \"%s\", # %s\n", any ? "" : "lock = [\n", aj_policy_keys[k].name,
+		       aj_where(&loaded->locked_at[k], arena));
 		any = true;
 	}
 	if (any)

@@ -18,14 +18,15 @@
 
 #define CELL "# %%"
 
-static const char help[] = "Python is run as it is typed: a statement at once, a block after an empty line. Variables are kept.\n"
-			   "Ctrl-C stops the snippet (three times: ends its jail) or clears the line, Ctrl-D ends the session. Only these are not Python:\n"
-			   "  :put FILE [NAME]  give the jail a file of the host: below /input, or at a path below /tmp or /output\n"
-			   "  :get NAME [FILE]  copy a file of the jail's, below /tmp or at a path, to a new file of the host\n"
-			   "  :new   begin a new jail, without variables\n"
-			   "  :vars  list the variables\n"
-			   "  :quit  as Ctrl-D, and so are exit, quit, exit() and quit() alone on a line\n"
-			   "  :help  this\n";
+static const char help
+    [] = "Python is run as it is typed: a statement at once, a block after an empty line. Variables are kept.\n"
+	 "Ctrl-C stops the snippet (three times: ends its jail) or clears the line, Ctrl-D ends the session. Only these are not Python:\n"
+	 "  :put FILE [NAME]  give the jail a file of the host: below /input, or at a path below /tmp or /output\n"
+	 "  :get NAME [FILE]  copy a file of the jail's, below /tmp or at a path, to a new file of the host\n"
+	 "  :new   begin a new jail, without variables\n"
+	 "  :vars  list the variables\n"
+	 "  :quit  as Ctrl-D, and so are exit, quit, exit() and quit() alone on a line\n"
+	 "  :help  this\n";
 
 /* Append a line; the text ends with a NUL that its length does not count. */
 static void append_line(struct aj_buffer *text, const char *line, size_t bytes)
@@ -48,7 +49,8 @@ static bool has_word(const char *line, const char *word)
 
 enum line_kind { PYTHON, OURS, QUIT };
 
-/* Carry out a command of the shell: a line that begins with a colon, which no Python line does, or what ends Python's own shell. */
+/* Carry out a command of the shell: a line that begins with a colon, which no Python line does, or what ends Python's own
+ * shell. */
 static enum line_kind run_command(struct aj_shell *shell, const char *line)
 {
 	static const char *const quits[] = { ":quit", "exit", "exit()", "quit", "quit()" };
@@ -76,7 +78,8 @@ static void read_terminal(struct aj_shell *shell, const struct aj_options *o)
 	struct aj_buffer text = { 0 };
 	const char *line;
 	enum aj_typed typed;
-	fprintf(stderr, "agentjail " AJ_VERSION ", policy %s. Ctrl-C stops a snippet, Ctrl-D ends the session, :help says more.\n",
+	fprintf(stderr,
+	        "agentjail " AJ_VERSION ", policy %s. Ctrl-C stops a snippet, Ctrl-D ends the session, :help says more.\n",
 	        o->loaded.policy.name);
 	while ((typed = aj_prompt_read(prompt, text.bytes ? "... " : ">>> ", &line)) != AJ_TYPED_END) {
 		if (typed == AJ_TYPED_INTERRUPT) {

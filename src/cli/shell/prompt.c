@@ -18,7 +18,8 @@
 
 enum { CTRL_D = 4, ESCAPE = 0x1b };
 
-/* Bracketed paste, as xterm's ctlseqs describes it: while it is on, a terminal marks the beginning and the end of what is pasted. */
+/* Bracketed paste, as xterm's ctlseqs describes it: while it is on, a terminal marks the beginning and the end of what is
+ * pasted. */
 #define PASTE_ON "\033[?2004h"
 #define PASTE_OFF "\033[?2004l"
 #define PASTE_BEGINS "\033[200~"
@@ -48,8 +49,8 @@ static char *prompt_text(EditLine *edit)
 	return (char *)p->words;
 }
 
-/* Signals that arrive while a line is typed are delivered in await_key() alone: libedit's handlers do not restart a write, and stdio would
- * take the interrupted write for an error of standard output. */
+/* Signals that arrive while a line is typed are delivered in await_key() alone: libedit's handlers do not restart a write, and
+ * stdio would take the interrupted write for an error of standard output. */
 static void block_signals(sigset_t *ret_before)
 {
 	static const int blocked[] = { SIGINT, SIGWINCH, SIGTSTP, SIGCONT };
@@ -60,7 +61,8 @@ static void block_signals(sigset_t *ret_before)
 	sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
-/* Wait for input; false when SIGINT arrives first. SIGINT is unblocked only by ppoll(), so none is lost between check and wait. */
+/* Wait for input; false when SIGINT arrives first. SIGINT is unblocked only by ppoll(), so none is lost between check and
+ * wait. */
 static bool await_key(const struct aj_prompt *p)
 {
 	struct pollfd key = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -133,7 +135,8 @@ static int read_character(EditLine *edit, wchar_t *ret)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* el_end() does not free the name and the description of a function that EL_ADDFN added. The sanitizer's library looks these two up. */
+/* el_end() does not free the name and the description of a function that EL_ADDFN added. The sanitizer's library looks these two
+ * up. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 __attribute__((visibility("default"))) const char *__lsan_default_options(void);
 

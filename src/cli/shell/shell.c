@@ -50,9 +50,10 @@ static void warn_unenforced(void *arg, const char *policy, const char *line)
 int aj_shell_open(struct aj_shell *shell, struct aj_options *o, struct aj_error *err)
 {
 	struct aj_host host;
-	struct aj_manager_config config = {
-		.site = o->config, .rootfs = o->request.rootfs, .cgroup = o->request.cgroup, .unenforced = o->json ? NULL : warn_unenforced
-	};
+	struct aj_manager_config config = { .site = o->config,
+		                            .rootfs = o->request.rootfs,
+		                            .cgroup = o->request.cgroup,
+		                            .unenforced = o->json ? NULL : warn_unenforced };
 	shell->json = o->json;
 	shell->value_of_statement = o->request.snippet.value_of_statement;
 	shell->seed = (uint32_t)o->request.snippet.seed.value;
@@ -67,7 +68,8 @@ int aj_shell_open(struct aj_shell *shell, struct aj_options *o, struct aj_error 
 	shell->handle = aj_lib_open(&config, &o->ask, NULL, o->request.workspace, err);
 	if (shell->handle)
 		shell->handle->keep_values = shell->person;
-	/* SA_RESTART: stdio takes a write to the terminal that a signal interrupts for an error of standard output. poll() never restarts. */
+	/* SA_RESTART: stdio takes a write to the terminal that a signal interrupts for an error of standard output. poll() never
+	 * restarts. */
 	sigaction(SIGINT, &(struct sigaction){ .sa_handler = on_interrupt, .sa_flags = SA_RESTART }, NULL);
 	return shell->handle ? 0 : -1;
 }
@@ -192,13 +194,15 @@ static agentjail_result *run_snippet(struct aj_shell *shell, const char *code, s
 	running = shell->session;
 	if (aj_shell_interrupts != before) /* SIGINT came before `running` was set, so the handler interrupted nothing */
 		agentjail_interrupt(running);
-	while (agentjail_session_busy(shell->session) && aj_shell_interrupts - before < INTERRUPTS && wait_event(shell, &err) == 0)
+	while (agentjail_session_busy(shell->session) && aj_shell_interrupts - before < INTERRUPTS &&
+	       wait_event(shell, &err) == 0)
 		;
 	running = NULL;
 	show_all(shell);
 	if (agentjail_session_busy(shell->session)) {
 		aj_shell_renew(shell);
-		fprintf(stderr, "\nagentjail: the snippet did not stop, so its jail was ended; the next snippet has new variables\n");
+		fprintf(stderr,
+		        "\nagentjail: the snippet did not stop, so its jail was ended; the next snippet has new variables\n");
 		shell->code = AJ_EXIT_SIGNAL + SIGINT;
 		return NULL;
 	}

@@ -1,4 +1,4 @@
-/* The session behind `agentjail session`: a jail, which is replaced when it has ended, and its results for a person or a program. */
+/* The session behind `agentjail session`: a jail, replaced when it has ended, and its results for a person or a program. */
 #pragma once
 #include <signal.h>
 
@@ -22,9 +22,10 @@ struct aj_shell {
 
 extern volatile sig_atomic_t aj_shell_interrupts; /* SIGINTs so far, once aj_shell_open() was called */
 
-/* Returns -1 with err. `options` must outlive the shell. SIGINT then interrupts the running snippet, and the third one ends its jail. */
+/* -1 with err. `options` must outlive the shell. SIGINT then interrupts the running snippet, and the third ends its jail. */
 int aj_shell_open(struct aj_shell *shell, struct aj_options *options, struct aj_error *err);
-/* Run a snippet and show its result. False: no snippet may follow, since there is no terminal and the jail has ended or SIGINT came. */
+/* Run a snippet and show its result. False: no snippet may follow: there is no terminal, and the jail has ended or SIGINT
+ * came. */
 bool aj_shell_run(struct aj_shell *shell, const char *code, size_t bytes);
 /* Show the variables, one a line: name, type, the beginning of the repr. */
 void aj_shell_vars(struct aj_shell *shell);

@@ -2,5 +2,5 @@
 #pragma once
 #include <stdbool.h>
 
-/* `text` ends with a newline. False: read another line. The text is not parsed: one that Python refuses may be complete as well. */
+/* `text` ends with a newline. False: read another line. It is not parsed: a text that Python rejects may be complete too. */
 bool aj_statement_complete(const char *text);

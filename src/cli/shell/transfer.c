@@ -1,5 +1,5 @@
-/* Passes single files between the host and the session's jail. A file of the host is read and made with the person's rights.
- * It overwrites no file of the host, follows no symlink to one, and takes no more than 64 MiB: a jail's file may claim any size. */
+/* Passes single files between the host and the session's jail. A file of the host is read and made with the person's rights. It
+ * overwrites no file of the host, follows no symlink to one, and takes no more than 64 MiB: a jail's file may claim any size. */
 #include "cli/shell/transfer.h"
 
 #include <errno.h>
@@ -76,7 +76,8 @@ static int64_t copy(agentjail_session *session, const char *name, int to, struct
 	char *part = malloc(PART_BYTES);
 	if (!part)
 		abort();
-	while ((n = agentjail_session_read_file(session, name, (uint64_t)done, part, PART_BYTES, &why)) > 0 && done + n <= FILE_BYTES) {
+	while ((n = agentjail_session_read_file(session, name, (uint64_t)done, part, PART_BYTES, &why)) > 0 &&
+	       done + n <= FILE_BYTES) {
 		if (aj_write_all(to, part, (size_t)n) < 0) {
 			aj_fail(err, AJ_EXIT_SETUP, "get", errno, "write the host's file");
 			break;

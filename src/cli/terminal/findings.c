@@ -80,9 +80,10 @@ json_t *aj_findings_json(const struct aj_diags *diags)
 	json_t *all = json_array();
 	for (size_t i = 0; i < diags->list.count; i++) {
 		const struct aj_diag *d = &diags->list.items[i];
-		json_array_append_new(all, json_pack("{s:s, s:s, s:s*, s:i, s:i, s:s, s:s*}", "severity",
-		                                     d->warning ? "warning" : "error", "code", d->code, "file", d->at.file, "line",
-		                                     d->at.line, "column", d->at.column, "message", d->message, "advice", d->advice));
+		json_array_append_new(all,
+		                      json_pack("{s:s, s:s, s:s*, s:i, s:i, s:s, s:s*}", "severity",
+		                                d->warning ? "warning" : "error", "code", d->code, "file", d->at.file, "line",
+		                                d->at.line, "column", d->at.column, "message", d->message, "advice", d->advice));
 	}
 	return all;
 }

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/toml/diag.h"
 
-/* `text` with its control characters escaped: a policy may be written by an agent, and its text must neither control a terminal nor
- * look like another line of output. */
+/* `text` with its control characters escaped: a policy may be written by an agent, and its text must neither control a terminal
+ * nor look like another line of output. */
 const char *aj_line(struct aj_arena *arena, const char *text);
 
 /* Print an error with its fix on stderr; returns its exit code. */

@@ -1,4 +1,4 @@
-/* Replaces stdout and stderr by streams that escape control characters: callers need not escape names and arguments for the terminal. */
+/* Replaces stdout and stderr by streams that escape control characters: callers need not escape names for the terminal. */
 #include "cli/terminal/guard.h"
 
 #include <errno.h>
@@ -83,9 +83,10 @@ bool aj_colours_wanted(void)
 
 void aj_colour(FILE *out, enum aj_colour colour)
 {
-	static const char *const sequences[] = {
-		[AJ_COLOUR_NONE] = "\033[0m", [AJ_COLOUR_BAD] = "\033[1;31m", [AJ_COLOUR_ADVICE] = "\033[32m", [AJ_COLOUR_HEADING] = "\033[1m"
-	};
+	static const char *const sequences[] = { [AJ_COLOUR_NONE] = "\033[0m",
+		                                 [AJ_COLOUR_BAD] = "\033[1;31m",
+		                                 [AJ_COLOUR_ADVICE] = "\033[32m",
+		                                 [AJ_COLOUR_HEADING] = "\033[1m" };
 	const struct guarded *g = guard_of(out);
 	if (g && aj_colours_wanted() && fflush(out) == 0)
 		aj_write_all(g->fd, sequences[colour], strlen(sequences[colour]));

@@ -16,9 +16,9 @@ struct aj_report {
 
 void aj_report_print(FILE *out, const struct aj_report *report);
 
-/* A file for --report: regular, not by way of a symlink at its end. Made before the run, so that a wrong place is an error in time. NULL with
- * err. */
+/* A file for --report: regular, not by way of a symlink at its end. Made before the run, so that a wrong place is an error in
+ * time. NULL with err. */
 FILE *aj_report_open(const char *path, struct aj_error *err);
-/* Write the report and close the file. The end of `path` chooses the form: .json is the whole result, .md the block below the result's
- * figures. -1 with errno. */
+/* Write the report and close the file. The end of `path` chooses the form: .json is the whole result, .md the block below the
+ * result's figures. -1 with errno. */
 int aj_report_write(FILE *file, const char *path, const struct aj_report *report);

@@ -1,5 +1,5 @@
-/* Output to a terminal while a jail is watched: a stopped or unread terminal delays only its own output. Bytes that it does not accept at
- * once are kept until the next put, flush or finish. */
+/* Output to a terminal while a jail is watched: a stopped or unread terminal delays only its own output. Bytes that it does not
+ * accept at once are kept until the next put, flush or finish. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -100,8 +100,8 @@ void aj_show_output(int fd, const char *data, size_t bytes, void *arg)
 	uint64_t room = show->shown[fd] < head ? head - show->shown[fd] : 0;
 	if (bytes > room)
 		bytes = (size_t)room;
-	/* A terminal may be stopped between poll() and write(), and takes less than a pipe: the bytes that it does not take are kept, up to
-	 * the head. */
+	/* A terminal may be stopped between poll() and write(), and takes less than a pipe: the bytes that it does not take are
+	 * kept, up to the head. */
 	show->watching = true;
 	if (show->screens[show->screen_of[fd]].fd >= 0) {
 		put_bytes(show, fd, data, bytes);

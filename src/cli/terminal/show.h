@@ -28,7 +28,7 @@ void aj_show_output(int fd, const char *data, size_t bytes, void *arg);
 void aj_show_stream(int fd, const char *data, size_t bytes, void *arg);
 void aj_show_stream_end(struct aj_show *show);
 
-/* While a jail runs: write the kept output to the terminals. False: bytes are left, and *ret_fd is a descriptor to poll for POLLOUT. */
+/* While a jail runs: write the kept output to the terminals. False: bytes remain, and *ret_fd is to be polled for POLLOUT. */
 bool aj_show_flush(struct aj_show *show, int *ret_fd);
 void aj_show_close(struct aj_show *show);
 

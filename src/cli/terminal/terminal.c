@@ -28,8 +28,8 @@ static bool is_foreign_terminal(int fd)
 	return foreground > 0 && foreground != getpgrp();
 }
 
-/* Is output copied instead of inherited? A holder of a file's descriptor can truncate the file and overwrite what others appended; a second
- * terminal, or one of the background, is never the jail's. */
+/* Is output copied instead of inherited? A holder of a file's descriptor can truncate the file and overwrite what others
+ * appended; a second terminal, or one of the background, is never the jail's. */
 static bool is_pumped(const struct aj_request *request, int fd, struct stat *st)
 {
 	return fstat(fd, st) == 0 && !(request->command.terminal & 1U << fd) && (S_ISREG(st->st_mode) || isatty(fd));
@@ -56,15 +56,16 @@ static int reopen_read_only(struct aj_request *request, struct aj_error *err)
 	return -1;
 }
 
-/* A file of memfd_create(2) is on no mount, so Landlock lets whoever has it open for reading open it for writing, too. If nothing seals
- * it, the command gets a sealed copy, at the same offset. */
+/* A file of memfd_create(2) is on no mount, so Landlock lets whoever has it open for reading open it for writing, too. If nothing
+ * seals it, the command gets a sealed copy, at the same offset. */
 static int copy_memory_file(struct aj_error *err)
 {
 	const int unchanging = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
 	char name[sizeof "/memfd:" + 300];
 	struct stat st;
 	int seals = fcntl(0, F_GET_SEALS);
-	if (seals < 0 || (seals & unchanging) == unchanging || !aj_fd_path(0, name, sizeof name) || strncmp(name, "/memfd:", 7) != 0)
+	if (seals < 0 || (seals & unchanging) == unchanging || !aj_fd_path(0, name, sizeof name) ||
+	    strncmp(name, "/memfd:", 7) != 0)
 		return 0;
 	off_t at = lseek(0, 0, SEEK_CUR), done = 0;
 	cleanup_fd int copy = memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -103,7 +104,8 @@ static void describe(struct aj_request *request, struct aj_arena *arena)
 	}
 }
 
-/* The first of our standard descriptors that is a terminal, and in which we may read, is the one that the jail's terminal stands for. */
+/* The first of our standard descriptors that is a terminal, and in which we may read, is the one that the jail's terminal stands
+ * for. */
 static void choose_terminal(struct aj_request *request)
 {
 	request->command.terminal = 0;
@@ -140,7 +142,8 @@ void aj_terminal_save(struct aj_terminal *saved)
 	struct stat st;
 	for (int fd = 2; fd >= 0; fd--) {
 		saved->flags[fd] = fcntl(fd, F_GETFL);
-		/* Neither a terminal nor a regular file as output is inherited, so the command cannot have changed their permissions. */
+		/* Neither a terminal nor a regular file as output is inherited, so the command cannot have changed their
+		 * permissions. */
 		bool given = fstat(fd, &st) == 0 && !isatty(fd) && (fd == 0 || !S_ISREG(st.st_mode));
 		saved->closed[fd] = given ? ~st.st_mode & OF_OTHERS : 0;
 	}

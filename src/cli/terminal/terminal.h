@@ -1,5 +1,5 @@
-/* Saves and restores the state of the pipes, sockets and files that a command inherits as descriptors 0 to 2. The caller shares their
- * open file descriptions, so a command's changes would outlive it. */
+/* Saves and restores the state of the pipes, sockets and files that a command inherits as descriptors 0 to 2. The caller shares
+ * their open file descriptions, so a command's changes would outlive it. */
 #pragma once
 #include <stdbool.h>
 
