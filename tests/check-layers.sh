@@ -52,9 +52,6 @@ alone cli/agentjail-scope.c
 
 # wide: a group whose lines may have more than 130 columns, until its files are rewritten
 wide workspace
-wide session
-wide service
-wide lib
 wide cli
 
 # python: package of the Python layer (src/guest/layer/), the packages whose modules it may import: rows above its own alone
