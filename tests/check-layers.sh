@@ -101,11 +101,11 @@ power -                      vfork() posix_spawnp() execvpe() execlp() execle() 
 caller base/clone.h          sandbox/launch.c sandbox/child.c sandbox/holder.c sandbox/network.c sandbox/mounts/idmap.c sandbox/mediate/connector.c sandbox/mediate/connector_process.c network/helper/helper.c network/helper/host_command.c jail/fork/copier.c guest/birth.c guest/branch.c workspace/git/host_git.c
 caller base/spawn.h          cli/scope.c cli/terminal/pager.c workspace/changes/patch.c
 caller network/helper/host_command.h network/egress/credentials.c network/ask/by_command.c
-caller AJ_BRANCH_FLAGS       base/branch.h guest/branch.c policy/seccomp/notify.c
+caller AJ_BRANCH_FLAGS       base/branch_flags.h guest/branch.c policy/seccomp/notify.c
 
 # namespaces: who makes one after its birth, and who joins that of a jail
 power base/namespaces.c      setns() unshare() SYS_setns SYS_unshare
-caller base/namespaces.h     sandbox/holder.c sandbox/network.c sandbox/mounts/idmap.c sandbox/mediate/connector_process.c network/publish/process.c jail/fork/copier.c
+caller base/namespaces.h     sandbox/holder.c sandbox/network.c sandbox/mounts/idmap.c sandbox/mediate/connector_process.c network/publish/publisher_process.c jail/fork/copier.c
 
 # mounts: a folder, as the kernel's mount API is a dozen calls with one descriptor between them, and each file there is one kind of mount
 power sandbox/mounts/*       mount() move_mount() open_tree() mount_setattr() fsopen() fsconfig() fsmount() sys/mount.h
@@ -122,7 +122,7 @@ power sandbox/attributes.c   sys/personality.h linux/keyctl.h SYS_keyctl SYS_iop
 power workspace/staging/copy.c sys/fsuid.h
 power policy/host/home.c     pwd.h
 power -                      grp.h setgroups() initgroups() setuid() setgid() seteuid() setegid() setreuid() setregid() SYS_setfsuid SYS_setfsgid SYS_setresuid SYS_setresgid SYS_setuid SYS_setgid SYS_personality
-caller base/ids.h            sandbox/launch.c sandbox/jail_steps.c sandbox/mediate/connector_process.c network/egress/process.c network/publish/process.c jail/fork/copier.c workspace/staging/copy.c workspace/git/host_git.c
+caller base/ids.h            sandbox/launch.c sandbox/jail_steps.c sandbox/mediate/connector_process.c network/egress/relay_process.c network/publish/publisher_process.c jail/fork/copier.c workspace/staging/copy.c workspace/git/host_git.c
 caller base/capset.h         policy/host/host.c sandbox/mediate/endpoint.c workspace/staging/copy.c guest/birth.c guest/branch.c
 
 # seccomp and Landlock: filters, the listener, and the calls that it lets pass. The version of Landlock is asked for by the call that makes a
@@ -154,7 +154,7 @@ power policy/seccomp/notify.c SYS_process_vm_readv
 power -                      ptrace() process_vm_readv() process_vm_writev() SYS_ptrace SYS_process_vm_writev SYS_kcmp SYS_process_madvise
 caller aj_notify_read()      policy/seccomp/notify.c policy/seccomp/notify.h sandbox/mediate/endpoint.c sandbox/mediate/lockable.c
 caller aj_pidfd_copy_fd()    base/pidfd.c base/pidfd.h policy/seccomp/notify.c sandbox/mediate/endpoint.c sandbox/mediate/socket_holders.c sandbox/mediate/locks.c jail/pool/newborn.c
-caller aj_pidfd_signal()     base/pidfd.c base/pidfd.h sandbox/launch.c jail/jail.c jail/terminal.c jail/fork/fork.c jail/interrupt.c sandbox/mediate/connector.c sandbox/below.c network/helper/helper.c
+caller aj_pidfd_signal()     base/pidfd.c base/pidfd.h sandbox/launch.c jail/jail.c jail/jail_terminal.c jail/fork/fork.c jail/interrupt.c sandbox/mediate/connector.c sandbox/below.c network/helper/helper.c
 
 # paths that a jail may have made are opened by these
 power base/beneath.c         SYS_openat2
@@ -437,8 +437,8 @@ guest/guest.c|#include "sandbox/launch.h"
 guest/guest.c|#include "policy/plan/plan.h"
 guest/zygote.c|#include "sandbox/cgroup/create.h"
 cli/agentjail-scope.c|#include "base/fd.h"
-cli/jail.c|#include <systemd/sd-bus.h>
-cli/jail.c|static int planted(void) { return posix_spawn(0, 0, 0, 0, 0, 0); }
+cli/run_jail.c|#include <systemd/sd-bus.h>
+cli/run_jail.c|static int planted(void) { return posix_spawn(0, 0, 0, 0, 0, 0); }
 cli/terminal/show.c|static int planted(void) { return fork(); }
 jail/once.c|static int planted(void) { return mount("a", "b", "c", 0, 0); }
 policy/plan/build.c|static void planted(void) { printf("x"); }
@@ -452,7 +452,7 @@ new/file.c|int planted;
 workspace/growth.c|#include "jail/once.h"
 network/egress/rules.c|#include "workspace/location.h"
 jail/usage.c|static int planted(void) { return setns(0, 0); }
-cli/jail.c|static long planted(void) { return syscall(SYS_pidfd_getfd, 0, 0, 0); }
+cli/run_jail.c|static long planted(void) { return syscall(SYS_pidfd_getfd, 0, 0, 0); }
 service/client.c|static int planted(void) { return open_tree(0, "x", 0); }
 jail/usage.c|#include <netlink/socket.h>
 sandbox/launch.c|static long planted(void) { return syscall(SYS_clone3, 0, 0); }
@@ -472,7 +472,7 @@ sandbox/mediate/locks.c|static long planted(void) { return syscall(SYS_process_v
 sandbox/launch.c|static int planted(void) { return mount_setattr(0, "x", 0, 0, 0); }
 sandbox/mediate/locks.c|static int planted(void) { return nr == SYS_clone ? syscall(SYS_clone, 0) : 0; }
 cli/scope.c|#include <spawn.h>
-network/egress/process.c|static int planted(void) { return socket(AF_NETLINK, 0, 0); }'
+network/egress/relay_process.c|static int planted(void) { return socket(AF_NETLINK, 0, 0); }'
 	planted_rules='power base/fd.c clone()|`clone()` has two owners, base/clone.c and base/fd.c
 power base/fd.c base/clone.c planted()|a power has one file, so this is no power: power base/fd.c base/clone.c planted()
 caller base/clone.h base/fd.c|base/fd.c does not use `base/clone.h`, which a row says'

@@ -228,7 +228,7 @@ $B/raw.so: tests/raw.c
 	$(call say,LD)mkdir -p $(@D) && $(CC) -D_GNU_SOURCE -std=gnu11 -O2 $(WARN) -fPIC -shared -o $@ $<
 
 # The launcher, whose `exec` takes its jail from a zygote, and whose `serve` can have less patience with one.
-$B/warm: $B/tests/warm.o $B/src/cli/main.o $(filter-out %/cli/jail.o,$(LIB_OBJS))
+$B/warm: $B/tests/warm.o $B/src/cli/main.o $(filter-out %/cli/run_jail.o,$(LIB_OBJS))
 	$(call say,LD)$(CXX) $(CFLAGS) $(LINK) -Wl,--wrap=aj_manager_new,--wrap=aj_plan_preload -o $@ $^ $(LDLIBS)
 
 # A network namespace with a relay, and nothing else of a jail.

@@ -1,4 +1,4 @@
-/* `agentjail` whose `exec` takes its jail from a zygote: linked with this file in the place of cli/jail.c, so that the scripts
+/* `agentjail` whose `exec` takes its jail from a zygote: linked with this file in the place of cli/run_jail.c, so that the scripts
  * that test a cold start test a warm one. The real program runs the jails that cannot be warm, and says why.
  * Its `serve` waits for a zygote as long as AJ_READY_MS says, which no option sets. */
 #include <signal.h>
@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "cli/command.h"
-#include "cli/jail.h"
+#include "cli/run_jail.h"
 #include "cli/terminal/findings.h"
 #include "cli/terminal/show.h"
 #include "cli/terminal/summary.h"

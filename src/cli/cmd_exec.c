@@ -12,9 +12,9 @@
 #include "base/python_name.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/jail.h"
 #include "cli/options/options.h"
 #include "cli/refuse.h"
+#include "cli/run_jail.h"
 #include "cli/terminal/help.h"
 #include "policy/host/paths.h"
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/jail.h"
 #include "cli/options/options.h"
 #include "cli/refuse.h"
+#include "cli/run_jail.h"
 #include "cli/surroundings.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/terminal.h"

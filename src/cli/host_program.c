@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "policy/host/home.h"
 #include "policy/plan/answer.h"
-#include "policy/toolchains.h"
+#include "policy/toolchain_table.h"
 #include "workspace/home/toolchains.h"
 
 /* The program's own path on the host, by our PATH; NULL: the host has none either. */

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/caller.h"
 #include "cli/command.h"
+#include "cli/inherited_limits.h"
 #include "cli/options/options.h"
 #include "cli/terminal/findings.h"
 #include "cli/terminal/guard.h"

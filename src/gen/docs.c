@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/options/options.h"
-#include "cli/policy/policy.h"
+#include "cli/policy/policycmd.h"
 #include "gen/gen.h"
 #include "policy/host/etc.h"
 #include "policy/seccomp/syscalls.h"

@@ -4,7 +4,7 @@
 
 # --- sources: filters by libseccomp from the tables in policy/seccomp/, and the policies, so that a run reads no file that is known now ---
 
-$B/gen-filters: $(patsubst %,$B/src/%.o,gen/filters $(addprefix policy/seccomp/,compile append syscalls startup zygote relay sockets groups) base/error base/fd)
+$B/gen-filters: $(patsubst %,$B/src/%.o,gen/filters $(addprefix policy/seccomp/,compile append syscalls startup zygote_filter relay_filter sockets groups) base/error base/fd)
 	$(call say,LD)$(CC) $(CFLAGS) $(LINK_TOOL) -o $@ $^ -lseccomp
 
 $B/gen/filters.c: $B/gen-filters
@@ -34,7 +34,7 @@ FILLED := internals/architecture.md internals/syscalls.md guides/serve.md \
 PYTHON := src/guest/layer/runtime/request.py src/sdk/python/agentjail/_requests.py
 WHOLE  := $(addprefix reference/,policy.schema.json result.schema.json agentjail.toml.schema.json) internals/reach.md
 
-$B/gen-docs: $(patsubst %,$B/src/gen/%.o,docs man dictionary result places completions snippet) $(LIB_OBJS)
+$B/gen-docs: $(patsubst %,$B/src/gen/%.o,docs man dictionary result_fields places completions snippet_python) $(LIB_OBJS)
 	$(call say,LD)$(CXX) $(CFLAGS) $(LINK_TOOL) -o $@ $^ $(LDLIBS)
 
 # make docs     write the tables of the code into the pages of docs/ and into Python; make check-docs: are they there?

@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/options/options.h"
-#include "cli/policy/policy.h"
+#include "cli/policy/policycmd.h"
 #include "gen/gen.h"
 #include "jail/result/fields.h"
 #include "policy/load/site.h"

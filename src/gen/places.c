@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "cli/command.h"
-#include "cli/policy/policy.h"
+#include "cli/policy/policycmd.h"
 
 static struct aj_arena arena; /* as long as the program runs */
 struct aj_doc_place aj_places[AJ_PLACES_MAX];

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/branch.h"
+#include "base/branch_flags.h"
 #include "base/capset.h"
 #include "base/clone.h"
 #include "guest/atfork.h"

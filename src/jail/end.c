@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "jail/inner.h"
-#include "jail/pty/relay.h"
+#include "jail/jail_inner.h"
+#include "jail/pty/terminal_relay.h"
 
 static void report_workspace(struct aj_jail *jail, bool jail_gone)
 {

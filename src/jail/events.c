@@ -7,8 +7,8 @@
 
 #include "base/fd.h"
 #include "base/pidfd.h"
-#include "jail/inner.h"
 #include "jail/interrupt.h"
+#include "jail/jail_inner.h"
 
 /* Where epoll rejects the jail's descriptors, its end is polled at this interval: the jail was killed, so it comes soon. */
 enum { POLL_US = 2000 };

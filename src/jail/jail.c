@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "base/pidfd.h"
 #include "base/procfs.h"
-#include "jail/inner.h"
+#include "jail/jail_inner.h"
 
 /* Init has this long to kill and count the jail's processes before it is killed itself. */
 enum { STOP_US = 100000 };

@@ -56,7 +56,7 @@ struct aj_jail_group {
 	bool (*listens)(const struct aj_fork_group *group);
 };
 
-/* The supervisor's side of a jail's network. relay.c */
+/* The supervisor's side of a jail's network. jail_relay.c */
 struct aj_jail_network {
 	struct aj_helper relay;         /* of a network by allow-list */
 	struct aj_publish *publish;     /* the owner's: ports of the host that lead into the jail; NULL: none */
@@ -70,14 +70,14 @@ struct aj_jail_network {
 	struct aj_timer record_timer; /* collects ended connections until it fires */
 };
 
-/* The calls that the jail's filter reports. listener.c */
+/* The calls that the jail's filter reports. reported_calls.c */
 struct aj_jail_calls {
 	int listener_fd;              /* the filter's listener; -1: none */
 	struct aj_mediator *mediator; /* the owner's, for a command; open where the plan mediates calls. NULL: none */
 	struct aj_locks locks;        /* where the plan mediates locks */
 };
 
-/* The terminal and the outputs to which the jail's are relayed. terminal.c, output.c */
+/* The terminal and the outputs to which the jail's are relayed. jail_terminal.c, output.c */
 struct aj_jail_terminal {
 	struct aj_pty *pty;   /* the owner's, where the plan has a terminal; NULL: none */
 	struct aj_pump *pump; /* the owner's, for standard output and error, where the plan has pumps; NULL: none */

@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
-#include "jail/inner.h"
 #include "jail/interrupt.h"
+#include "jail/jail_inner.h"
 #include "jail/usage.h"
 #include "sandbox/cgroup/leaf.h"
 #include "sandbox/handshake.h"

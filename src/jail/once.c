@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/procfs.h"
-#include "jail/pty/relay.h"
+#include "jail/pty/terminal_relay.h"
 #include "sandbox/mediate/inherited_sockets.h"
 
 /* Except for signals that the caller ignores, as nohup does. */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "jail/inner.h"
+#include "jail/jail_inner.h"
 
 /* A pipe holds at most 1 MiB, which is this many reads. */
 enum { DRAIN_READS = (1 << 20) / AJ_CHUNK_BYTES };

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "lib/inner.h"
+#include "lib/api_inner.h"
 
 int aj_lib_enter(const agentjail *h, struct aj_error *err)
 {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "lib/inner.h"
+#include "lib/api_inner.h"
 
 const char *agentjail_version(void)
 {

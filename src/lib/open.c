@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/inner.h"
+#include "lib/api_inner.h"
 #include "policy/host/paths.h"
 #include "policy/keys.h"
 #include "sandbox/mediate/violations.h"

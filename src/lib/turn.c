@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/inner.h"
+#include "lib/api_inner.h"
 
 void aj_lib_session_free(agentjail_session *s)
 {

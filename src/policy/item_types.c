@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/bind.h"
-#include "policy/toolchains.h"
+#include "policy/toolchain_table.h"
 
 /* --- modules --- */
 

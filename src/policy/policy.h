@@ -111,7 +111,7 @@ struct aj_policy {
 	enum aj_home home;
 	enum aj_home_scope home_scope;         /* of a kept home */
 	AJ_LIST(const char *) home_import;     /* paths in the caller's home */
-	AJ_LIST(const char *) toolchains;      /* names of policy/toolchains.h, AJ_TOOLCHAINS_* */
+	AJ_LIST(const char *) toolchains;      /* names of policy/toolchain_table.h, AJ_TOOLCHAINS_* */
 	AJ_LIST(const char *) binds;           /* HOST[:JAIL][:ro|:rw], as aj_bind_parse() reads them */
 	AJ_LIST(const char *) masks;           /* absolute paths in the jail, shown as empty and read-only */
 	bool worktree;                         /* a linked worktree's main repository is shown too */

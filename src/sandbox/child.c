@@ -17,6 +17,7 @@
 #include "base/prctl.h"
 #include "policy/seccomp/compile.h"
 #include "sandbox/caps.h"
+#include "sandbox/guest_terminal.h"
 #include "sandbox/handshake.h"
 #include "sandbox/holder.h"
 #include "sandbox/init.h"
@@ -28,7 +29,6 @@
 #include "sandbox/netns/loopback.h"
 #include "sandbox/network.h"
 #include "sandbox/steps.h"
-#include "sandbox/terminal.h"
 
 /* If the supervisor ended earlier, `await_maps` or `network`, which wait for it, fail. */
 static int step_tie_early(struct aj_steps *w, struct aj_error *err)

@@ -1,5 +1,5 @@
-/* Starts a jail without a zygote (jail/pool/zygote.h has the other way). aj_launch() returns when the jail's init exists, before
- * its walls stand; the walls and the outcome are reported by messages on `report_fd`. */
+/* Starts a jail without a zygote (jail/pool/pool_zygote.h has the other way). aj_launch() returns when the jail's init exists,
+ * before its walls stand; the walls and the outcome are reported by messages on `report_fd`. */
 #pragma once
 #include <stdbool.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 /* Opens jails for requests while the limit allows: at once, when others have closed, or as a copy of an open session.
- * It never holds more jails than jails_max, and waits for none: events.c is notified of a jail that is open. */
+ * It never holds more jails than jails_max, and waits for none: event_frames.c is notified of a jail that is open. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include <signal.h>
 
 #include "base/message.h"
-#include "service/config.h"
 #include "service/metrics/metrics.h"
+#include "service/service_config.h"
 #include "service/sockets/listen.h"
 
 /* The sockets of the configuration, inherited or created: of clients, and of metrics (fd -1 if not requested). -1 with err: the

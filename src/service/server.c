@@ -12,7 +12,7 @@
 
 #include "base/fd.h"
 #include "service/process.h"
-#include "service/sockets/connection.h"
+#include "service/sockets/inherited_connection.h"
 #include "service/state.h"
 
 enum { FLUSH_US = 1000000 }; /* time for clients to read their last answers */

@@ -1,5 +1,5 @@
 /* A client's jails, and what its requests do with them: run, checkpoint, roll back, end.
- * It opens no jail (jails.c does), and handles no event (events.c does). */
+ * It opens no jail (jails.c does), and handles no event (event_frames.c does). */
 #include <stdlib.h>
 #include <string.h>
 

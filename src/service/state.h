@@ -8,11 +8,11 @@
 #include "base/frame.h"
 #include "base/json/scan.h"
 #include "base/loop/loop.h"
-#include "service/config.h"
 #include "service/metrics/http.h"
 #include "service/metrics/metrics.h"
 #include "service/protocol/piece.h"
 #include "service/protocol/query.h"
+#include "service/service_config.h"
 #include "service/sockets/accept.h"
 #include "service/sockets/send.h"
 #include "session/manager.h"
@@ -57,7 +57,7 @@ struct aj_slot {
 	struct aj_session *session;
 	struct aj_client_request *request; /* the request that it runs or that waits for it to open */
 	bool lasting, open;
-	bool brief; /* results are brief, see jail/result/members.c */
+	bool brief; /* results are brief, see jail/result/result_members.c */
 	int64_t since_us;
 	bool filling; /* the files that came with `open` are being written, or its seed is set */
 	const char *policy;
@@ -236,7 +236,7 @@ int aj_slot_fork(struct aj_slot *slot, struct aj_query *query, struct aj_fault *
 /* Open jails for waiting requests while jails_max allows. */
 void aj_slots_fill(struct aj_server *server);
 
-/* --- events.c --- */
+/* --- event_frames.c --- */
 extern const struct aj_session_events aj_slot_events;
 
 /* --- ops.c --- */

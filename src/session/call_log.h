@@ -2,7 +2,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "jail/result/members.h"
+#include "jail/result/result_members.h"
 #include "session/tools/tools.h"
 
 enum { AJ_CALLS_LOGGED = 100 }; /* the first calls of a run; further ones are only counted */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "session/inner.h"
+#include "session/session_inner.h"
 #include "workspace/location.h"
 
 void aj_manager_log(const struct aj_manager *manager, const char *subject, const struct aj_error *err)

@@ -1,5 +1,5 @@
 /* The life of a session: from the request for a jail to its end, by its owner, a timer or itself, reported to the owner.
- * Reports nothing after the session was closed; snippet.c has the runs in between. */
+ * Reports nothing after the session was closed; session_run.c has the runs in between. */
 #include <stdio.h>
 #include <stdlib.h>
 

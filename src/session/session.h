@@ -1,9 +1,9 @@
-/* struct aj_session, private to session.c, snippet.c and checkpoint.c. */
+/* struct aj_session, private to session.c, session_run.c and checkpoint.c. */
 #pragma once
 #include "jail/audit/trail.h"
 #include "jail/files/collect.h"
 #include "session/calls.h"
-#include "session/inner.h"
+#include "session/session_inner.h"
 
 /* A session's calls to its lineage. */
 struct aj_lineage_hooks {
@@ -90,14 +90,14 @@ void aj_session_opened(struct aj_session *session, const struct aj_error *err);
 void aj_session_enter_callback(struct aj_session *session);
 bool aj_session_leave_callback(struct aj_session *session);
 
-/* snippet.c: the run is over: report it, now or when its files are read. False when the session is closed, too. */
+/* session_run.c: the run is over: report it, now or when its files are read. False when the session is closed, too. */
 bool aj_session_report(struct aj_session *session, bool alive);
 /* The report that is due, and then the jail's end if it came meanwhile. False when the session is closed. */
 bool aj_session_deliver(struct aj_session *session);
 /* session.c: the jail is gone, and no report is due. */
 void aj_session_gone(struct aj_session *session);
 
-/* files.c: the caller's files as the runner takes them (malloced); -1 with err. */
+/* session_files.c: the caller's files as the runner takes them (malloced); -1 with err. */
 int aj_session_put_json(const json_t *files, struct aj_arena *arena, char **ret, struct aj_error *err);
 /* Read the files of the run: true when done at once; else in turns of the loop, and aj_session_deliver() follows. */
 bool aj_session_collect(struct aj_session *session, struct aj_collect *collect);

@@ -14,8 +14,8 @@
 #include "base/toml/source.h"
 #include "policy/bind.h"
 #include "policy/host/home.h"
+#include "policy/host/own_folders.h"
 #include "policy/host/paths.h"
-#include "policy/host/state.h"
 #include "sandbox/mounts/mount.h"
 
 /* System folders: a workspace at or below one of them must be named, as must a folder at or below it that contains the workspace. */

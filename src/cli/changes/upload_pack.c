@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/changes/changescmd.h"
-#include "cli/jail.h"
+#include "cli/run_jail.h"
 #include "cli/terminal/findings.h"
 #include "policy/host/home.h"
 

@@ -7,7 +7,7 @@
 #include "cli/terminal/findings.h"
 #include "policy/host/choose_policy.h"
 #include "policy/host/home.h"
-#include "policy/load/names.h"
+#include "policy/load/policy_names.h"
 #include "policy/plan/plan.h"
 
 void aj_options_report_local(const struct aj_loaded *loaded, struct aj_arena *arena)

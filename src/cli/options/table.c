@@ -15,7 +15,7 @@
 #include "policy/bind.h"
 #include "policy/host/home.h"
 #include "policy/hosts.h"
-#include "policy/publish.h"
+#include "policy/published_ports.h"
 
 static const char *set_json(struct aj_options *o, const char *v)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/policy/policy.h"
+#include "cli/policy/policycmd.h"
 #include "cli/terminal/findings.h"
 #include "cli/terminal/help.h"
 

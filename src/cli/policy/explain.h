@@ -1,6 +1,6 @@
 /* A policy and its plan on this host, for `agentjail policy explain`. */
 #pragma once
-#include "cli/policy/policy.h"
+#include "cli/policy/policycmd.h"
 
 struct aj_explained {
 	struct aj_arena *arena;

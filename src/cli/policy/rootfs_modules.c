@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/listing.h"
-#include "cli/policy/policy.h"
+#include "cli/policy/policycmd.h"
 
 /* Modules that some distributions build into the interpreter. Other distributions have them as files. */
 static const char

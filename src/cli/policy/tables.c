@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/policy/policy.h"
+#include "cli/policy/policycmd.h"
 #include "policy/load/site.h"
 
 const char *aj_key_type_text(const struct aj_key *key, struct aj_arena *arena)

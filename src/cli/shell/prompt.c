@@ -14,7 +14,7 @@
 #include <wchar.h>
 
 #include "base/fd.h"
-#include "cli/shell/history.h"
+#include "cli/shell/line_history.h"
 
 enum { CTRL_D = 4, ESCAPE = 0x1b };
 

@@ -11,7 +11,7 @@
 #include "cli/scope.h"
 #include "cli/terminal/findings.h"
 #include "cli/terminal/summary.h"
-#include "lib/inner.h"
+#include "lib/api_inner.h"
 
 /* So many SIGINTs end the jail; each of them interrupts the snippet. */
 enum { INTERRUPTS = 3 };

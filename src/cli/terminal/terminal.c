@@ -1,5 +1,5 @@
 /* Decides which of our standard input, output and error a command gets, and restores their state after it.
- * It gives a command no terminal: the jail makes one of its own in its place (jail/pty/relay.h). */
+ * It gives a command no terminal: the jail makes one of its own in its place (jail/pty/terminal_relay.h). */
 #include "cli/terminal/terminal.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "jail/pty/caller.h"
+#include "jail/pty/caller_terminal.h"
 
 /* An ordinary user's jail has that user's id outside, and so may chmod the terminal. */
 enum { OF_OTHERS = S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH };

@@ -1,7 +1,7 @@
 /* Makes one branch: asks the original for a copy, allows three calls that the filter refuses, and has the branch set up
  * meanwhile. Each call passes once, in order, for the process that the kernel names; other refused calls are refused and counted
  * as usual. */
-#include "jail/fork/inner.h"
+#include "jail/fork/fork_inner.h"
 
 #include <errno.h>
 #include <fcntl.h>

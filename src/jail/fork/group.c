@@ -8,7 +8,7 @@
 #include <sys/epoll.h>
 
 #include "base/fd.h"
-#include "jail/fork/inner.h"
+#include "jail/fork/fork_inner.h"
 #include "sandbox/mediate/violations.h"
 
 /* Notifications answered in a row before other events get their turn. */

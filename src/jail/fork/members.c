@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "jail/fork/inner.h"
+#include "jail/fork/fork_inner.h"
 #include "sandbox/handshake.h"
 
 /* Init reports an exit as soon as it has reaped the process; it has this long to do so. */

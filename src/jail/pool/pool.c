@@ -6,8 +6,8 @@
 
 #include "base/fd.h"
 #include "base/pidfd.h"
-#include "jail/pool/inner.h"
 #include "jail/pool/newborn.h"
+#include "jail/pool/pool_inner.h"
 
 /* A parked jail that was handed out is replaced once its first snippet has had the processors alone for this long, or is over. */
 enum { REFILL_US = 5000 };

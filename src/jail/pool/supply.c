@@ -5,7 +5,7 @@
 
 #include "base/fd.h"
 #include "base/procfs.h"
-#include "jail/pool/inner.h"
+#include "jail/pool/pool_inner.h"
 #include "policy/host/host.h"
 
 /* A session's workspace is searched at each answer; the limit keeps the loop responsive. */

@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
-#include "network/egress/process.h"
 #include "network/egress/relay.h"
+#include "network/egress/relay_process.h"
 
 int aj_egress_start(struct aj_helper *e, const struct aj_policy *policy, const struct aj_egress_sockets *sockets,
                     struct aj_error *err)

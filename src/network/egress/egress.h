@@ -6,8 +6,9 @@
  *                            the name itself, connects to the address that it checked, and forwards bytes; else it refuses
  *   relay ──► supervisor     refusals and ended connections, each as a struct aj_egress_event; open connections in shared memory
  *
- * The relay runs only our code, but reads untrusted bytes. So it has a filter of its own (policy/seccomp/relay.c), no capability,
- * no file except those that configure name resolution, and no descriptor except these sockets. If it dies, they close. */
+ * The relay runs only our code, but reads untrusted bytes. So it has a filter of its own (policy/seccomp/relay_filter.c),
+ * no capability, no file except those that configure name resolution, and no descriptor except these sockets. If it dies, they
+ * close. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The relay's loop. For process.c alone. */
+/* The relay's loop. For relay_process.c alone. */
 #pragma once
 #include "network/egress/relay.h"
 

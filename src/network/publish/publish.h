@@ -48,7 +48,7 @@ bool aj_publish_next_unsent(const struct aj_publish *publish, size_t *at, struct
 /* End the publisher, and close the ports. Harmless where nothing is published. */
 void aj_publish_end(struct aj_publish *publish);
 
-/* --- network/publish/process.c --- */
+/* --- network/publish/publisher_process.c --- */
 
 struct aj_publisher_of {
 	const struct aj_plan *plan;

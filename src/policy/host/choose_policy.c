@@ -5,7 +5,7 @@
 
 #include "policy/host/home.h"
 #include "policy/host/paths.h"
-#include "policy/load/names.h"
+#include "policy/load/policy_names.h"
 
 int aj_find_own_policy(struct aj_ask *ask, const struct aj_site *site, struct aj_diags *diags)
 {

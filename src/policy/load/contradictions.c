@@ -5,7 +5,7 @@
 #include "base/path.h"
 #include "policy/bind.h"
 #include "policy/load/check.h"
-#include "policy/publish.h"
+#include "policy/published_ports.h"
 
 static void network(const struct aj_lint *c)
 {

@@ -6,7 +6,7 @@
 
 #include "policy/bind.h"
 #include "policy/load/merge.h"
-#include "policy/load/names.h"
+#include "policy/load/policy_names.h"
 
 /* --- chains --- */
 

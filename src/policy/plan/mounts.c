@@ -4,7 +4,7 @@
 
 #include "base/path.h"
 #include "policy/bind.h"
-#include "policy/plan/egress.h"
+#include "policy/plan/egress_addresses.h"
 #include "policy/plan/plan.h"
 #include "policy/protected_places.h"
 

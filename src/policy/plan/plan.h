@@ -11,7 +11,7 @@
 #include "policy/host/host.h"
 #include "policy/plan/request.h"
 #include "policy/policy.h"
-#include "policy/publish.h"
+#include "policy/published_ports.h"
 
 enum aj_mount_kind {
 	AJ_MOUNT_TMPFS,

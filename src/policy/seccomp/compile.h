@@ -32,15 +32,15 @@ struct aj_filter aj_filter_baseline(enum aj_profile profile, enum aj_network net
  * the baseline's refusals are reported. */
 struct aj_filter aj_filter_above(enum aj_profile profile, uint64_t deny, struct sock_filter room[AJ_FILTER_ROOM]);
 
-/* The filter of a zygote, which its jails inherit: see policy/seccomp/zygote.c. A call that it does not allow gets ENOSYS, by an
- * action of lower precedence than every action of a jail's own filter: so the jail's own refusals keep their errnos and are
- * reported. Generated, never fails. */
+/* The filter of a zygote, which its jails inherit: see policy/seccomp/zygote_filter.c. A call that it does not allow gets ENOSYS,
+ * by an action of lower precedence than every action of a jail's own filter: so the jail's own refusals keep their errnos and
+ * are reported. Generated, never fails. */
 const struct aj_filter *aj_filter_zygote(enum aj_profile profile);
 
 /* The ready filter of a stage of a snippet's life; generated, never fails. */
 const struct aj_filter *aj_filter_stage(enum aj_stage stage);
 
-/* The filter of the relay of a jail's network: see policy/seccomp/relay.c. Generated, never fails. */
+/* The filter of the relay of a jail's network: see policy/seccomp/relay_filter.c. Generated, never fails. */
 const struct aj_filter *aj_filter_relay(void);
 
 /* Append `next` to the `count` instructions of `out`: each `allow` becomes a jump to it. The new count; 0: no room. */

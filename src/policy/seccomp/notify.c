@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/branch.h"
+#include "base/branch_flags.h"
 #include "base/fd.h"
 #include "base/pidfd.h"
 

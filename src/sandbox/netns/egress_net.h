@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "policy/plan/egress.h"
+#include "policy/plan/egress_addresses.h"
 
 enum { AJ_EGRESS_FAMILIES = 2 };
 

@@ -9,7 +9,7 @@
 #include <netlink/netlink.h>
 #include <string.h>
 
-#include "policy/plan/egress.h"
+#include "policy/plan/egress_addresses.h"
 #include "sandbox/netns/nft.h"
 
 /* As `nft` would read it. By tproxy, connections are not tracked:

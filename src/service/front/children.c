@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "base/message.h"
-#include "service/front/state.h"
+#include "service/front/front_data.h"
 #include "service/metrics/board.h"
 #include "service/process.h"
 

@@ -11,7 +11,7 @@
 #include "base/message.h"
 #include "policy/host/host.h"
 #include "sandbox/cgroup/create.h"
-#include "service/front/state.h"
+#include "service/front/front_data.h"
 #include "service/metrics/board.h"
 #include "service/process.h"
 

@@ -18,7 +18,7 @@
 #include "base/path.h"
 #include "base/tree/node.h"
 #include "base/tree/remove.h"
-#include "policy/host/state.h"
+#include "policy/host/own_folders.h"
 
 #define REMOVED ".removed-" /* and the id: a state folder that is being removed */
 

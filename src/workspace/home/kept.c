@@ -18,7 +18,7 @@
 #include "base/path.h"
 #include "base/sha256.h"
 #include "policy/host/home.h"
-#include "policy/host/state.h"
+#include "policy/host/own_folders.h"
 #include "policy/item_types.h"
 #include "workspace/home/folders.h"
 

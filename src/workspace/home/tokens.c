@@ -12,7 +12,7 @@
 
 #include "base/listing.h"
 #include "base/path.h"
-#include "policy/toolchains.h"
+#include "policy/toolchain_table.h"
 
 struct token_search {
 	struct aj_request *request;

@@ -14,7 +14,7 @@
 #include "base/path.h"
 #include "policy/bind.h"
 #include "policy/host/home.h"
-#include "policy/toolchains.h"
+#include "policy/toolchain_table.h"
 #include "workspace/home/tokens.h"
 
 struct toolchain_search {

@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/listing.h"
 #include "base/tree/remove.h"
-#include "policy/load/names.h"
+#include "policy/load/policy_names.h"
 #include "workspace/git/search.h"
 #include "workspace/growth.h"
 #include "workspace/hard_links.h"

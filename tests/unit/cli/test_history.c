@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/shell/history.h"
+#include "cli/shell/line_history.h"
 
 static char folder[] = "/tmp/aj-history.XXXXXX", path[64];
 static struct aj_arena arena;

@@ -5,8 +5,8 @@
 
 #include "base/json/tree.h"
 #include "jail/result/claim.h"
-#include "jail/result/members.h"
 #include "jail/result/result.h"
+#include "jail/result/result_members.h"
 
 static void expect_text(struct aj_members *m, const char *text)
 {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "jail/result/network.h"
+#include "jail/result/network_use.h"
 
 static struct aj_network_trouble trouble(const char *host, uint16_t port, uint64_t count)
 {

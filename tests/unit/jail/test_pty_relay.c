@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "jail/pty/relay.h"
+#include "jail/pty/terminal_relay.h"
 
 static struct aj_loop *loop;
 static struct aj_pty relay;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "policy/load/load.h"
-#include "session/inner.h"
+#include "session/session_inner.h"
 
 enum { PLAIN, OTHER, STRICT, WITHOUT, ROOMS };
 
