@@ -18,13 +18,6 @@ ENV = dict(os.environ, XDG_STATE_HOME=TOP + "/state", LC_ALL="C")
 number = 0
 
 
-def place(folder):
-    """Workspaces and state folders go into another folder from now on."""
-    global TOP, CHANGES
-    TOP, CHANGES = folder, folder + "/state/agentjail/changes"
-    ENV["XDG_STATE_HOME"] = folder + "/state"
-
-
 def settle():
     """Until what was written before has another time of change than what is written from now on, by more than a file system's tick."""
     time.sleep(0.03)

@@ -218,7 +218,7 @@ def a_signal():
 
 
 def linked_worktree():
-    """The question names the main repository, too."""
+    """The question names the main repository, too, and a yes takes the commit."""
     main, ws, policy = FOLDER + "/main", FOLDER + "/linked", FOLDER + "/tree.toml"
     person = {"GIT_%s_%s" % (role, what): "x@x" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     env = dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1", **person)
@@ -237,6 +237,7 @@ def linked_worktree():
     t.expect("a linked worktree: the question names both", r"apply these changes to `[^`]*/linked` and `[^`]*/main/\.git`\?\r\n  y (\d+): yes")
     t.type("y %s\n" % re.findall(r"y (\d+): yes", t.text)[-1])
     t.exits("a linked worktree: the end", 0)
+    check("a linked worktree: the host has the commit", git("-C", main, "log", "--format=%s", "topic") == "two\none\n", t.text)
     forget()
 
 

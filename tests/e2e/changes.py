@@ -1,5 +1,5 @@
 """Changes of runs over overlays: shown, as a patch, applied and discarded; changes.sh runs it and counts."""
-import base64, contextlib, fcntl, hashlib, json, os, shutil, stat, struct, subprocess, sys
+import base64, contextlib, fcntl, json, os, shutil, stat, struct, subprocess, sys, time
 
 from client import AJ, EXAMPLES, FOLDER, ROOT, main, same, skip, test
 from overlays import CHANGES, ENV, Run, can_overlay, put, settle, tree
@@ -25,7 +25,7 @@ def apply_every_kind(mode):
     same([r["conflict"] for r in run.rows().values() if r["conflict"]], [])
     text = run.ask("show").stdout.decode()
     assert "M  mod  4 bytes (+0)" in text and "T  folder-to-file  folder -> file" in text and "m  mode  mode 644 -> 755 (executable)" in text, text
-    same(run.json("apply")["sum"], {"conflicts": 0, "held": 0, "refused": 0, "repositories": 0, "applied": len(KINDS), "files": 18})
+    same(run.json("apply")["sum"], {"conflicts": 0, "held": 0, "refused": 0, "for_merge": 0, "arrived": 0, "applied": len(KINDS), "merged": 0, "files": 18})
     want = Run(put(EVERY), "true", name="want")
     subprocess.run(["sh", "-e"], cwd=want.workspace, input=SCRIPT.encode(), check=True)
     same(tree(run.workspace), tree(want.workspace))
@@ -398,8 +398,8 @@ def patches_without_held_changes():
 GIT = """export HOME=$PWD/.. GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b\n"""
 
 
-def git(run, *words):
-    done = subprocess.run(["git", "-c", "safe.directory=*", *words], cwd=run.workspace, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+def git(run, *words, stdin=None):
+    done = subprocess.run(["git", "-c", "safe.directory=*", *words], cwd=run.workspace, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env=dict(ENV, GIT_CONFIG_NOSYSTEM="1", GIT_CONFIG_GLOBAL="/dev/null", GIT_AUTHOR_NAME="h", GIT_AUTHOR_EMAIL="h@b", GIT_COMMITTER_NAME="h",
                                    GIT_COMMITTER_EMAIL="h@b"))
     same(done.returncode, 0, done.stdout)
@@ -453,6 +453,122 @@ def a_later_run_goes_on_in_a_repository():
     same(run.kinds(), {})
     run.run("echo 3 >.git/refs/x")
     same(run.kinds(), {".git": "modified"})
+
+
+COMMIT = GIT + "echo 2 >a; echo n >b; git add .; git commit -qm two; git branch side; "
+MODES = ("overlay", "copy")
+
+
+def head(run, *words):
+    return git(run, "log", "--format=%s", *words).split()
+
+
+@test
+def a_branch_moves_forward():
+    """The files by us, the branch and the index by git; what the host's git did meanwhile on its own is no conflict."""
+    for mode in MODES:
+        run = Run(repository, COMMIT + "echo u >untracked; echo 3 >>b", mode=mode)
+        git(run, "status")
+        git(run, "branch", "other")
+        git(run, "gc", "-q")
+        run.write("mine", "host\n")
+        git(run, "add", "mine")
+        answer = run.json("apply")
+        row = answer["repositories"][0]
+        same((row["path"], row["verdict"], row["moved"], row["branch"], row["why"]), (".git", "forward", True, "refs/heads/main", None))
+        same((head(run), git(run, "branch", "--show-current").strip(), git(run, "status", "--porcelain")), (["two", "one"], "main", " M b\nA  mine\n?? untracked\n"))
+        same((run.read("a"), run.read("b"), run.read("mine")), (b"2\n", b"n\n3\n", b"host\n"))
+        same(head(run, "refs/agentjail/%s/side" % run.id), ["two", "one"])
+        assert b"agentjail changes apply" in git(run, "reflog").encode()
+        git(run, "fsck", "--strict")
+        same(run.kinds(), {})
+        # A detached HEAD moves as well, an empty repository gets its first commit, and staged changes of the same files stop it.
+        run = Run(lambda top: (repository(top), subprocess.run(["git", "checkout", "-q", "--detach"], cwd=top, check=True)), COMMIT, mode=mode)
+        run.ask("apply")
+        same((head(run), git(run, "status", "--porcelain"), head(run, "main")), (["two", "one"], "", ["one"]))
+        run = Run(lambda top: subprocess.run(["git", "init", "-q", "-b", "main", top], check=True), GIT + "echo 1 >f; git add f; git commit -qm first", mode=mode)
+        run.ask("apply")
+        same((head(run), git(run, "status", "--porcelain")), (["first"], ""))
+        run = Run(repository, COMMIT, mode=mode)
+        git(run, "update-index", "--cacheinfo", "100644," + git(run, "hash-object", "-w", "--stdin", stdin=b"staged\n").strip() + ",a")
+        before = tree(run.workspace)
+        assert b"git cannot move the index of `.git`" in run.ask("apply", rc=1).stderr
+        same({p: e for p, e in tree(run.workspace).items() if b".git" not in p}, {p: e for p, e in before.items() if b".git" not in p})
+        same(head(run), ["one"])
+
+
+@test
+def branches_that_went_apart():
+    for mode in MODES:
+        run = Run(repository, COMMIT + "mkdir d; echo 1 >d/f; git add d; git commit -qm three; echo u >untracked; mkdir -p d/e; echo u >d/e/u; echo 3 >>a", mode=mode)
+        git(run, "commit", "-q", "--allow-empty", "-m", "host")
+        answer = run.json("apply")
+        row = answer["repositories"][0]
+        same((row["verdict"], row["moved"], row["command"]), ("apart", False, "git merge agentjail/%s/main" % run.id))
+        same(sorted(r["path"] for r in answer["for_merge"]), ["a", "b", "d/f"])
+        same(sorted(r["path"] for r in answer["applied"]), ["d", "d/e", "d/e/u", "untracked"])
+        same((head(run), run.read("a"), run.read("untracked"), os.path.exists(run.path("b"))), (["host", "one"], b"1\n", b"u\n", False))
+        git(run, "merge", "-q", "--no-edit", "agentjail/%s/main" % run.id)
+        same((run.read("a"), run.read("b"), run.read("d/f")), (b"2\n", b"n\n", b"1\n"))
+        # What was not committed comes after the merge: as a conflict, since the merge has written the file.
+        assert b"1 change is in conflict" in run.ask("apply", rc=1).stderr
+        run.ask("apply", "--force")
+        same((run.read("a"), run.kinds()), (b"2\n3\n", {}))
+        # A file that both commits changed: the merge is the user's, and the run's version is not a change any more.
+        run = Run(repository, GIT + "printf '1\\n2\\n3\\n4\\n' >a; git commit -qam two; rm -f x", mode=mode)
+        git(run, "commit", "-q", "--allow-empty", "-m", "host")
+        run.ask("apply")
+        git(run, "merge", "-q", "--no-edit", "agentjail/%s/main" % run.id)
+        run.write("a", "1\n2\n3\n5\n")
+        same([r["path"] for r in run.json("apply")["arrived"]], ["a"])
+        same((run.read("a"), run.kinds()), (b"1\n2\n3\n5\n", {}))
+
+
+@test
+def files_that_both_changed():
+    lines = "".join("%d\n" % i for i in range(20))
+    def make(top):
+        put({"a": lines, "b": lines, "s/c": lines, "bin": "\0" + lines, "new": lines})(top)
+        subprocess.run(["sh", "-ec", GIT + "git init -q -b main . && git add a b s bin && git commit -qm one"], cwd=top, check=True)
+        time.sleep(1.1)  # the log of HEAD has whole seconds
+    edit = "for f in a s/c bin new; do sed -i 's/^3$/run/' $f; done; sed -i 's/^5$/run/' b; "
+    for mode in MODES:
+        for commit in "", GIT + "git commit -qam two":
+            run = Run(make, edit + commit, mode=mode)
+            for name, line in ("a", "15"), ("s/c", "15"), ("bin", "15"), ("b", "5"), ("new", "15"):
+                run.write(name, run.read(name).decode().replace("\n%s\n" % line, "\nhost\n"))
+            git(run, "commit", "-qm", "host", "a")
+            if commit:  # what the commits touch is left for git's merge
+                git(run, "reset", "-q", "HEAD~")
+            answer = run.ask("apply", "--merge", rc=1).stderr.decode()
+            assert "new  the host has changed it since the run began, and it cannot be merged: no commit has" in answer, answer
+            assert "bin  the host has changed it since the run began, and it cannot be merged: only text" in answer, answer
+            assert "3 changes" not in answer and "2 changes are in conflict" in answer, answer
+            answer = run.json("apply", "--merge", "a", "b", "s", *([".git"] if commit else []))
+            same({r["path"]: r["note"] for r in answer["merged"]}, {"a": "without a conflict", "b": "1 conflict, each between markers", "s/c": "without a conflict"})
+            same([line for line in run.read("a").decode().split() if line in ("run", "host", "3", "15")], ["run", "host"])
+            same(run.read("s/c"), run.read("a"))
+            text = run.read("b").decode()
+            assert "<<<<<<< host\nhost\n=======\nrun\n>>>>>>> %s\n" % run.id in text, text
+            same(sorted(run.kinds()), ["bin", "new"])
+            same([name for name in os.listdir(run.state) if name.startswith("merged")], [])
+
+
+@test
+def a_branch_of_another_name():
+    for mode in MODES:
+        run = Run(repository, COMMIT + "echo u >untracked", mode=mode)
+        for bad in "side one", "-x", "a..b":
+            assert b"is not a valid name" in run.ask("apply", "--branch", bad, rc=2).stderr
+        git(run, "branch", "taken")
+        assert b"has a branch `taken` already" in run.ask("apply", "--branch", "taken", rc=2).stderr
+        run.ask("apply", "--branch", "theirs")
+        same((head(run), head(run, "theirs"), run.read("a"), run.read("untracked")), (["one"], ["two", "one"], b"1\n", b"u\n"))
+        git(run, "merge", "-q", "theirs")
+        run.ask("apply")
+        same((run.read("a"), run.kinds(), git(run, "status", "--porcelain")), (b"2\n", {}, "?? untracked\n"))
+        run = Run(put({"a": "1\n"}), "echo 2 >a", mode=mode)
+        assert b"no repository" in run.ask("apply", "--branch", "x", rc=2).stderr
 
 
 @test

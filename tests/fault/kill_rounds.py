@@ -1,10 +1,10 @@
 """Rounds of applies that are killed at random instants.
-KILLS=15: how many are killed; SEED: of the random numbers, which a failure names."""
+KILLS=10: how many are killed; SEED: of the random numbers, which a failure names."""
 import os, random, time
 
 from client import check
 
-KILLS, SEED = int(os.environ.get("KILLS", 15)), int(os.environ.get("SEED", time.time_ns() % 1000000))
+KILLS, SEED = int(os.environ.get("KILLS", 10)), int(os.environ.get("SEED", time.time_ns() % 1000000))
 rng = random.Random(SEED)
 
 

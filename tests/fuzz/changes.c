@@ -71,6 +71,16 @@ static void step(const char *text, size_t bytes)
 	struct aj_buffer out = { 0 };
 	if (!aj_step_read(text, bytes, &s))
 		return;
+	if (s.op == AJ_STEP_MOVE) {
+		static char room[AJ_STEP_BYTES];
+		struct aj_git_move move;
+		must(aj_git_move_read(&s, room, &move), "a move is read with its step");
+		const char *const folders[] = { move.git, *move.tree ? move.tree : "." };
+		for (size_t i = 0; i < 2; i++)
+			if (strcmp(folders[i], ".") != 0)
+				plain(folders[i] + (folders[i][0] == '/'));
+		return;
+	}
 	plain(s.path + (s.path[0] == '/'));
 	aj_step_write(&out, &s);
 	must(aj_step_read(out.data, out.bytes, &again), "what is written is read");

@@ -14,34 +14,74 @@
 
 enum { SHOWN_MAX = 50, LISTED_MAX = 10000 };
 
-static const char *const outcome_names[AJ_APPLY_OUTCOMES] = { "conflicts", "held", "refused", "repositories", "applied" };
+static const char *const outcome_names[AJ_APPLY_OUTCOMES] = { "conflicts", "held",    "refused", "for_merge",
+	                                                      "arrived",   "applied", "merged" };
 
 struct printing {
 	bool json;
 	size_t shown[AJ_APPLY_OUTCOMES];
-	json_t *lists[AJ_APPLY_OUTCOMES];
+	json_t *lists[AJ_APPLY_OUTCOMES], *repositories;
 	struct aj_tally taken;
 };
 
 static void print_outcome(void *arg, enum aj_apply_outcome outcome, const struct aj_change *c)
 {
 	struct printing *t = arg;
-	if (outcome == AJ_APPLY_TAKEN)
+	if (outcome == AJ_APPLY_TAKEN || outcome == AJ_APPLY_MERGED)
 		aj_tally_add(&t->taken, c);
 	if (t->json) {
 		if (json_array_size(t->lists[outcome]) < LISTED_MAX)
 			json_array_append_new(t->lists[outcome], aj_change_json(c));
 		return;
 	}
-	if (outcome == AJ_APPLY_TAKEN || t->shown[outcome]++ >= SHOWN_MAX)
+	if (outcome == AJ_APPLY_TAKEN || outcome == AJ_APPLY_FOR_MERGE || t->shown[outcome]++ >= SHOWN_MAX)
 		return;
+	static const char arrived[] = "your branch has the run's version, and your file is newer";
 	const char *const texts[AJ_APPLY_OUTCOMES][2] = { [AJ_APPLY_CONFLICT] = { "conflict", c->conflict },
 		                                          [AJ_APPLY_NEEDS_APPROVAL] = { "held    ", c->held },
 		                                          [AJ_APPLY_REFUSED] = { "refused ", c->refused },
-		                                          [AJ_APPLY_REPOSITORY] = { "left    ", c->note } };
+		                                          [AJ_APPLY_ARRIVED] = { "arrived ", arrived },
+		                                          [AJ_APPLY_MERGED] = { "merged  ", c->note } };
 	fprintf(stderr, "%s  ", texts[outcome][0]);
 	aj_path_print(c->path, stderr);
 	fprintf(stderr, "  %s\n", texts[outcome][1]);
+}
+
+static void note_repository(void *arg, const struct aj_history_repo *r, bool moves, const char *branch)
+{
+	struct printing *t = arg;
+	json_t *row = aj_history_json(r);
+	json_object_set_new(row, "moved", json_boolean(moves));
+	json_object_set_new(row, "made", branch ? json_string(branch) : json_null());
+	json_array_append_new(t->repositories, row);
+}
+
+static const char *text_of(const json_t *row, const char *name)
+{
+	const char *text = json_string_value(json_object_get(row, name));
+	return text ? text : "";
+}
+
+/* A name may come from the run: no control character of it reaches a terminal. */
+static void print_repository(const json_t *row, FILE *out)
+{
+	struct aj_arena arena = { 0 };
+	const char *git = aj_line(&arena, text_of(row, "path")), *branch = text_of(row, "branch"), *made = text_of(row, "made");
+	size_t references = json_array_size(json_object_get(row, "refs"));
+	const char *plain = strncmp(branch, "refs/heads/", 11) == 0 ? branch + 11 : "HEAD";
+	if (json_is_true(json_object_get(row, "moved")))
+		fprintf(out, "%s: %s moved forward to %.10s\n", git, aj_line(&arena, plain), text_of(row, "run"));
+	else if (*made)
+		fprintf(out, "%s: branch %s made at %.10s\n", git, aj_line(&arena, made), text_of(row, "run"));
+	else if (*text_of(row, "why"))
+		fprintf(out, "%s: %s%s%s\n", git, aj_line(&arena, text_of(row, "why")), *text_of(row, "command") ? ": " : "",
+		        aj_line(&arena, text_of(row, "command")));
+	else if (strcmp(text_of(row, "verdict"), "new") == 0)
+		fprintf(out, "%s: a new repository, without the settings, hooks and stash of the run\n", git);
+	if (references)
+		fprintf(out, "%s: %zu reference%s of the run under %s\n", git, references, references == 1 ? "" : "s",
+		        aj_line(&arena, text_of(json_array_get(json_object_get(row, "refs"), 0), "name")));
+	aj_arena_free(&arena);
 }
 
 static void print_json(const struct printing *t, const struct aj_applied *done, const char *id, bool failed,
@@ -55,6 +95,7 @@ static void print_json(const struct printing *t, const struct aj_applied *done, 
 		json_object_set_new(sum, outcome_names[i], json_integer((json_int_t)done->counts[i]));
 	}
 	json_object_set_new(sum, "files", json_integer((json_int_t)t->taken.files));
+	json_object_set(doc, "repositories", t->repositories);
 	json_object_set_new(doc, "sum", sum);
 	json_object_set_new(doc, "error", failed ? json_string(aj_error_cause(err, why, sizeof why)) : json_null());
 	json_dumpf(doc, stdout, JSON_COMPACT);
@@ -77,7 +118,7 @@ static void print_kept(const struct aj_applied *done)
 
 static void print_more(const struct printing *t)
 {
-	for (int i = 0; i < AJ_APPLY_TAKEN; i++)
+	for (int i = 0; i < AJ_APPLY_OUTCOMES; i++)
 		if (t->shown[i] > SHOWN_MAX)
 			fprintf(stderr, "and %zu more %s\n", t->shown[i] - SHOWN_MAX, outcome_names[i]);
 }
@@ -92,6 +133,10 @@ static void print_done(const struct aj_changes_args *args, const struct aj_chang
 		printf("the interrupted apply is complete: `agentjail changes show %s` has what is left\n", s->id);
 	else
 		printf("%s %s\n", aj_tally_text(&t->taken, files), verb);
+	for (size_t i = 0; i < json_array_size(t->repositories); i++)
+		print_repository(json_array_get(t->repositories, i), stdout);
+	if (done->counts[AJ_APPLY_FOR_MERGE])
+		fprintf(stderr, "%zu left: the merge of the run's commits brings them\n", done->counts[AJ_APPLY_FOR_MERGE]);
 	if (done->counts[AJ_APPLY_NEEDS_APPROVAL])
 		fprintf(stderr, "%zu held: name each, or the folder that holds it, to apply it too\n",
 		        done->counts[AJ_APPLY_NEEDS_APPROVAL]);
@@ -109,13 +154,14 @@ static int end_printing(const struct aj_changes_args *args, const struct aj_chan
 		print_done(args, s, t, done, verb);
 	for (int i = 0; i < AJ_APPLY_OUTCOMES; i++)
 		json_decref(t->lists[i]);
+	json_decref(t->repositories);
 	aj_buffer_free(&done->kept);
 	return result;
 }
 
 static struct printing begin_printing(const struct aj_changes_args *args)
 {
-	struct printing t = { .json = args->json };
+	struct printing t = { .json = args->json, .repositories = json_array() };
 	for (int i = 0; i < AJ_APPLY_OUTCOMES; i++)
 		t.lists[i] = json_array();
 	return t;
@@ -125,7 +171,8 @@ int aj_changes_apply(const struct aj_changes_args *args, struct aj_change_state 
 {
 	struct printing t = begin_printing(args);
 	struct aj_applied done;
-	struct aj_apply_how how = { args->paths, args->paths_count, args->force, print_outcome, &t };
+	struct aj_apply_how how = { args->paths,  args->paths_count, args->force,     args->merge,
+		                    args->branch, print_outcome,     note_repository, &t };
 	int result = args->abort ? aj_apply_abort(state, &done, err) : aj_apply(state, &how, &done, err);
 	return end_printing(args, state, &t, &done, result, err, "applied");
 }
@@ -134,7 +181,7 @@ static int discard_some(const struct aj_changes_args *args, struct aj_change_sta
 {
 	struct printing t = begin_printing(args);
 	struct aj_applied done;
-	struct aj_apply_how how = { args->paths, args->paths_count, false, print_outcome, &t };
+	struct aj_apply_how how = { args->paths, args->paths_count, false, false, NULL, print_outcome, NULL, &t };
 	if (aj_change_state_trees(state, err) < 0)
 		return -1;
 	int result = aj_changes_drop(state, &how, &done, err);

@@ -10,7 +10,8 @@
 struct aj_changes_args {
 	const char **paths; /* relative to the workspace, plain */
 	size_t paths_count;
-	bool json, force, abort, all;
+	bool json, force, merge, abort, all;
+	const char *branch; /* NULL: none is made */
 	bool unfolded;  /* ignored changes, too, are shown one by one */
 	bool may_be_id; /* the first of paths, while it was not looked up */
 	struct aj_arena *arena;

@@ -24,8 +24,8 @@ static const struct {
 	  "what a run changed; held and refused changes apart; also without a subcommand", WITH_RUN | WITH_IGNORED },
 	{ "diff", "diff [ID] [PATH...] [--json]",
 	  "the changes that are not held, as a patch for `git apply`; on a terminal through git's pager", WITH_RUN },
-	{ "apply", "apply [ID] [PATH...] [--force | --abort] [--json]", "apply changes to the workspace, all or none",
-	  WITH_RUN | WITH_FORCE | SAYS_RUN },
+	{ "apply", "apply [ID] [PATH...] [--force | --merge] [--branch NAME] | --abort [--json]",
+	  "apply changes to the workspace, all or none", WITH_RUN | WITH_FORCE | SAYS_RUN },
 	{ "fetch", "fetch [ID] [PATH...] [--json]", "take commits into refs/agentjail/ID/ of the host's repositories", WITH_RUN },
 	{ "upload-pack", NULL, NULL, WITH_RUN }, /* for the host's git alone */
 	{ "discard", "discard [ID] [PATH...] | --all [--json]", "discard changes, or a run with all its changes",
@@ -43,9 +43,11 @@ static void usage(FILE *out)
 	             "or on a folder around it in its repository. PATH: in the workspace, a file or a\n"
 	             "folder with all below it; each word after `--` is one. Held changes, by which\n"
 	             "programs of the host would run code, are applied, and in a patch, only by a PATH\n"
-	             "of their own. --force: overwrite what the host has changed since; --abort: take\n"
-	             "an interrupted apply back; --all: every run that has ended; of `show`: each file\n"
-	             "that git ignores, too, in place of a line for each folder.\n\n"
+	             "of their own. --force: overwrite what the host has changed since; --merge: merge\n"
+	             "text files that both changed, with markers where they conflict; --branch: make\n"
+	             "this branch of the run's commits, and move none; --abort: take an interrupted\n"
+	             "apply back; --all: every run that has ended; of `show`: each file that git\n"
+	             "ignores, too, in place of a line for each folder.\n\n"
 	             "Exit status: 0 done, 1 conflicts, 2 wrong use, 125 a system call failed.\n");
 }
 
@@ -78,6 +80,7 @@ static bool set_switch(struct aj_changes_args *a, const char *word, int takes)
 		bool *to, fits;
 	} switches[] = { { "--json", &a->json, true },
 		         { "--force", &a->force, takes & WITH_FORCE },
+		         { "--merge", &a->merge, takes & WITH_FORCE },
 		         { "--abort", &a->abort, takes & WITH_FORCE },
 		         { "--all", &a->all, takes & WITH_ALL },
 		         { "--all", &a->unfolded, takes & WITH_IGNORED } };
@@ -96,7 +99,9 @@ static int parse(struct aj_changes_args *a, int takes, int argc, char **argv, st
 		if (options && strcmp(word, "--") == 0) {
 			options = false;
 		} else if (options && word[0] == '-') {
-			if (!set_switch(a, word, takes))
+			if ((takes & WITH_FORCE) && strcmp(word, "--branch") == 0 && i + 1 < argc)
+				a->branch = argv[++i];
+			else if (!set_switch(a, word, takes))
 				return refuse_word(err, "unexpected option", word);
 		} else if (takes & WITH_RUN) {
 			a->may_be_id |= options && !a->paths_count;
@@ -107,8 +112,10 @@ static int parse(struct aj_changes_args *a, int takes, int argc, char **argv, st
 	}
 	if (a->all && a->paths_count)
 		return refuse_word(err, "--all takes no ID:", a->paths[0]);
-	if (a->abort && a->force)
-		return refuse_word(err, "--force cannot be combined with", "--abort");
+	if (a->abort && (a->force || a->merge || a->branch))
+		return refuse_word(err, "no other option can be combined with", "--abort");
+	if (a->force && a->merge)
+		return refuse_word(err, "--force cannot be combined with", "--merge");
 	return 0;
 }
 

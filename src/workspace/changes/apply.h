@@ -3,23 +3,30 @@
 #include "base/buffer.h"
 #include "workspace/changes/apply_journal.h"
 #include "workspace/changes/change.h"
+#include "workspace/changes/history.h"
 #include "workspace/changes/run_state.h"
 
 enum aj_apply_outcome {
 	AJ_APPLY_CONFLICT,       /* so nothing is applied, unless it is forced */
 	AJ_APPLY_NEEDS_APPROVAL, /* left: it is applied only by name */
 	AJ_APPLY_REFUSED,        /* left: it is never applied */
-	AJ_APPLY_REPOSITORY,     /* left: a git folder */
+	AJ_APPLY_FOR_MERGE,      /* left: a merge of the run's commits brings it */
+	AJ_APPLY_ARRIVED,        /* left: the host's branch has the run's version, and the host has changed it since */
 	AJ_APPLY_TAKEN,
+	AJ_APPLY_MERGED, /* taken, as the merge of it and of the host's change; the note says with how many conflicts */
 	AJ_APPLY_OUTCOMES
 };
 
 struct aj_apply_how {
 	const char *const *paths; /* relative to the workspace, or absolute in its main repository, and plain; none: all */
 	size_t paths_count;
-	bool force; /* the host's own changes are overwritten */
+	bool force;         /* the host's own changes are overwritten */
+	bool merge;         /* text files that both changed are merged */
+	const char *branch; /* make this branch of the run's commits, and move none; NULL: move what can be moved forward */
 	/* Called for each change before any is applied. */
 	void (*on_outcome)(void *arg, enum aj_apply_outcome outcome, const struct aj_change *change);
+	/* Called for each repository whose history was fetched: its branch moves, or a new one is made. */
+	void (*on_repository)(void *arg, const struct aj_history_repo *repo, bool moves, const char *branch);
 	void *arg;
 };
 

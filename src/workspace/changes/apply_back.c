@@ -66,7 +66,8 @@ static int unswap_put(struct aj_applying *a)
 	if (aj_step_is_old(a, &fresh)) { /* killed between the two renames; the new content goes with what was staged */
 		if (!now.st_mode)
 			return give_back(a, a->fresh, RENAME_NOREPLACE);
-		return renameat2(a->parent, a->fresh, a->parent, a->at, RENAME_EXCHANGE) < 0 ? aj_step_fail(a, errno, "give back") : 0;
+		return renameat2(a->parent, a->fresh, a->parent, a->at, RENAME_EXCHANGE) < 0 ? aj_step_fail(a, errno, "give back")
+		                                                                             : 0;
 	}
 	if (!aj_step_is_old(a, &old))
 		return 0;

@@ -26,7 +26,8 @@ static void give_owner(const struct aj_applying *a, int fd)
 	bool root = geteuid() == 0;
 	if (!like.st_mode && (!root || fstat(a->parent, &like) < 0))
 		return;
-	if ((root || like.st_gid != getegid()) && fchownat(fd, "", root ? like.st_uid : (uid_t)-1, like.st_gid, AT_EMPTY_PATH) < 0)
+	if ((root || like.st_gid != getegid()) &&
+	    fchownat(fd, "", root ? like.st_uid : (uid_t)-1, like.st_gid, AT_EMPTY_PATH) < 0)
 		return;
 }
 
@@ -113,7 +114,8 @@ int aj_steps_stage(struct aj_applying *a)
 	/* Modes first: the steps for a folder's entries come before the one for its mode. */
 	for (int modes = 1; modes >= 0; modes--)
 		for (size_t i = 0; i < a->j.count; i++) {
-			if ((a->j.places[i].op == AJ_STEP_MODE) != modes || a->j.places[i].op == AJ_STEP_DELETE)
+			char op = a->j.places[i].op;
+			if ((op == AJ_STEP_MODE) != modes || op == AJ_STEP_DELETE || op == AJ_STEP_MOVE)
 				continue;
 			int missing = aj_step_load(a, i);
 			if (missing > 0 && modes)
@@ -149,7 +151,8 @@ static int put_new(struct aj_applying *a)
 		return unlinkat(a->parent, a->fresh, 0) < 0 ? aj_step_fail(a, errno, "put into its place") : 0;
 	if (errno != EEXIST && !aj_step_stat(a, a->at).st_mode && renameat(a->parent, a->fresh, a->parent, a->at) == 0)
 		return 0;
-	return errno == EEXIST || aj_step_stat(a, a->at).st_mode ? aj_step_raced(a) : aj_step_fail(a, errno, "put into its place");
+	return errno == EEXIST || aj_step_stat(a, a->at).st_mode ? aj_step_raced(a)
+	                                                         : aj_step_fail(a, errno, "put into its place");
 }
 
 /* The old file is never without a name, and the new one takes its place at one instant where the file system can do that. */
@@ -163,12 +166,14 @@ static int put_over(struct aj_applying *a)
 				return aj_step_fail(a, errno, "give back the place of");
 			return aj_step_raced(a);
 		}
-		return renameat(a->parent, a->fresh, a->parent, a->old) < 0 ? aj_step_fail(a, errno, "keep what was in the place of")
-		                                                            : 0;
+		return renameat(a->parent, a->fresh, a->parent, a->old) < 0
+		         ? aj_step_fail(a, errno, "keep what was in the place of")
+		         : 0;
 	}
 	if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
 		return aj_step_fail(a, errno, "put into its place");
-	if (!old.st_mode && linkat(a->parent, a->at, a->parent, a->old, 0) < 0 && renameat(a->parent, a->at, a->parent, a->old) < 0)
+	if (!old.st_mode && linkat(a->parent, a->at, a->parent, a->old, 0) < 0 &&
+	    renameat(a->parent, a->at, a->parent, a->old) < 0)
 		return aj_step_fail(a, errno, "keep what was in the place of");
 	return renameat(a->parent, a->fresh, a->parent, a->at) < 0 ? aj_step_fail(a, errno, "put into its place") : 0;
 }
@@ -181,8 +186,9 @@ static int swap_put(struct aj_applying *a)
 	if (!a->step.was_mode)
 		return put_new(a);
 	if (aj_step_is_old(a, &fresh)) /* killed between the two renames */
-		return renameat(a->parent, a->fresh, a->parent, a->old) < 0 ? aj_step_fail(a, errno, "keep what was in the place of")
-		                                                            : 0;
+		return renameat(a->parent, a->fresh, a->parent, a->old) < 0
+		         ? aj_step_fail(a, errno, "keep what was in the place of")
+		         : 0;
 	if (!now.st_mode && aj_step_is_old(a, &old))
 		return put_new(a);
 	if (!aj_step_is_old(a, &now) || (S_ISDIR(now.st_mode) && has_others(a->parent, a->at)))

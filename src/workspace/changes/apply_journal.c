@@ -24,7 +24,9 @@ enum { TAG_BYTES = 17, FLUSH_BYTES = 1 << 20 };
 /* aj_change_state_interrupted() looks for the beginning. */
 #define NAME(phase) AJ_CHANGES_JOURNAL phase
 static const char *const names[AJ_PHASES] = {
-	[AJ_PHASE_STAGING] = NAME("staging"), [AJ_PHASE_SWAPPING] = NAME("swapping"), [AJ_PHASE_CLEANING] = NAME("cleaning"), [AJ_PHASE_UNSTAGING] = NAME("unstaging"), [AJ_PHASE_UNDOING] = NAME("undoing")
+	[AJ_PHASE_STAGING] = NAME("staging"),   [AJ_PHASE_SWAPPING] = NAME("swapping"),   [AJ_PHASE_MOVING] = NAME("moving"),
+	[AJ_PHASE_CLEANING] = NAME("cleaning"), [AJ_PHASE_UNSTAGING] = NAME("unstaging"), [AJ_PHASE_UNDOING] = NAME("undoing"),
+	[AJ_PHASE_UNMOVING] = NAME("unmoving")
 };
 
 void aj_step_write(struct aj_buffer *out, const struct aj_apply_step *s)
@@ -50,17 +52,54 @@ static bool plain(const char *path)
 	return false; /* a slash at the end */
 }
 
+static bool is_hex(const char *text)
+{
+	size_t bytes = strlen(text);
+	return bytes > 0 && bytes <= 64 && strspn(text, "0123456789abcdef") == bytes;
+}
+
+/* FROM TO REF GIT and TREE: no reference has a blank. */
+void aj_git_move_write(struct aj_buffer *out, const struct aj_git_move *m)
+{
+	const char *const parts[] = { m->from, " ", m->to, " ", m->ref, " ", m->git, " ", m->tree };
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		aj_buffer_text(out, parts[i]);
+	aj_buffer_add(out, "", 1);
+}
+
+bool aj_git_move_read(const struct aj_apply_step *s, char *room, struct aj_git_move *ret)
+{
+	char *rest = room;
+	size_t bytes = strlen(s->path);
+	if (bytes >= AJ_STEP_BYTES)
+		return false;
+	memcpy(room, s->path, bytes + 1);
+	ret->from = strsep(&rest, " ");
+	ret->to = rest ? strsep(&rest, " ") : "";
+	ret->ref = rest ? strsep(&rest, " ") : "";
+	if (!rest || s->bytes >= strlen(rest) || rest[s->bytes] != ' ')
+		return false;
+	rest[s->bytes] = '\0';
+	ret->git = rest;
+	ret->tree = rest + s->bytes + 1;
+	return is_hex(ret->from) && is_hex(ret->to) && (strcmp(ret->ref, "HEAD") == 0 || strncmp(ret->ref, "refs/", 5) == 0) &&
+	       (strcmp(ret->git, ".") == 0 || plain(ret->git)) &&
+	       (!*ret->tree || strcmp(ret->tree, ".") == 0 || (ret->tree[0] != '/' && plain(ret->tree)));
+}
+
 bool aj_step_read(const char *text, size_t bytes, struct aj_apply_step *ret)
 {
 	uint64_t pass, mode, was_mode;
 	const char *at = text + 2, *end = text + bytes;
 	struct aj_apply_step s = { 0 };
-	if (bytes < 3 || text[0] == '\0' || !strchr("MPDC", text[0]) || text[1] != ' ' || memchr(text, '\0', bytes) != end - 1)
+	struct aj_git_move move;
+	char room[AJ_STEP_BYTES];
+	if (bytes < 3 || text[0] == '\0' || !strchr("MPDCGW", text[0]) || text[1] != ' ' || memchr(text, '\0', bytes) != end - 1)
 		return false;
 	if (!aj_take_number(&at, end, 10, AJ_PASSES - 1, &pass) || !aj_take_number(&at, end, 10, UINT64_MAX, &s.number) ||
 	    !aj_take_number(&at, end, 8, 0177777, &mode) || !aj_take_number(&at, end, 8, 0177777, &was_mode) ||
 	    !aj_take_number(&at, end, 10, UINT64_MAX, &s.dev) || !aj_take_number(&at, end, 10, UINT64_MAX, &s.ino) ||
-	    !aj_take_number(&at, end, 10, UINT64_MAX, &s.bytes) || !aj_take_signed(&at, end, &s.mtime_ns) || !plain(at))
+	    !aj_take_number(&at, end, 10, UINT64_MAX, &s.bytes) || !aj_take_signed(&at, end, &s.mtime_ns))
 		return false;
 	s.op = text[0];
 	s.pass = (unsigned)pass;
@@ -68,7 +107,7 @@ bool aj_step_read(const char *text, size_t bytes, struct aj_apply_step *ret)
 	s.was_mode = (mode_t)was_mode;
 	s.path = at;
 	*ret = s;
-	return true;
+	return s.op == AJ_STEP_MOVE ? aj_git_move_read(&s, room, &move) : plain(at);
 }
 
 /* --- writing --- */
@@ -134,7 +173,8 @@ static void add_place(struct aj_journal *j, size_t *room, uint64_t at)
 	}
 	if (pread(j->fd, head, sizeof head, (off_t)at) < 0)
 		head[0] = '\0'; /* aj_journal_step() will fail, too */
-	j->places[j->count++] = (struct aj_journal_place){ at, head[0], (char)(head[2] - '0') };
+	j->places[j->count++] = (struct aj_journal_place){ at, head[0] == AJ_STEP_MERGED ? AJ_STEP_PUT : head[0],
+		                                           (char)(head[2] - '0') };
 }
 
 /* Where each record begins. */

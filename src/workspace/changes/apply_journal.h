@@ -11,17 +11,22 @@
 enum aj_phase {
 	AJ_PHASE_STAGING,   /* new content is written beside the places where it belongs */
 	AJ_PHASE_SWAPPING,  /* it takes these places */
+	AJ_PHASE_MOVING,    /* git moves its references */
 	AJ_PHASE_CLEANING,  /* all is done, but that what was there before is removed */
 	AJ_PHASE_UNSTAGING, /* taken back before anything took its place */
 	AJ_PHASE_UNDOING,   /* taken back after that */
+	AJ_PHASE_UNMOVING,  /* and before that, what git has moved */
 	AJ_PHASES
 };
 
+#define AJ_MERGED "merged-"
 enum aj_step_op {
 	AJ_STEP_FOLDER = 'M', /* make a folder, after moving aside what is in its place */
 	AJ_STEP_PUT = 'P',    /* a file or a link takes the place of what was there, or of nothing */
 	AJ_STEP_DELETE = 'D',
 	AJ_STEP_MODE = 'C',
+	AJ_STEP_MERGED = 'W', /* AJ_STEP_PUT with content that a merge has written to the state folder: AJ_MERGED and the number */
+	AJ_STEP_MOVE = 'G',   /* a reference of git's; all others are steps of files */
 };
 
 /* The order in which steps take effect. */
@@ -36,16 +41,26 @@ struct aj_apply_step {
 	uint64_t dev, ino; /* of what was there, and its size and time */
 	uint64_t bytes;
 	int64_t mtime_ns;
-	const char *path; /* plain: relative to the workspace, or absolute in the main repository */
+	const char *path; /* plain, relative to the workspace; of AJ_STEP_MOVE see aj_git_move_write() */
 };
 
 /* One step, written and read; a NUL ends it. False: not a step. `text` must outlive the step. */
 void aj_step_write(struct aj_buffer *out, const struct aj_apply_step *step);
 bool aj_step_read(const char *text, size_t bytes, struct aj_apply_step *ret);
 
+/* A reference that git moves, and the index with it. */
+struct aj_git_move {
+	const char *git, *tree; /* the git folder and its working tree as in struct aj_history_repo; tree "": no index moves */
+	const char *ref;        /* refs/heads/..., or HEAD where it is detached */
+	const char *from, *to;  /* commits; from "0": there is no such reference yet */
+};
+/* As the path of a step, in `out`, where step->bytes is the length of move->git; and back, in `room` of AJ_STEP_BYTES. */
+void aj_git_move_write(struct aj_buffer *out, const struct aj_git_move *move);
+bool aj_git_move_read(const struct aj_apply_step *step, char *room, struct aj_git_move *ret);
+
 struct aj_journal_place {
 	uint64_t at; /* of the step's record */
-	char op;
+	char op;     /* AJ_STEP_MERGED is AJ_STEP_PUT */
 	char pass;
 };
 
@@ -73,7 +88,7 @@ void aj_journal_drop(struct aj_journal_writer *writer, int dir);
 /* -1 with errno: ENOENT: no journal; EINVAL: invalid. */
 int aj_journal_open(struct aj_journal *journal, int dir);
 /* A step in `room` of that many bytes; false with errno. */
-enum { AJ_STEP_BYTES = 4096 + 256 };
+enum { AJ_STEP_BYTES = 4 * 4096 };
 bool aj_journal_step(const struct aj_journal *journal, size_t index, char room[AJ_STEP_BYTES], struct aj_apply_step *ret);
 int aj_journal_enter(struct aj_journal *journal, enum aj_phase phase); /* -1 with errno */
 int aj_journal_end(struct aj_journal *journal);                        /* removes it; -1 with errno */

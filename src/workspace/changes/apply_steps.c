@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,6 +55,8 @@ int aj_step_load(struct aj_applying *a, size_t index)
 {
 	if (!aj_journal_step(&a->j, index, a->room, &a->step))
 		return aj_fail(a->err, AJ_EXIT_SETUP, "changes", errno, "read step %zu of the journal", index);
+	a->merged = a->step.op == AJ_STEP_MERGED;
+	a->step.op = a->merged ? AJ_STEP_PUT : a->step.op;
 	aj_journal_name(&a->j, a->step.number, false, a->fresh);
 	aj_journal_name(&a->j, a->step.number, true, a->old);
 	return open_parent(a);
@@ -62,7 +66,7 @@ int aj_steps_each(struct aj_applying *a, unsigned pass, bool backward, int (*fn)
 {
 	for (size_t n = 0; n < a->j.count; n++) {
 		size_t i = backward ? a->j.count - 1 - n : n;
-		if (pass < AJ_PASSES && a->j.places[i].pass != (char)pass)
+		if (a->j.places[i].op == AJ_STEP_MOVE || (pass < AJ_PASSES && a->j.places[i].pass != (char)pass))
 			continue;
 		int missing = aj_step_load(a, i);
 		if (missing < 0 || (!missing && fn(a) < 0))
@@ -71,10 +75,17 @@ int aj_steps_each(struct aj_applying *a, unsigned pass, bool backward, int (*fn)
 	return 0;
 }
 
-int aj_step_place(const struct aj_applying *a)
+static int place_in_view(const struct aj_applying *a)
 {
 	struct aj_change_side side = aj_change_side(a->s, a->step.path);
 	return aj_node_place(side.view, side.path, true);
+}
+
+int aj_step_place(const struct aj_applying *a)
+{
+	char name[AJ_JOURNAL_NAME];
+	snprintf(name, sizeof name, AJ_MERGED "%" PRIu64, a->step.number);
+	return a->merged ? aj_beneath_open_here(a->s->dir, name, O_PATH) : place_in_view(a);
 }
 
 struct stat aj_step_stat(const struct aj_applying *a, const char *name)
@@ -121,23 +132,25 @@ int aj_steps_mark(struct aj_applying *a, bool settled)
 	cleanup_fd int fd = aj_marks_open(a->s->dir, AJ_MARKS_FILE);
 	bool failed = fd < 0;
 	for (size_t i = 0; i < a->j.count && !failed; i++) {
+		if (a->j.places[i].op == AJ_STEP_MOVE)
+			continue;
 		int missing = aj_step_load(a, i);
 		if (missing < 0)
 			return -1;
 		struct stat now = missing ? (struct stat){ 0 } : aj_step_stat(a, a->at), view;
 		if (settled) {
-			cleanup_fd int place = aj_step_place(a);
+			cleanup_fd int place = place_in_view(a);
 			bool there = place >= 0 && fstat(place, &view) == 0 && a->step.op != AJ_STEP_DELETE;
 			aj_marks_set_settled(&marks[count++], a->step.path, there ? aj_node_ctime_ns(&view) : 0);
 		}
 		if (now.st_mode)
 			aj_marks_set_ours(&marks[count++], a->step.path, aj_node_ctime_ns(&now));
-		if (count >= MARKS_AT_ONCE || (i + 1 == a->j.count && count)) {
+		if (count >= MARKS_AT_ONCE) {
 			failed = aj_marks_append(fd, marks, count) < 0;
 			count = 0;
 		}
 	}
-	if (failed || fsync(fd) < 0)
+	if (failed || aj_marks_append(fd, marks, count) < 0 || fsync(fd) < 0)
 		return aj_fail(a->err, AJ_EXIT_SETUP, "changes", errno, "write down what was applied");
 	return 0;
 }

@@ -15,7 +15,8 @@ struct aj_applying {
 	bool dirty; /* and something in it was renamed */
 	char room[AJ_STEP_BYTES];
 	/* The step at hand, and the names of its place, of its new content and of what was there. */
-	struct aj_apply_step step;
+	struct aj_apply_step step; /* AJ_STEP_MERGED is AJ_STEP_PUT, with `merged` */
+	bool merged;
 	const char *at;
 	char fresh[AJ_JOURNAL_NAME], old[AJ_JOURNAL_NAME];
 	struct aj_buffer kept; /* names of files that an undo found changed and left where they are, each with a newline */
@@ -35,7 +36,7 @@ int aj_steps_mark(struct aj_applying *a, bool settled);
 int aj_step_load(struct aj_applying *a, size_t index);
 /* Call `fn` for each step of a pass (AJ_PASSES: of all) whose folder is there, in their order or backward. -1 with err. */
 int aj_steps_each(struct aj_applying *a, unsigned pass, bool backward, int (*fn)(struct aj_applying *a));
-/* O_PATH descriptor of the new content, in the run's tree; -1 with errno. */
+/* O_PATH descriptor of the new content, in the run's tree or of a merge; -1 with errno. */
 int aj_step_place(const struct aj_applying *a);
 /* The state of a name in the step's folder; st_mode 0: absent. */
 struct stat aj_step_stat(const struct aj_applying *a, const char *name);

@@ -27,7 +27,8 @@ static const char *const plain_marks[MARKS] = { "head", "objects", "refs", "comm
 static bool has_mark(int dir, const char *name, unsigned mark)
 {
 	struct stat st;
-	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISCHR(st.st_mode) && (mark != HAS_HEAD || !S_ISDIR(st.st_mode));
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISCHR(st.st_mode) &&
+	       (mark != HAS_HEAD || !S_ISDIR(st.st_mode));
 }
 
 static unsigned marks_in_view(const struct aj_folder *f)

@@ -50,7 +50,8 @@ bool aj_change_original(const struct aj_change_state *s, const struct aj_change 
 static bool is_original(const struct aj_change_state *s, const char *path, const struct stat *st)
 {
 	char content[AJ_SHA256_HEX];
-	return s->originals.count && sum_of(s, path, st, content) && aj_marks_original(&s->originals, path, st->st_mode & 0777, content);
+	return s->originals.count && sum_of(s, path, st, content) &&
+	       aj_marks_original(&s->originals, path, st->st_mode & 0777, content);
 }
 
 bool aj_changed_since(const struct aj_change_state *s, const char *path, const struct stat *st)
@@ -58,8 +59,9 @@ bool aj_changed_since(const struct aj_change_state *s, const char *path, const s
 	struct aj_base_entry copied;
 	long long ns = aj_node_ctime_ns(st);
 	struct aj_change_side side = aj_change_side(s, path);
-	bool other = s->record.copy ? !aj_base_find(side.base, side.path, &copied) || copied.ctime_ns != ns || copied.ino != st->st_ino
-	                            : ns > s->record.started_ns - TICK_NS;
+	bool other = s->record.copy
+	               ? !aj_base_find(side.base, side.path, &copied) || copied.ctime_ns != ns || copied.ino != st->st_ino
+	               : ns > s->record.started_ns - TICK_NS;
 	return other && !aj_marks_ours(&s->marks, path, ns) && !is_original(s, path, st);
 }
 
@@ -88,7 +90,8 @@ static bool removed_since(struct aj_walk *w, const struct aj_pair *p)
 		return false;
 	if (w->s->record.copy || S_ISDIR(p->is.st_mode))
 		return true;
-	if (p->work < 0 ? !w->gone : fstat(p->work, &folder) == 0 && aj_node_ctime_ns(&folder) <= w->s->record.started_ns - TICK_NS)
+	if (p->work < 0 ? !w->gone
+	                : fstat(p->work, &folder) == 0 && aj_node_ctime_ns(&folder) <= w->s->record.started_ns - TICK_NS)
 		return false;
 	return !aj_origins_has(&w->origins, w->top, &p->is);
 }
@@ -124,8 +127,11 @@ static bool is_settled(const struct aj_walk *w, const struct aj_pair *p)
 }
 
 /* Take the case where more than one is true by its weight. */
-static int report_change(struct aj_walk *w, const struct aj_pair *p, enum aj_change_kind kind, const char *conflict, const char *refused)
+static int report_change(struct aj_walk *w, const struct aj_pair *p, enum aj_change_kind kind, const char *conflict,
+                         const char *refused)
 {
+	if (w->only_repositories && !w->in_repository)
+		return 0;
 	struct aj_change c = { .path = w->path, .kind = kind, .was = p->was, .is = p->is, .conflict = conflict };
 	c.refused = refused ? refused : kind == AJ_CHANGE_DELETED ? NULL : never(p);
 	if (is_settled(w, p))
@@ -190,7 +196,8 @@ static char **find_twins(const struct aj_entries *names)
 static bool is_twin(char *const *sorted, size_t count, const char *name)
 {
 	char *const *at = sorted ? bsearch(&name, sorted, count, sizeof *sorted, by_case) : NULL;
-	return at && ((at > sorted && strcasecmp(at[-1], name) == 0) || (at + 1 < sorted + count && strcasecmp(at[1], name) == 0));
+	return at &&
+	       ((at > sorted && strcasecmp(at[-1], name) == 0) || (at + 1 < sorted + count && strcasecmp(at[1], name) == 0));
 }
 
 static int look_at(struct aj_walk *w, struct aj_pair *p, bool in_view, bool marked)
@@ -243,7 +250,8 @@ static int walk_folder(struct aj_walk *w, int view, int work, bool merged)
 {
 	struct aj_folder f = { .view = view, .work = work };
 	int result = 0;
-	if ((view >= 0 && aj_entries_read(view, &f.in_view) < 0) || (work >= 0 && !merged && aj_entries_read(work, &f.in_work) < 0))
+	if ((view >= 0 && aj_entries_read(view, &f.in_view) < 0) ||
+	    (work >= 0 && !merged && aj_entries_read(work, &f.in_work) < 0))
 		result = aj_fail(w->err, AJ_EXIT_SETUP, "changes", errno, "list the folder `%s`", w->bytes ? w->path : ".");
 	else if (!w->in_repository && aj_repository_by_entries(&f))
 		result = aj_walk_bare(w, &f);
@@ -332,7 +340,7 @@ int aj_walk_entry(struct aj_walk *w, const struct aj_pair *p)
 	const char *why = NULL;
 	bool now = p->is.st_mode, folder_now = S_ISDIR(p->is.st_mode), folder_was = S_ISDIR(p->was.st_mode);
 	int result = 0;
-	if (untouched(w, p))
+	if ((w->only_repositories && !w->in_repository && !folder_now && !folder_was) || untouched(w, p))
 		return 0;
 	if (folder_was && !folder_now) { /* its entries go first */
 		result = walk_into(w, p, false, true, &why);
@@ -367,16 +375,26 @@ int aj_walk_top(struct aj_walk *w, int view, int work)
 	return walk_folder(w, view, work, !w->hidden);
 }
 
-int aj_changes_walk(struct aj_change_state *state, aj_change_fn *each, void *arg, struct aj_error *err)
+static int walk_all(struct aj_change_state *state, bool only_repositories, aj_change_fn *each, void *arg, struct aj_error *err)
 {
 	struct aj_walk *w = calloc(1, sizeof *w);
 	if (!w)
 		abort();
-	*w = (struct aj_walk){ .s = state, .each = each, .arg = arg, .err = err };
+	*w = (struct aj_walk){ .s = state, .only_repositories = only_repositories, .each = each, .arg = arg, .err = err };
 	int result = aj_walk_top(w, state->view, state->workspace);
 	if (result >= 0 && state->repository_view >= 0)
 		result = aj_walk_main(w);
 	aj_origins_free(&w->origins);
 	free(w);
 	return result < 0 ? -1 : 0;
+}
+
+int aj_changes_walk(struct aj_change_state *state, aj_change_fn *each, void *arg, struct aj_error *err)
+{
+	return walk_all(state, false, each, arg, err);
+}
+
+int aj_changes_repositories(struct aj_change_state *state, aj_change_fn *each, void *arg, struct aj_error *err)
+{
+	return walk_all(state, true, each, arg, err);
 }

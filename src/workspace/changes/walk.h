@@ -7,6 +7,9 @@
 /* The trees of `state` are open. 0; -1 with err, or because `each` returned -1. */
 int aj_changes_walk(struct aj_change_state *state, aj_change_fn *each, void *arg, struct aj_error *err);
 
+/* The same of the repositories alone; no other file is compared. */
+int aj_changes_repositories(struct aj_change_state *state, aj_change_fn *each, void *arg, struct aj_error *err);
+
 /* Whether the workspace's file was changed after the run began, other than by an apply of these changes. Rewriting the content that
  * aj_change_original() marked is not a change. */
 bool aj_changed_since(const struct aj_change_state *state, const char *path, const struct stat *st);

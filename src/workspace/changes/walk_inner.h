@@ -13,9 +13,10 @@ struct aj_walk {
 	struct aj_error *err;
 	unsigned depth;
 	bool in_repository; /* only the first difference is wanted */
-	bool hidden;        /* a folder above was replaced: the view hides what the workspace has here */
-	bool gone;          /* the host has removed a folder above */
-	int top;            /* host tree of the walk: the workspace, or its main repository */
+	bool only_repositories;
+	bool hidden; /* a folder above was replaced: the view hides what the workspace has here */
+	bool gone;   /* the host has removed a folder above */
+	int top;     /* host tree of the walk: the workspace, or its main repository */
 	struct aj_origins origins;
 	size_t bytes; /* of path */
 	char path[PATH_MAX];

@@ -35,8 +35,9 @@ static int read_record(const char *text, struct aj_change_record *ret, struct aj
 
 Test(changes, record)
 {
-	static const char good[] = "{\"version\":1,\"id\":\"x\",\"mode\":\"copy\",\"workspace\":\"/a/b\",\"seen_at\":\"/a/b\",\"policy\":\"p\",\"command\":[\"a\",\"b c\"],"
-				   "\"started_ns\":5,\"ended_ns\":null,\"device\":1,\"inode\":2,\"protected\":[\".envrc\"]}";
+	static const char good
+	    [] = "{\"version\":1,\"id\":\"x\",\"mode\":\"copy\",\"workspace\":\"/a/b\",\"seen_at\":\"/a/b\",\"policy\":\"p\",\"command\":[\"a\",\"b c\"],"
+		 "\"started_ns\":5,\"ended_ns\":null,\"device\":1,\"inode\":2,\"protected\":[\".envrc\"]}";
 	static const char *const wrong[] = { "\"version\":1",    "\"version\":2", "\"copy\"",     "\"other\"", "/a/b\",\"seen",
 		                             "/a/../b\",\"seen", "/a/b\",\"seen", "a/b\",\"seen", ":5",        ":0",
 		                             "\"inode\":2",      "\"inode\":0",   "[\".envrc\"]", "[3]",       "\"p\"",
@@ -116,6 +117,39 @@ Test(changes, steps)
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
 		cr_expect_not(aj_step_read(wrong[i], strlen(wrong[i]) + 1, &read), "%s", wrong[i]);
 	aj_buffer_free(&out);
+}
+
+Test(changes, moves)
+{
+	static const struct aj_git_move moves[] = { { ".git", ".", "refs/heads/a/b", "0", "1234abcd" },
+		                                    { "a b/\nc/.git", "a b/\nc", "HEAD", "ab", "cd" },
+		                                    { "/m/.git", "", "refs/heads/x", "ab", "cd" },
+		                                    { ".", "", "refs/heads/x", "ab", "cd" } };
+	static const char *const wrong[] = {
+		"0 1 refs/x .git",   "0 1 refs/x .git ../a", "0 1 refs/x ../x .", "0 1 main .git .",
+		"0 x refs/x .git .", "0 1 refs/x .git /abs", "1 refs/x .git .",   "0  refs/x .git ."
+	};
+	char room[AJ_STEP_BYTES];
+	for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) {
+		struct aj_buffer path = { 0 }, out = { 0 };
+		struct aj_apply_step step = { .op = AJ_STEP_MOVE, .bytes = strlen(moves[i].git) }, read;
+		struct aj_git_move move;
+		aj_git_move_write(&path, &moves[i]);
+		step.path = path.data;
+		aj_step_write(&out, &step);
+		cr_assert(aj_step_read(out.data, out.bytes, &read) && aj_git_move_read(&read, room, &move));
+		const char *const wanted[] = { moves[i].git, moves[i].tree, moves[i].ref, moves[i].from, moves[i].to },
+				  *const found[] = { move.git, move.tree, move.ref, move.from, move.to };
+		for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++)
+			cr_expect_str_eq(found[k], wanted[k]);
+		aj_buffer_free(&path);
+		aj_buffer_free(&out);
+	}
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct aj_apply_step step = { .op = AJ_STEP_MOVE, .bytes = 4, .path = wrong[i] };
+		struct aj_git_move move;
+		cr_expect_not(aj_git_move_read(&step, room, &move), "%s", wrong[i]);
+	}
 }
 
 /* --- what is held --- */
@@ -273,7 +307,8 @@ static int note(void *arg, const struct aj_change *c)
 	static const char letters[] = "AMDTm";
 	char *text = arg;
 	size_t used = strlen(text);
-	snprintf(text + used, TEXT - used, "%c%s%s %s\n", letters[c->kind], c->refused ? "!" : "", c->conflict ? "?" : "", c->path);
+	snprintf(text + used, TEXT - used, "%c%s%s %s\n", letters[c->kind], c->refused ? "!" : "", c->conflict ? "?" : "",
+	         c->path);
 	return 0;
 }
 
@@ -295,7 +330,8 @@ Test(trees, whiteouts)
 {
 	put("work/a", "1");
 	put("work/b", "1");
-	cr_assert(mkdir("work/d", 0755) == 0 && mkdir("upper/d", 0755) == 0 && mkdir("work/o", 0755) == 0 && mkdir("upper/o", 0755) == 0);
+	cr_assert(mkdir("work/d", 0755) == 0 && mkdir("upper/d", 0755) == 0 && mkdir("work/o", 0755) == 0 &&
+	          mkdir("upper/o", 0755) == 0);
 	put("work/d/x", "1");
 	put("work/d/y", "");
 	put("work/o/gone", "1");
