@@ -352,7 +352,8 @@ static const char *prefix_of(const char *id, struct aj_arena *arena)
 	bool fits = !strstr(prefix, "..") && prefix[bytes - 2] != '.' &&
 	            (bytes < 6 || strncmp(prefix + bytes - 6, ".lock", 5) != 0);
 	for (char *at = prefix; *at && !fits; at++)
-		*at = *at == '.' ? '-' : *at;
+		if (*at == '.')
+			*at = '-';
 	return prefix;
 }
 

@@ -204,7 +204,7 @@ static const char *said(struct git_run *r)
 		bytes--;
 	line[bytes] = '\0';
 	for (char *at = line; *at; at++)
-		*at = *at == '\n' ? ';' : *at == '\t' ? ' ' : *at;
+		*at = (char)(*at == '\n' ? ';' : *at == '\t' ? ' ' : *at);
 	return *line ? line : "it gave no reason";
 }
 
@@ -229,7 +229,7 @@ static char *const *command_of(struct git_run *r, const char *const *argv)
 	size_t count = 0, at = 0;
 	while (argv[count])
 		count++;
-	char **words = aj_alloc(&r->arena, (2 * SETTINGS + count + 4) * sizeof *words);
+	char **words = aj_alloc(&r->arena, ((size_t)2 * SETTINGS + count + 4) * sizeof *words);
 	words[at++] = aj_strdup(&r->arena, "git");
 	words[at++] = aj_strdup(&r->arena, "--no-pager");
 	for (size_t i = 0; i < SETTINGS; i++) {

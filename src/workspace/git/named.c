@@ -143,7 +143,7 @@ static void add_quoted_words(const struct name_reading *r, const char *value)
 	size_t used = 0;
 	for (const char *at = value;; at++) {
 		if (*at && quote ? *at == quote : *at == '\'' || *at == '"') {
-			quote = quote ? '\0' : *at;
+			quote = (char)(quote ? '\0' : *at);
 		} else if (!*at || (!quote && strchr(between, *at))) {
 			word[used] = '\0';
 			add_word(r, word);

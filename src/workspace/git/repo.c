@@ -168,9 +168,10 @@ static void read_hooks(struct reading *r, int dir, const char *folder)
 	if (!entries.dir) {
 		add_sum(r->repo, folder, &st.st_ino, sizeof st.st_ino);
 		add_run(r->repo, folder, S_ISLNK(st.st_mode) ? "a symlink" : "cannot be listed");
-	} else if (entries.error || names.count == HOOKS_MAX) {
-		add_unexamined(r->repo, folder, entries.error ? "cannot be listed" : "too many entries: not all were examined");
+		return;
 	}
+	if (entries.error || names.count == HOOKS_MAX)
+		add_unexamined(r->repo, folder, entries.error ? "cannot be listed" : "too many entries: not all were examined");
 	if (names.count) /* a list has no order */
 		qsort(names.items, names.count, sizeof *names.items, by_name);
 	for (size_t i = 0; i < names.count; i++) {
@@ -249,7 +250,8 @@ static void read_index(struct reading *r, int dir, const char *name)
 	*AJ_PUSH(r->at->arena, &r->entries) = aj_printf(r->at->arena, "%s %ju %jd %jd.%09ld %o", name, (uintmax_t)st.st_ino,
 	                                                (intmax_t)st.st_size, (intmax_t)st.st_ctim.tv_sec, st.st_ctim.tv_nsec,
 	                                                st.st_mode);
-	add_run(r->repo, name, "by its paths git may write into a repository or out of the working tree, at the next `git restore .`");
+	add_run(r->repo, name,
+	        "by its paths git may write into a repository or out of the working tree, at the next `git restore .`");
 }
 
 /* Git writes through a symlink in its folder: a reflog that links to a shell's start-up file would put a commit's message there, which
