@@ -498,6 +498,83 @@ def a_branch_moves_forward():
 
 
 @test
+def git_of_the_host_at_work():
+    """A lock that git of the host holds: nothing is applied. A branch that it moves meanwhile is left where it is."""
+    run = Run(repository, COMMIT + "echo u >untracked")
+    before = tree(run.workspace)
+    for lock in ".git/refs/heads/main.lock", ".git/index.lock":
+        open(run.path(lock), "w").close()
+        done = run.ask("apply", rc=1 if "index" in lock else 125)
+        assert b"lock" in done.stderr, done
+        os.unlink(run.path(lock))
+        same(({p: e for p, e in tree(run.workspace).items() if b".git" not in p}, head(run)), ({p: e for p, e in before.items() if b".git" not in p}, ["one"]))
+    other = git(run, "commit-tree", "-p", "HEAD", "-m", "host", "HEAD^{tree}").strip()
+    apply = subprocess.Popen([AJ, "changes", "apply", run.id], env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while not os.path.exists(run.state + "/journal.swapping") and apply.poll() is None:
+        pass
+    open(run.path(".git/index.lock"), "w").close()  # so the index waits for two seconds
+    while head(run) == ["one"] and apply.poll() is None:
+        pass
+    git(run, "update-ref", "refs/heads/main", other)
+    said = apply.communicate()[1]
+    os.unlink(run.path(".git/index.lock"))
+    if head(run) == ["two", "one"]:
+        return  # it was quicker
+    same((head(run), run.read("a"), os.path.exists(run.path("untracked")), os.listdir(run.state).count("journal.moving")), (["host", "one"], b"1\n", False, 0))
+    assert b"left in place, since the host has changed it meanwhile: refs/heads/main" in said, said
+
+
+@test
+def repositories_that_are_new():
+    make = GIT + "git init -q -b trunk lib; cd lib; echo 1 >f; git add f; git commit -qm first; git tag v1; git config core.fsmonitor evil; echo evil >.git/hooks/post-checkout; echo 2 >g"
+    for mode in MODES:
+        run = Run(put({"a": "1\n"}), make, mode=mode)
+        same([r["path"] for r in run.json("apply")["held"]], ["lib/.git"])
+        same((run.read("lib/f"), os.path.exists(run.path("lib/.git"))), (b"1\n", False))
+        same([(r["path"], r["verdict"]) for r in run.json("apply", "lib/.git")["repositories"]], [("lib/.git", "made")])
+        run.workspace += "/lib"
+        same((head(run), git(run, "tag").split(), git(run, "branch", "--show-current").strip(), git(run, "status", "--porcelain")),
+             (["first"], ["v1"], "trunk", "?? g\n"))
+        assert b"evil" not in run.read(".git/config") and not os.path.exists(run.path(".git/hooks/post-checkout"))
+        same(run.kinds(), {})
+
+
+@test
+def submodules():
+    def make(top):
+        new = "git -c init.defaultBranch=main init -q %s; cd %s; echo 1 >f; git add f; " + GIT + "git commit -qm one; "
+        subprocess.run(["sh", "-ec", new % ("lib", "lib")], cwd=top, check=True)
+        subprocess.run(["sh", "-ec", "git -c init.defaultBranch=main init -q; git -c protocol.file.allow=always submodule --quiet add ./lib sub; echo lib >.git/info/exclude; "
+                        + GIT + "git commit -qm one"], cwd=top, check=True)
+    for mode in MODES:
+        run = Run(make, GIT + "cd sub; echo 2 >>f; git commit -qam two; git branch side; cd ..; git add sub; git commit -qm two", mode=mode)
+        same({r["path"]: r["moved"] for r in run.json("apply")["repositories"]}, {".git": True, ".git/modules/sub": True})
+        same((head(run), git(run, "-C", "sub", "log", "--format=%s").split(), git(run, "status", "--short"), run.read("sub/f"), run.kinds()),
+             (["two", "one"], ["two", "one"], "", b"1\n2\n", {}))
+        git(run, "-C", "sub", "fsck", "--strict")
+
+
+@test
+def commits_with_held_places():
+    """The branch stays: with it, `git restore .` would bring what needs an approval."""
+    for mode in MODES:
+        run = Run(repository, COMMIT + "echo 1 >.envrc; mkdir sub; ln -s /etc sub/l; git add .; git commit -qm three; echo u >untracked", mode=mode)
+        answer = run.json("apply")
+        row = answer["repositories"][0]
+        same((row["verdict"], row["moved"], row["why"], row["command"]),
+             ("apart", False, "its commits change held places (.envrc, sub/l)", "git merge --ff-only agentjail/%s/main" % run.id))
+        same((sorted(r["path"] for r in answer["held"]), [r["path"] for r in answer["applied"]], head(run), run.read("a")),
+             ([".envrc", "sub/l"], ["untracked"], ["one"], b"1\n"))
+        run.ask("apply", ".", ".envrc")
+        same(head(run), ["one"])
+        run.ask("apply", ".", ".envrc", "sub/l")
+        same((head(run), git(run, "status", "--porcelain"), run.kinds()), (["three", "two", "one"], "?? untracked\n", {}))
+        run = Run(repository, COMMIT + "echo 1 >.envrc; git add .; git commit -qm three", mode=mode)
+        git(run, "commit", "-q", "--allow-empty", "-m", "host")
+        assert b"the other one lacks, and its commits change held places (.envrc): git merge agentjail/" in run.ask("apply").stdout
+
+
+@test
 def branches_that_went_apart():
     for mode in MODES:
         run = Run(repository, COMMIT + "mkdir d; echo 1 >d/f; git add d; git commit -qm three; echo u >untracked; mkdir -p d/e; echo u >d/e/u; echo 3 >>a", mode=mode)

@@ -76,8 +76,8 @@ static void print_repository(const json_t *row, FILE *out)
 	else if (*text_of(row, "why"))
 		fprintf(out, "%s: %s%s%s\n", git, aj_line(&arena, text_of(row, "why")), *text_of(row, "command") ? ": " : "",
 		        aj_line(&arena, text_of(row, "command")));
-	else if (strcmp(text_of(row, "verdict"), "new") == 0)
-		fprintf(out, "%s: a new repository, without the settings, hooks and stash of the run\n", git);
+	else if (strcmp(text_of(row, "verdict"), "made") == 0)
+		fprintf(out, "%s: made, without the settings, hooks and stash of the run\n", git);
 	if (references)
 		fprintf(out, "%s: %zu reference%s of the run under %s\n", git, references, references == 1 ? "" : "s",
 		        aj_line(&arena, text_of(json_array_get(json_object_get(row, "refs"), 0), "name")));

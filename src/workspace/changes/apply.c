@@ -309,15 +309,9 @@ static int plan_apply(struct plan *p, struct aj_error *err)
 	if (aj_journal_begin(&p->journal, p->s->dir) < 0)
 		return no_journal(err, errno, "begin");
 	p->history = (struct aj_apply_history){ .s = p->s, .branch = p->how->branch };
-	if (aj_apply_history_read(&p->history, p->how->paths, p->how->paths_count, err) < 0 || make_plan(p, on_change, err) < 0 ||
-	    aj_apply_history_plan(&p->history, &p->journal, err) < 0)
-		return -1;
-	for (size_t i = 0; i < p->history.history.repos.count; i++) {
-		const struct aj_history_repo *r = &p->history.history.repos.items[i];
-		bool branches = aj_apply_history_branches(&p->history, r);
-		p->how->on_repository(p->how->arg, r, aj_apply_history_moves(&p->history, r), branches ? p->how->branch : NULL);
-	}
-	return 0;
+	bool good = aj_apply_history_read(&p->history, p->how->paths, p->how->paths_count, err) == 0 &&
+	            make_plan(p, on_change, err) == 0 && aj_apply_history_plan(&p->history, &p->journal, err) == 0;
+	return good ? 0 : -1;
 }
 
 /* What the journal does not say, since it can be found again. */
@@ -326,7 +320,14 @@ static int settle(struct plan *p, struct aj_error *err)
 	cleanup_fd int marks = p->settled.count ? aj_marks_open(p->s->dir, AJ_MARKS_FILE) : -1;
 	if (p->settled.count && (marks < 0 || aj_marks_append(marks, p->settled.items, p->settled.count) < 0))
 		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "write down what was applied");
-	return aj_apply_history_end(&p->history, err);
+	if (aj_apply_history_end(&p->history, err) < 0)
+		return -1;
+	for (size_t i = 0; i < p->history.history.repos.count; i++) {
+		const struct aj_history_repo *r = &p->history.history.repos.items[i];
+		bool branches = aj_apply_history_branches(&p->history, r);
+		p->how->on_repository(p->how->arg, r, aj_apply_history_moves(&p->history, r), branches ? p->how->branch : NULL);
+	}
+	return 0;
 }
 
 int aj_apply(struct aj_change_state *state, const struct aj_apply_how *how, struct aj_applied *ret, struct aj_error *err)

@@ -25,7 +25,7 @@ struct aj_apply_how {
 	const char *branch; /* make this branch of the run's commits, and move none; NULL: move what can be moved forward */
 	/* Called for each change before any is applied. */
 	void (*on_outcome)(void *arg, enum aj_apply_outcome outcome, const struct aj_change *change);
-	/* Called for each repository whose history was fetched: its branch moves, or a new one is made. */
+	/* Called at the end for each repository whose history was fetched: its branch moved, or a new one was made. */
 	void (*on_repository)(void *arg, const struct aj_history_repo *repo, bool moves, const char *branch);
 	void *arg;
 };

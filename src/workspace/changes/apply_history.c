@@ -11,14 +11,16 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/tree/node.h"
 #include "workspace/changes/apply_git.h"
 #include "workspace/changes/apply_select.h"
+#include "workspace/changes/needs_approval.h"
 #include "workspace/changes/repositories.h"
 #include "workspace/changes/settled.h"
 #include "workspace/changes/walk.h"
 
 /* Larger files are not compared with their blobs. */
-enum { BLOB_MAX = 16 << 20 };
+enum { BLOB_MAX = 16 << 20, HELD_SHOWN = 5 };
 
 struct repository_search {
 	struct aj_apply_history *h;
@@ -34,16 +36,6 @@ static int collect_repository(void *arg, const struct aj_change *c)
 	return 0;
 }
 
-int aj_apply_history_read(struct aj_apply_history *h, const char *const *paths, size_t paths_count, struct aj_error *err)
-{
-	struct repository_search search = { .h = h, .selection = { .paths = paths, .paths_count = paths_count } };
-	search.selection.met = aj_alloc(&h->arena, (paths_count + 1) * sizeof *search.selection.met);
-	if (aj_changes_repositories(h->s, collect_repository, &search, err) < 0)
-		return -1;
-	struct aj_history_ask wanted = { h->asked.items, h->asked.count };
-	return h->asked.count ? aj_history_fetch(h->s, &wanted, &h->arena, &h->history, err) : 0;
-}
-
 void aj_apply_history_free(struct aj_apply_history *h)
 {
 	aj_arena_free(&h->arena);
@@ -51,9 +43,91 @@ void aj_apply_history_free(struct aj_apply_history *h)
 
 /* --- repositories --- */
 
+static bool is_content(int fd, const struct stat *st, const struct aj_buffer *blob)
+{
+	char *content = blob->bytes == (size_t)st->st_size ? malloc(blob->bytes + 1) : NULL;
+	bool same = content && aj_read_all(fd, content, blob->bytes) == 0 &&
+	            (!blob->bytes || memcmp(content, blob->data, blob->bytes) == 0);
+	free(content);
+	return same;
+}
+
 static struct aj_git git_of(const struct aj_history_repo *r)
 {
 	return (struct aj_git){ .dir = r->dir, .tree = r->work };
+}
+
+/* --- commits with held places --- */
+
+/* Is the host's file what the commit has at the path? */
+static bool has_blob(struct aj_apply_history *h, const struct aj_history_repo *r, const struct aj_history_path *touched)
+{
+	struct aj_error why = { 0 };
+	struct aj_buffer blob = { 0 };
+	struct aj_git git = git_of(r);
+	struct stat st;
+	const char *const argv[] = { "cat-file", "blob", touched->oid ? touched->oid : "", NULL };
+	cleanup_fd int place = aj_node_place(h->s->workspace, touched->path, false);
+	if (place < 0 || !touched->oid)
+		return place < 0 && !touched->oid;
+	cleanup_fd int fd = aj_node_open_place(place, false, &st);
+	bool same = fd >= 0 && st.st_size <= BLOB_MAX && aj_git_run(&git, argv, NULL, &blob, &why) == 0 &&
+	            is_content(fd, &st, &blob);
+	aj_buffer_free(&blob);
+	return same;
+}
+
+/* Would it be applied only by name, and is it new for the host? */
+static bool is_held(struct aj_apply_history *h, const struct aj_history_repo *r, const struct aj_history_path *touched,
+                    const char *const *paths, size_t paths_count)
+{
+	struct aj_change c = { .path = touched->path, .kind = touched->mode ? AJ_CHANGE_MODIFIED : AJ_CHANGE_DELETED };
+	bool named = false;
+	c.is.st_mode = touched->mode == 0160000 ? S_IFDIR : touched->mode;
+	aj_change_judge_approval(&c, h->s);
+	for (size_t i = 0; i < paths_count && c.held; i++)
+		named |= aj_select_names(paths[i], &c);
+	return c.held && !named && !has_blob(h, r, touched);
+}
+
+/* A branch with a held file would bring it at the next `git restore`: it moves only by the user's own merge. */
+static void hold_back(struct aj_apply_history *h, struct aj_history_repo *r, const char *const *paths, size_t paths_count)
+{
+	const char *names = "";
+	size_t count = 0;
+	if (r->verdict != AJ_HISTORY_FORWARD && r->verdict != AJ_HISTORY_APART)
+		return;
+	for (size_t i = 0; i < r->touched.count; i++)
+		if (is_held(h, r, &r->touched.items[i], paths, paths_count) && count++ < HELD_SHOWN)
+			names = aj_printf(&h->arena, "%s%s%s", names, *names ? ", " : "", r->touched.items[i].path);
+	if (!count)
+		return;
+	if (count > HELD_SHOWN)
+		names = aj_printf(&h->arena, "%s and %zu more", names, count - HELD_SHOWN);
+	r->why = aj_printf(&h->arena, "%s%sits commits change held places (%s)", r->why ? r->why : "", r->why ? ", and " : "",
+	                   names);
+	if (r->verdict != AJ_HISTORY_FORWARD)
+		return;
+	r->verdict = AJ_HISTORY_APART;
+	for (size_t i = 0; i < r->refs.count; i++)
+		if (strcmp(r->refs.items[i].named, r->run_branch ? r->run_branch : "HEAD") == 0)
+			r->command = aj_printf(&h->arena, "git%s%s merge --ff-only %s", strcmp(r->tree, ".") == 0 ? "" : " -C ",
+			                       strcmp(r->tree, ".") == 0 ? "" : r->tree,
+			                       r->refs.items[i].name + sizeof "refs/" - 1);
+}
+
+int aj_apply_history_read(struct aj_apply_history *h, const char *const *paths, size_t paths_count, struct aj_error *err)
+{
+	struct repository_search search = { .h = h, .selection = { .paths = paths, .paths_count = paths_count } };
+	search.selection.met = aj_alloc(&h->arena, (paths_count + 1) * sizeof *search.selection.met);
+	if (aj_changes_repositories(h->s, collect_repository, &search, err) < 0)
+		return -1;
+	struct aj_history_ask wanted = { h->asked.items, h->asked.count };
+	if (h->asked.count && aj_history_fetch(h->s, &wanted, &h->arena, &h->history, err) < 0)
+		return -1;
+	for (size_t i = 0; i < h->history.repos.count; i++)
+		hold_back(h, &h->history.repos.items[i], paths, paths_count);
+	return 0;
 }
 
 bool aj_apply_history_moves(const struct aj_apply_history *h, const struct aj_history_repo *r)
@@ -139,7 +213,7 @@ static bool is_taken(const struct aj_apply_history *h, const char *git)
 		const struct aj_history_repo *r = &h->history.repos.items[i];
 		if (!aj_repository_holds(git, r->git))
 			continue;
-		all = r->verdict == AJ_HISTORY_SAME || r->verdict == AJ_HISTORY_NEW || aj_apply_history_moves(h, r);
+		all = r->verdict == AJ_HISTORY_SAME || r->verdict == AJ_HISTORY_MADE || aj_apply_history_moves(h, r);
 		if (!all)
 			return false;
 	}
@@ -148,10 +222,12 @@ static bool is_taken(const struct aj_apply_history *h, const char *git)
 
 int aj_apply_history_end(struct aj_apply_history *h, struct aj_error *err)
 {
-	for (size_t i = 0; i < h->history.repos.count; i++)
-		if (h->history.repos.items[i].verdict == AJ_HISTORY_NEW &&
-		    aj_history_make(h->s, &h->history.repos.items[i], err) < 0)
+	for (size_t i = 0; i < h->history.repos.count; i++) {
+		struct aj_history_repo *r = &h->history.repos.items[i];
+		if (r->verdict == AJ_HISTORY_NEW && aj_history_make(h->s, r, err) < 0)
 			return -1;
+		r->verdict = r->verdict == AJ_HISTORY_NEW ? AJ_HISTORY_MADE : r->verdict;
+	}
 	cleanup_fd int marks = aj_marks_open(h->s->dir, AJ_MARKS_FILE);
 	for (size_t i = 0; i < h->asked.count; i++) {
 		struct aj_mark mark;
@@ -182,11 +258,8 @@ static bool is_committed(struct aj_apply_history *h, const struct aj_history_rep
 		                     NULL };
 	if (!S_ISREG(c->is.st_mode) || c->is.st_size > BLOB_MAX)
 		return false;
-	bool same = aj_git_run(&git, argv, NULL, &blob, &why) == 0 && blob.bytes == (size_t)c->is.st_size;
-	cleanup_fd int fd = same ? aj_change_open_file(h->s, c->path, &st) : -1;
-	char *content = same ? malloc(blob.bytes + 1) : NULL;
-	same = content && fd >= 0 && aj_read_all(fd, content, blob.bytes) == 0 && memcmp(content, blob.data, blob.bytes) == 0;
-	free(content);
+	cleanup_fd int fd = aj_change_open_file(h->s, c->path, &st);
+	bool same = fd >= 0 && aj_git_run(&git, argv, NULL, &blob, &why) == 0 && is_content(fd, &st, &blob);
 	aj_buffer_free(&blob);
 	return same;
 }
@@ -205,8 +278,15 @@ enum aj_apply_source aj_apply_history_source(struct aj_apply_history *h, const s
 bool aj_apply_history_below(const struct aj_apply_history *h, const char *folder)
 {
 	const struct aj_history_repo *r = aj_history_of(&h->history, folder);
-	bool found = false;
-	for (size_t i = 0; r && waits(h, r) && i < r->touched.count && !found; i++)
-		found = aj_path_below(r->touched.items[i].path, folder);
-	return found;
+	size_t bytes = strlen(folder), from = 0, to = r && waits(h, r) ? r->touched.count : 0, end = to;
+	while (from < to) { /* the first path that is not before "FOLDER/" */
+		size_t middle = from + (to - from) / 2;
+		const char *path = r->touched.items[middle].path;
+		int order = strncmp(path, folder, bytes);
+		if (order < 0 || (order == 0 && (unsigned char)path[bytes] < '/'))
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < end && aj_path_below(r->touched.items[from].path, folder);
 }
