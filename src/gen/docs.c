@@ -53,11 +53,15 @@ static void print_syscalls(void)
 	syscalls(AJ_PROFILE_SNIPPET, AJ_NET_NONE, false);
 	printf("\n## A snippet is refused, with an error that says so\n\n");
 	syscalls(AJ_PROFILE_SNIPPET, AJ_NET_NONE, true);
+	bool not_refused = false;
+	printf("\n## A snippet with python.native = \"tree\" may also call\n\n"
+	       "All mounts but the read-only tree are noexec, so no other file can be mapped so.\n\n"
+	       "| call | condition | why |\n|---|---|---|\n");
+	aj_syscalls_native_each(syscall_row, &not_refused);
 	printf("\n## Until Python has started\n\n"
 	       "A snippet's Python runs under a filter from its first instruction on. That filter allows the calls of a snippet and\n"
 	       "the following ones, and refuses what a snippet is refused. It stays; a second filter then removes the following ones.\n\n"
 	       "| call | condition | why |\n|---|---|---|\n");
-	bool not_refused = false;
 	aj_syscalls_startup_each(syscall_row, &not_refused);
 	printf("\n## A zygote\n\n"
 	       "Jails are born from a zygote. A zygote runs under a filter from its first instruction on, and its jails inherit that\n"

@@ -36,6 +36,8 @@ const char *aj_key_status(const struct aj_key *key, const struct aj_policy *poli
 		return "no file is moved, and the result names what the jail made";
 	if (key->offset == offsetof(struct aj_policy, worktree) && !policy->worktree)
 		return "not in use: only the workspace itself is shown";
+	if (key->offset == offsetof(struct aj_policy, native) && policy->exec)
+		return "no wall: with process.exec programs make executable memory of their own";
 	if (key->unwalled && strcmp(key->unwalled, value) == 0)
 		return "no wall enforces this value";
 	if (key->by == AJ_BY_RAIL && commands)

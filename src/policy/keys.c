@@ -4,6 +4,7 @@
 
 static const char *const checked_names[] = { "before", "run", NULL };
 static const char *const builtins_names[] = { "minimal", "static", "standard", "full", NULL };
+static const char *const native_names[] = { "start", "tree", NULL };
 static const char *const network_names[] = { "none", "loopback", "allow", "host", NULL };
 static const char *const publish_names[] = { "loopback", "any", NULL };
 static const char *const workspace_names[] = { "none", "read-only", "overlay", "copy", "read-write", NULL };
@@ -41,11 +42,17 @@ const struct aj_key aj_policy_keys[] = {
 	  .help = "when imports that a snippet may not make are reported: before (all at once, and no line of it runs; "
 	          "an import that the code itself guards, by a handler of ImportError or `if TYPE_CHECKING:`, "
 	          "raises where it stands), or run (each raises ImportError where it stands)" },
+	{ "python.native", AJ_KEY_ENUM, AT(native), .names = native_names,
+	  .fallback = "start", .looser = AJ_LOOSER_MORE, .by = AJ_BY_SECCOMP,
+	  .help = "when machine code of the read-only tree may be mapped: start (before the snippet begins), "
+	          "or tree (at any time, so packages load their extension modules when they need them; "
+	          "everything else in the jail is mounted noexec, and memory never becomes executable)" },
 	{ "python.preload", AJ_KEY_LIST, AT(preload), .max = 100, .items = &aj_item_preload,
 	  .looser = AJ_LOOSER_MORE, .by = AJ_BY_NOBODY,
 	  .help = "modules of the Python tree that libraries import while they run, as [WORD:]MODULE: "
 	          "they are loaded ahead of a snippet in which WORD occurs (without it: the module's top name), "
-	          "because no extension module can be mapped later. This does not allow a snippet to import them" },
+	          "because with python.native = \"start\" no extension module can be mapped later. "
+	          "This does not allow a snippet to import them" },
 	{ "python.builtins", AJ_KEY_ENUM, AT(builtins), .names = builtins_names,
 	  .fallback = "standard", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
 	  .help = "built-in functions of a snippet: minimal (21 names), static (standard without eval, exec, compile, globals, "

@@ -10,6 +10,8 @@
 enum aj_builtins { AJ_BUILTINS_MINIMAL, AJ_BUILTINS_STATIC, AJ_BUILTINS_STANDARD, AJ_BUILTINS_FULL };
 /* The values of every enum are ordered from tight to loose: this order defines "looser". */
 enum aj_imports_checked { AJ_CHECKED_BEFORE, AJ_CHECKED_AT_RUN };
+/* Where native code may come from: files of the read-only tree, before the snippet begins or at any time. */
+enum aj_native { AJ_NATIVE_START, AJ_NATIVE_TREE };
 enum aj_network { AJ_NET_NONE, AJ_NET_LOOPBACK, AJ_NET_ALLOW, AJ_NET_HOST };
 enum aj_publish_to { AJ_PUBLISH_LOOPBACK, AJ_PUBLISH_ANY };
 /* In the order of rights: from OVERLAY on the jail may write to the workspace. Under OVERLAY and COPY its changes stay apart. */
@@ -22,9 +24,9 @@ enum aj_enforce { AJ_ENFORCE_STRICT, AJ_ENFORCE_BEST_EFFORT };
 enum aj_escapes { AJ_ESCAPES_NONE, AJ_ESCAPES_FILTERED, AJ_ESCAPES_ALL };
 enum aj_audit_failure { AJ_AUDIT_REFUSE, AJ_AUDIT_FLAG };
 /* The profiles of allowed system calls; the lists are in policy/seccomp/syscalls.c. */
-enum aj_profile { AJ_PROFILE_SNIPPET, AJ_PROFILE_COMMAND, AJ_PROFILE_COUNT };
+enum aj_profile { AJ_PROFILE_SNIPPET, AJ_PROFILE_NATIVE, AJ_PROFILE_COMMAND, AJ_PROFILE_COUNT };
 /* The filters of a snippet: one from Python's first instruction on, one once Python runs (policy/seccomp/startup.c). */
-enum aj_stage { AJ_STAGE_BASELINE, AJ_STAGE_ABOVE, AJ_STAGES };
+enum aj_stage { AJ_STAGE_BASELINE, AJ_STAGE_ABOVE, AJ_STAGE_ABOVE_NATIVE, AJ_STAGES };
 
 /* Groups of system calls that a policy denies. */
 enum {
@@ -92,6 +94,7 @@ struct aj_policy {
 	AJ_LIST(const char *) imports; /* module names, `pkg.*` for a package with its submodules, `*` for every module */
 	enum aj_imports_checked imports_checked;
 	AJ_LIST(const char *) reached; /* folders of the jail, beside those of the snippet's own */
+	enum aj_native native;
 	AJ_LIST(const char *) preload; /* [WORD:]MODULE, see policy/item_types.h */
 	const char *clock;             /* of time and datetime, as aj_clock_parse() reads it */
 	uint64_t sleep_ms;             /* longest time.sleep(); 0: none */
@@ -167,7 +170,13 @@ struct aj_policy {
 
 static inline enum aj_profile aj_policy_profile(const struct aj_policy *policy)
 {
-	return policy->exec ? AJ_PROFILE_COMMAND : AJ_PROFILE_SNIPPET;
+	return policy->exec ? AJ_PROFILE_COMMAND : policy->native == AJ_NATIVE_TREE ? AJ_PROFILE_NATIVE : AJ_PROFILE_SNIPPET;
+}
+
+/* The profile of a snippet that starts no program: one process without sockets. */
+static inline bool aj_profile_is_pure(enum aj_profile profile)
+{
+	return profile != AJ_PROFILE_COMMAND;
 }
 
 const char *aj_network_name(enum aj_network network);

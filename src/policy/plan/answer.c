@@ -121,7 +121,7 @@ static struct aj_answer by_list(const struct aj_policy *policy, const char *host
 struct aj_answer aj_answer_host(const struct aj_plan *plan, const struct aj_policy *policy, const char *host,
                                 struct aj_arena *arena)
 {
-	if (plan->profile == AJ_PROFILE_SNIPPET)
+	if (aj_profile_is_pure(plan->profile))
 		return answer(AJ_DENIED, "process.exec", AJ_BY_SECCOMP,
 		              "a snippet cannot open a socket, whatever the network: the system call list has none");
 	if (plan->deny & AJ_DENY_SOCKETS)

@@ -230,7 +230,7 @@ static int late_env_is_text(const struct aj_plan *plan, struct aj_error *err)
 /* A single process that shares no file with another needs none of the kernel's locks: see policy/seccomp/groups.c. */
 static void restrict_locks(struct aj_plan *plan)
 {
-	bool inside = plan->profile == AJ_PROFILE_SNIPPET;
+	bool inside = aj_profile_is_pure(plan->profile);
 	for (size_t i = 0; i < plan->mounts.count; i++)
 		inside = inside && !aj_mount_is_shared(&plan->mounts.items[i]);
 	if (!(plan->deny & AJ_DENY_LOCKS))
@@ -246,7 +246,7 @@ static struct aj_socket_limits limit_sockets(const struct aj_plan *plan)
 	"since the kernel does not say to which jail other sockets belong"
 	static const char *const mediated[2][2] = { { MEDIATED("", ""), MEDIATED("", SCRATCH) },
 		                                    { MEDIATED(NAMED, ""), MEDIATED(NAMED, SCRATCH) } };
-	if (plan->profile == AJ_PROFILE_SNIPPET || plan->deny & AJ_DENY_SOCKETS)
+	if (aj_profile_is_pure(plan->profile) || plan->deny & AJ_DENY_SOCKETS)
 		return (struct aj_socket_limits){ 0 };
 	if (plan->snippet)
 		return (struct aj_socket_limits){
@@ -271,7 +271,7 @@ static void close_sockets(struct aj_plan *plan, struct aj_arena *arena, const st
 	for (size_t i = 0; i < policy->sockets.count; i++)
 		*AJ_PUSH(arena, &plan->sockets) = policy->sockets.items[i];
 	struct aj_enforced row = { .wall = AJ_UNIX_SOCKETS, .by = "no socket file of the host is in reach" };
-	if (plan->profile == AJ_PROFILE_SNIPPET) {
+	if (aj_profile_is_pure(plan->profile)) {
 		row.by = "no socket that connects can be created";
 	} else if (plan->deny & AJ_DENY_SOCKETS) {
 		row.by = "denied by the policy";

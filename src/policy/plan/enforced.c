@@ -15,10 +15,20 @@ static const char *lock_wall(const struct aj_plan *plan)
 	return plan->deny & AJ_DENY_LOCKS ? "denied by the policy"
 	     : plan->deny & AJ_LOCKS_INSIDE
 	         ? "no lock is taken, and each call of fcntl for one returns 0: no other process has the snippet's files; flock fails with ENOSYS"
-	     : plan->profile == AJ_PROFILE_SNIPPET
+	     : aj_profile_is_pure(plan->profile)
 	         ? "mediated: fcntl's on files of the jail's own and of folders bound writable; EINVAL elsewhere; flock fails with ENOSYS"
 	     : writable ? "mediated: on files of the jail's own and of folders bound writable; EINVAL elsewhere"
 	                : "mediated: on files of the jail's own; EINVAL elsewhere";
+}
+
+static const char *machine_code(const struct aj_plan *plan)
+{
+	static const char *const by[] = {
+		[AJ_PROFILE_SNIPPET] = "only files of the read-only tree, mapped before the snippet begins",
+		[AJ_PROFILE_NATIVE] = "only files of the read-only tree, at any time: all other mounts are noexec, and no memory becomes executable",
+		[AJ_PROFILE_COMMAND] = "none: process.exec allows any",
+	};
+	return by[plan->profile];
 }
 
 /* The host folders in which FIFOs of the host are in reach; except the snippets' tree, which has none. */
@@ -27,7 +37,7 @@ static const char *host_inodes(const struct aj_plan *plan, struct aj_arena *aren
 	const char *first = "; the host's FIFOs below ", *list = "";
 	for (size_t i = 0; i < plan->mounts.count; i++) {
 		const struct aj_mount *m = &plan->mounts.items[i];
-		if (aj_mount_shows_host_inodes(m) && !(plan->profile == AJ_PROFILE_SNIPPET && strcmp(m->target, "/usr") == 0))
+		if (aj_mount_shows_host_inodes(m) && !(aj_profile_is_pure(plan->profile) && strcmp(m->target, "/usr") == 0))
 			list = aj_printf(arena, "%s%s%s", list, *list ? ", " : first, m->target);
 	}
 	return list;
@@ -131,6 +141,8 @@ void aj_plan_enforced(struct aj_plan *plan, struct aj_arena *arena, const struct
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		*AJ_PUSH(arena, &plan->enforced) = rows[i];
+	if (plan->snippet)
+		*AJ_PUSH(arena, &plan->enforced) = (struct aj_enforced){ "machine_code", machine_code(plan) };
 	static const char *const escapes[] = { "no control sequence passes",
 		                               "control sequences that act on more than picture, title and progress are left out",
 		                               "every control sequence passes" };

@@ -121,8 +121,8 @@ static int shared_limits(struct aj_plan *plan, struct aj_arena *arena, const str
 	             : memory_group        ? "cgroup v2 memory.max"
 	             : refused             ? "none: strict limits need a memory cgroup, so a run would be refused here"
 	             : plan->snippet
-	                 ? (plan->profile == AJ_PROFILE_SNIPPET ? "rlimit RLIMIT_AS (no memory cgroup)"
-	                                                        : "rlimit RLIMIT_AS for each process (no memory cgroup)")
+	                 ? (aj_profile_is_pure(plan->profile) ? "rlimit RLIMIT_AS (no memory cgroup)"
+	                                                      : "rlimit RLIMIT_AS for each process (no memory cgroup)")
 	                 : "rlimit RLIMIT_DATA for the private memory of each process; shared memory is not bounded (no memory cgroup)");
 	if (policy->cpu_percent)
 		add_enforced(plan, arena, "cpu",

@@ -399,6 +399,49 @@ static int masks(struct aj_plan *plan, struct aj_arena *arena, const struct aj_p
 	return 0;
 }
 
+/* Is `row`, which can be written, covered read-only where it shows `source`? */
+static bool is_covered(const struct aj_plan *plan, const struct aj_mount *row, const char *source)
+{
+	for (size_t i = plan->named_from; i < plan->mounts.count; i++) {
+		const struct aj_mount *m = &plan->mounts.items[i];
+		const char *at = m->kind == AJ_MOUNT_BIND && m->flags & AJ_RO ? aj_path_rest(m->source, row->source) : NULL;
+		const char *shown = aj_path_rest(m->target, row->target);
+		if (at && shown && strcmp(at, shown) == 0 && aj_path_within(source, m->source))
+			return true;
+	}
+	return false;
+}
+
+/* With python.native = "tree" a file of each mount that is not noexec can be mapped executable: these are the tree's, and the jail
+ * writes them by no other path. The root, on which the plan's texts are, is noexec for each snippet. */
+static int only_tree_is_native(const struct aj_plan *plan, struct aj_error *err)
+{
+	const struct aj_mount *rows = plan->mounts.items;
+	for (size_t i = 0; plan->profile == AJ_PROFILE_NATIVE && i < plan->mounts.count; i++) {
+		if (rows[i].kind == AJ_MOUNT_SYMLINK || rows[i].kind == AJ_MOUNT_FILE || rows[i].flags & AJ_NOEXEC)
+			continue;
+		if (i >= plan->named_from || rows[i].kind != AJ_MOUNT_BIND || !(rows[i].flags & AJ_RO)) {
+			aj_fail(err, AJ_EXIT_USAGE, "mounts", 0,
+			        "`%s` would not be noexec, as python.native = \"tree\" requires of all but the read-only tree",
+			        rows[i].target);
+			aj_advise(err, "leave `%s` out, or set python.native = \"start\"", rows[i].target);
+			return -1;
+		}
+		for (size_t j = plan->named_from; j < plan->mounts.count; j++) {
+			const char *tree = rows[i].source, *folder = rows[j].source;
+			if (!aj_mount_is_shared(&rows[j]) || is_covered(plan, &rows[j], tree) ||
+			    !(aj_path_within(tree, folder) || aj_path_within(folder, tree)))
+				continue;
+			aj_fail(err, AJ_EXIT_USAGE, "mounts", 0,
+			        "the jail could change its own machine code: `%s` is writable, and the read-only tree is at `%s`",
+			        folder, tree);
+			aj_advise(err, "show `%s` read-only, or use a tree elsewhere", folder);
+			return -1;
+		}
+	}
+	return 0;
+}
+
 /* Without a memory cgroup these pages are charged to no limit of the jail, so they may not exceed the policy's memory either. */
 static uint64_t scratch_bytes(const struct aj_policy *policy)
 {
@@ -431,7 +474,7 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 		const char *rootfs = request->rootfs ? request->rootfs : "ROOTFS";
 		/* A bind under a snippet's filter: the tree is agentjail's own, without sockets or FIFOs, and locks in it can be
 		 * refused. */
-		unsigned overlay = plan->profile == AJ_PROFILE_SNIPPET ? 0 : AJ_OVERLAY;
+		unsigned overlay = aj_profile_is_pure(plan->profile) ? 0 : AJ_OVERLAY;
 		add_row(plan, arena, AJ_MOUNT_BIND, "/usr", aj_printf(arena, "%s/tree/usr", rootfs), AJ_RO | AJ_FOLLOW | overlay,
 		        "Python, and no other program");
 		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/lib", "usr/lib", 0, "where the dynamic loader looks for libraries");
@@ -468,5 +511,5 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 		return -1;
 	if (plan->snippet && (request->lasting || request->zygote || request->snippet.output_files))
 		file_folders(plan, arena);
-	return masks(plan, arena, policy, request, err);
+	return masks(plan, arena, policy, request, err) < 0 ? -1 : only_tree_is_native(plan, err);
 }

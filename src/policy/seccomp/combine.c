@@ -25,8 +25,8 @@ struct aj_filter aj_filter_build(enum aj_profile profile, enum aj_network networ
 struct aj_filter aj_filter_baseline(enum aj_profile profile, enum aj_network network, uint64_t deny,
                                     struct sock_filter room[AJ_FILTER_ROOM])
 {
-	const struct aj_filter *first = profile == AJ_PROFILE_SNIPPET ? aj_filter_stage(AJ_STAGE_BASELINE)
-	                                                              : aj_filter_ready(profile, network);
+	const struct aj_filter *first = aj_profile_is_pure(profile) ? aj_filter_stage(AJ_STAGE_BASELINE)
+	                                                            : aj_filter_ready(profile, network);
 	return join_filters(first, deny & ~(uint64_t)AJ_DENY_THREADS, room);
 }
 
@@ -35,6 +35,8 @@ struct aj_filter aj_filter_above(enum aj_profile profile, uint64_t deny, struct 
 	static const struct sock_filter allow = { .code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW };
 	/* Under the command profile Python may make every call of the profile while it starts. */
 	static const struct aj_filter nothing = { &allow, 1 };
-	const struct aj_filter *stage = profile == AJ_PROFILE_SNIPPET ? aj_filter_stage(AJ_STAGE_ABOVE) : &nothing;
+	const struct aj_filter *stage = profile == AJ_PROFILE_SNIPPET ? aj_filter_stage(AJ_STAGE_ABOVE)
+	                              : profile == AJ_PROFILE_NATIVE  ? aj_filter_stage(AJ_STAGE_ABOVE_NATIVE)
+	                                                              : &nothing;
 	return join_filters(stage, deny & AJ_DENY_THREADS, room);
 }

@@ -64,7 +64,7 @@ static int visit_row(const struct aj_syscall *row, void *data)
 	if (is_startup_call(row->name) && !is_startup_refusal(row))
 		return v->stage == AJ_STAGE_BASELINE ? 0 : v->each(row, v->data);
 	/* The baseline refuses this call, and reports it: a refusal from the newer filter would come first, and go unreported. */
-	if (v->stage == AJ_STAGE_ABOVE)
+	if (v->stage != AJ_STAGE_BASELINE)
 		left.errnum = 0;
 	else if (is_startup_refusal(row))
 		return 0;
@@ -80,5 +80,6 @@ int aj_syscalls_stage_each(enum aj_stage stage, aj_syscall_fn *each, void *data)
 {
 	struct visit v = { stage, each, data };
 	int r = stage == AJ_STAGE_BASELINE ? aj_syscalls_startup_each(each, data) : 0;
-	return r ? r : aj_syscalls_each(AJ_PROFILE_SNIPPET, AJ_NET_NONE, visit_row, &v);
+	enum aj_profile profile = stage == AJ_STAGE_ABOVE_NATIVE ? AJ_PROFILE_NATIVE : AJ_PROFILE_SNIPPET;
+	return r ? r : aj_syscalls_each(profile, AJ_NET_NONE, visit_row, &v);
 }

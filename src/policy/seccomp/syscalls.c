@@ -18,12 +18,16 @@ enum {
 	NEW_NAMESPACES = 0x7e020080, /* every CLONE_NEW* flag */
 	THREAD = 0x00010100,         /* CLONE_VM | CLONE_THREAD */
 	CLONE_THREAD_BIT = 0x00010000,
+	PROT_WRITE_BIT = 2,
 	PROT_EXEC_BIT = 4,
 	SET_UID_BIT = 04000,
 	SET_GID_BIT = 02000,
 	SET_ID_BITS = SET_UID_BIT | SET_GID_BIT,
 	MAKES_A_FILE = 020000100, /* O_CREAT, and O_TMPFILE without O_DIRECTORY */
 	GROWS_DOWN = 0x100,
+	MAP_TYPE_BITS = 0xf,
+	PRIVATE_MAPPING = 2, /* MAP_PRIVATE */
+	ANONYMOUS = 0x20,
 	HUGE_MAPPING = 0x40000, /* MAP_HUGETLB */
 	HUGE_MEMFD = 4,         /* MFD_HUGETLB */
 	MEMFD_UNKNOWN = 0x3ffffe0, /* neither flags nor huge page sizes */
@@ -132,6 +136,14 @@ static const struct aj_syscall snippet[] = {
 	{ "epoll_ctl", .why = "asyncio" },
 	{ "epoll_wait", .why = "asyncio" },
 	{ "poll", .why = "select module, time-outs" },
+};
+
+/* With python.native = "tree". The mounts decide which files: what the jail writes and what a caller gives it is noexec.
+ * MAP_PRIVATE alone: the map types are numbers. */
+static const struct aj_syscall native[] = {
+	{ "mmap", .arg = { ARG(2, PROT_EXEC_BIT | PROT_WRITE_BIT, PROT_EXEC_BIT),
+	                   ARG(3, MAP_TYPE_BITS | ANONYMOUS | GROWS_DOWN | HUGE_MAPPING, PRIVATE_MAPPING) },
+	  .why = "machine code of files of the read-only tree" },
 };
 
 /* Ordinary programs: shells, compilers, interpreters, JITs, agents. */
@@ -403,7 +415,7 @@ static const struct aj_syscall snippet_refused[] = {
 	{ "clone", EPERM, .arg = { ARG(0, CLONE_THREAD_BIT, 0) }, REASON(ONE) },
 	REAL_TIME,
 	REFUSE("ptrace", MEMORY), REFUSE("process_vm_readv", MEMORY), REFUSE("process_vm_writev", MEMORY),
-	{ "mmap", EPERM, .arg = { ARG(2, PROT_EXEC_BIT, PROT_EXEC_BIT), ARG(3, HUGE_MAPPING, 0) }, REASON(NO_CODE) },
+	REFUSE("mmap", NO_CODE), /* what no other row matches */
 	{ "mmap", ENOMEM, .arg = { ARG(3, HUGE_MAPPING, HUGE_MAPPING) }, REASON(HUGE_PAGES) },
 	{ "mprotect", EPERM, .arg = { ARG(2, PROT_EXEC_BIT, PROT_EXEC_BIT) }, REASON(NO_CODE) },
 	REFUSE("fork", ONE), REFUSE("vfork", ONE), REFUSE("shmget", ONE),
@@ -464,14 +476,19 @@ struct table {
 		t, sizeof t / sizeof *t \
 	}
 
+int aj_syscalls_native_each(aj_syscall_fn *each, void *data)
+{
+	return aj_syscall_rows_each(native, sizeof native / sizeof *native, each, data);
+}
+
 int aj_syscalls_each(enum aj_profile profile, enum aj_network network, aj_syscall_fn *each, void *data)
 {
 	const struct table snippet_tables[] = { TABLE(snippet), TABLE(refused), TABLE(snippet_refused) };
 	const struct table command_tables[] = { TABLE(command), TABLE(refused) };
-	bool is_snippet = profile == AJ_PROFILE_SNIPPET;
+	bool is_snippet = aj_profile_is_pure(profile);
 	const struct table *tables = is_snippet ? snippet_tables : command_tables;
 	size_t count = is_snippet ? sizeof snippet_tables / sizeof *tables : sizeof command_tables / sizeof *tables;
-	int r = 0;
+	int r = profile == AJ_PROFILE_NATIVE ? aj_syscalls_native_each(each, data) : 0;
 	for (size_t t = 0; t < count && !r; t++)
 		r = aj_syscall_rows_each(tables[t].rows, tables[t].count, each, data);
 	return r || is_snippet ? r : aj_syscalls_sockets_each(network, each, data);
@@ -509,5 +526,6 @@ int aj_syscalls_allowed(enum aj_profile profile, enum aj_network network)
 
 const char *aj_profile_name(enum aj_profile profile)
 {
-	return profile == AJ_PROFILE_SNIPPET ? "snippet" : "command";
+	static const char *const names[] = { "snippet", "snippet-native", "command" };
+	return names[profile];
 }

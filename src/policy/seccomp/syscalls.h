@@ -44,6 +44,9 @@ static inline int aj_syscall_rows_each(const struct aj_syscall *rows, size_t cou
 /* The same for every row of the profile under that network. */
 int aj_syscalls_each(enum aj_profile profile, enum aj_network network, aj_syscall_fn *each, void *data);
 
+/* What AJ_PROFILE_NATIVE allows beyond AJ_PROFILE_SNIPPET. */
+int aj_syscalls_native_each(aj_syscall_fn *each, void *data);
+
 /* Calls on neither list, with the reason for ENOSYS; for the generated pages. */
 int aj_syscalls_absent_each(aj_syscall_fn *each, void *data);
 

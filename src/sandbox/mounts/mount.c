@@ -317,7 +317,8 @@ int aj_mount_rows(struct aj_built *built, struct aj_error *err)
 	if (needs_blanks(built) && (blanks = aj_mask_blanks(3 * (plan->mounts.count + built->protected.count), err)) < 0)
 		return -1;
 	snprintf(options, sizeof options, "mode=0755,size=%d,nr_inodes=%d", ROOT_BYTES, ROOT_INODES);
-	if (mount("tmpfs", AJ_MOUNT_CARRIER, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
+	unsigned long noexec = plan->snippet ? MS_NOEXEC : 0; /* it holds texts of the policy's and the caller's */
+	if (mount("tmpfs", AJ_MOUNT_CARRIER, "tmpfs", MS_NOSUID | MS_NODEV | noexec, options) < 0)
 		return aj_fail_because(err, AJ_REASON_MOUNT, AJ_EXIT_SETUP, "mounts", errno, "mount the new root");
 	cleanup_fd int root = open(AJ_MOUNT_CARRIER, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)

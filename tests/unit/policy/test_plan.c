@@ -595,6 +595,81 @@ Test(plan, binds_that_would_cover_the_jail)
 		}
 }
 
+/* Whatever a snippet is shown but for its tree is noexec, so that machine code of the tree can be allowed without looking at paths. */
+static void expect_noexec(void)
+{
+	for (size_t i = 0; i < plan.mounts.count; i++) {
+		const struct aj_mount *m = &plan.mounts.items[i];
+		bool mounts = m->kind != AJ_MOUNT_SYMLINK && m->kind != AJ_MOUNT_FILE;
+		cr_expect(!mounts || m->flags & AJ_NOEXEC || strcmp(m->target, "/usr") == 0, "%s", m->target);
+	}
+}
+
+Test(plan, all_but_the_tree_is_noexec)
+{
+	static const enum aj_workspace modes[] = { AJ_WORKSPACE_NONE, AJ_WORKSPACE_READ_ONLY, AJ_WORKSPACE_OVERLAY, AJ_WORKSPACE_COPY,
+		                                   AJ_WORKSPACE_READ_WRITE };
+	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+		for (int how = 0; how < 16; how++) {
+			prepare(true);
+			policy.native = how & 1 ? AJ_NATIVE_TREE : AJ_NATIVE_START;
+			policy.proc = how & 2;
+			policy.network = how & 4 ? AJ_NET_ALLOW : AJ_NET_NONE;
+			request.snippet.output_files = how & 8;
+			policy.workspace = modes[i];
+			request.workspace = modes[i] == AJ_WORKSPACE_NONE ? NULL : "/home/u/ws";
+			bind("/srv/rw", "/rw", true);
+			bind("/srv/ro", "/input/ro", false);
+			*AJ_PUSH(&arena, &policy.masks) = "/mask:if-present";
+			must_build();
+			expect_noexec();
+			cr_expect_eq(plan.profile, how & 1 ? AJ_PROFILE_NATIVE : AJ_PROFILE_SNIPPET);
+			cr_expect(strstr(enforced("machine_code"), how & 1 ? "at any time" : "before the snippet"));
+		}
+}
+
+Test(plan, no_writable_path_leads_to_the_machine_code)
+{
+	static const struct {
+		const char *source;
+		bool writable, ok;
+	} rows[] = {
+		{ "/", true, false },
+		{ "/rootfs", true, false },
+		{ "/rootfs/tree", true, false },
+		{ "/rootfs/tree/usr", true, false },
+		{ "/rootfs/tree/usr/lib", true, false },
+		{ "/rootfs/tree/usr/lib/python3.11/x.so", true, false },
+		{ "/rootfs", false, true },
+		{ "/rootfs/tree/usr/lib", false, true },
+		{ "/rootfs2", true, true },
+		{ "/root", true, true },
+	};
+	for (int native = 0; native <= 1; native++)
+		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+			prepare(true);
+			policy.native = native ? AJ_NATIVE_TREE : AJ_NATIVE_START;
+			bind(rows[i].source, "/mnt", rows[i].writable);
+			cr_expect_eq(build(), native && !rows[i].ok ? -1 : 0, "%s: %s", rows[i].source, err.cause);
+			cr_expect(!err.exit_code || strstr(err.cause, rows[i].source), "%s", err.cause);
+		}
+	/* An environment in the workspace that holds the tree is shown read-only there. */
+	prepare(true);
+	policy.native = AJ_NATIVE_TREE;
+	policy.workspace = AJ_WORKSPACE_READ_WRITE;
+	request.workspace = "/ws";
+	request.rootfs = "/ws/venv/lib/rootfs";
+	cr_expect_eq(build(), -1);
+	*AJ_PUSH(&arena, &request.environments) = "/ws/venv";
+	must_build();
+	/* A command's policy has other walls. */
+	prepare(false);
+	policy.native = AJ_NATIVE_TREE;
+	must_build();
+	cr_expect_eq(plan.profile, AJ_PROFILE_COMMAND);
+	cr_expect_str_eq(enforced("machine_code"), "(missing)");
+}
+
 Test(plan, binds_of_the_policy_come_first)
 {
 	prepare(false);

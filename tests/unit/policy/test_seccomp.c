@@ -133,6 +133,68 @@ Test(seccomp, every_row_has_its_answer)
 		}
 }
 
+/* Executable memory of a snippet: none; with python.native = "tree" private mappings of files alone, which are never writable too. */
+Test(seccomp, executable_memory_of_a_snippet)
+{
+	static const uint64_t bits[] = { 0x10, 0x20, 0x40, 0x100, 0x800, 0x8000, 0x40000, 0x80000, 0x100000 };
+	enum { BITS = sizeof bits / sizeof *bits };
+	static const uint64_t protections[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8 | 4, 0x01000004, 0x02000005, HIGH | 5 };
+	int mmap = nr_of("mmap"), allowed = 0;
+	for (size_t p = 0; p < sizeof protections / sizeof *protections; p++)
+		for (uint64_t flags = 0; flags < 16ULL << BITS; flags++) {
+			uint64_t prot = protections[p], set = flags & 0xf;
+			for (int b = 0; b < BITS; b++)
+				set |= flags >> 4 & 1ULL << b ? bits[b] : 0;
+			bool code = prot & 4, file = (set & 0xf) == 2 && !(set & (0x20 | 0x100)) && !(prot & 2);
+			int want = set & 0x40000 ? ENOMEM : code ? EPERM : ALLOW;
+			const uint64_t args[6] = { 0, 4096, prot, set, 3 }, upper[6] = { 0, 4096, prot, HIGH | set, 3 };
+			cr_assert_eq(answer(SNIPPET, NATIVE, mmap, args), want, "mmap %#lx %#lx", prot, set);
+			int got = answer(AJ_PROFILE_NATIVE, AJ_NET_NONE, NATIVE, mmap, args);
+			cr_assert_eq(got, want == EPERM && file ? ALLOW : want, "mmap %#lx %#lx: %d", prot, set, got);
+			cr_assert_eq(got, answer(AJ_PROFILE_NATIVE, AJ_NET_NONE, NATIVE, mmap, upper), "mmap %#lx %#lx", prot, set);
+			allowed += code && got == ALLOW;
+		}
+	cr_expect_gt(allowed, 0, "a list that lost its row");
+#define REFUSED(name, ...)                                                                                \
+	cr_expect_gt(answer(AJ_PROFILE_NATIVE, AJ_NET_NONE, NATIVE, nr_of(name), ARGS(__VA_ARGS__)), 0, "`%s`", name)
+	REFUSED("mprotect", 0, 4096, 4);
+	REFUSED("mprotect", 0, 4096, 7);
+	REFUSED("mprotect", 0, 4096, HIGH | 5);
+	REFUSED("pkey_mprotect", 0, 4096, 5, 1);
+	REFUSED("pkey_mprotect", 0, 4096, 1, 1);
+	REFUSED("remap_file_pages", 0, 4096);
+	REFUSED("shmat", 1, 0, 0100000);
+	REFUSED("shmget", 1, 4096);
+	REFUSED("memfd_create", 0, 0);
+	REFUSED("memfd_create", 0, 8);
+	REFUSED("memfd_secret", 0);
+	REFUSED("userfaultfd", 0);
+	REFUSED("personality", 0x400000);
+	REFUSED("process_vm_writev", 1);
+	REFUSED("ptrace", 0);
+	REFUSED("prctl", 0x53564d41);
+	REFUSED("recvmsg", 3);
+	REFUSED("pidfd_getfd", 3);
+	REFUSED("io_uring_setup", 1);
+	REFUSED("modify_ldt", 1);
+	REFUSED("mount", 0);
+	REFUSED("mount_setattr", 0);
+#undef REFUSED
+}
+
+/* Otherwise the two lists of snippets are the same. */
+Test(seccomp, machine_code_is_all_that_the_lists_of_snippets_differ_in)
+{
+	static const uint64_t values[] = { 0, 1, 2, 4, 5, 6, 7, 8, 16, 0x20, 0x22, 0x100, 0x1002, 0x5401, 0x40000, HIGH };
+	enum { VALUES = sizeof values / sizeof *values };
+	for (int nr = 0; nr < 512; nr++)
+		for (int i = 0; i < VALUES * VALUES; i++) {
+			uint64_t a = values[i % VALUES], b = values[i / VALUES], args[6] = { a, b, b, a, b };
+			int one = answer(SNIPPET, NATIVE, nr, args), two = answer(AJ_PROFILE_NATIVE, AJ_NET_NONE, NATIVE, nr, args);
+			cr_assert(one == two || (nr == nr_of("mmap") && one == EPERM && two == ALLOW), "nr %d: %d and %d", nr, one, two);
+		}
+}
+
 static int has_row(const struct aj_syscall *row, void *name)
 {
 	return strcmp(row->name, name) == 0;
@@ -728,7 +790,7 @@ static void compare_stages(enum aj_profile profile, uint64_t deny, const struct 
 	bool error = (want & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO && errnum != ENOSYS && errnum;
 	char *name = seccomp_syscall_resolve_num_arch(NATIVE, data->nr);
 	bool thread = name && strcmp(name, "clone") == 0 && deny & AJ_DENY_THREADS;
-	bool starts = thread || (profile == AJ_PROFILE_SNIPPET && name && aj_syscalls_startup_each(is_startup, name));
+	bool starts = thread || (aj_profile_is_pure(profile) && name && aj_syscalls_startup_each(is_startup, name));
 	cr_assert(heard == want || (error && heard == SECCOMP_RET_USER_NOTIF), "nr %d: %#x heard, %#x wanted", data->nr, heard, want);
 	/* The answers of a kernel that does not know an option may be quiet. */
 	bool quiet = errnum == EINVAL || errnum == ENOTTY;

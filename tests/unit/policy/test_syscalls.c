@@ -96,13 +96,23 @@ Test(syscalls, the_count_is_of_different_calls)
 }
 
 /* A reviewer who has read a call's rows must not find more of them a page further down. Calls that a network
- * adds, and calls that are refused, are tables of their own. */
+ * or python.native adds, and calls that are refused, are tables of their own. */
+static int count_row(const struct aj_syscall *row, void *data)
+{
+	(void)row;
+	++*(size_t *)data;
+	return 0;
+}
+
 Test(syscalls, rows_of_one_call_stand_together)
 {
 	for (int p = 0; p < AJ_PROFILE_COUNT; p++) {
 		struct rows *rows = all(p, AJ_NET_NONE);
-		for (size_t i = 1; i < rows->count; i++)
-			for (size_t j = 0; j + 1 < i; j++) {
+		size_t first = 0;
+		if (p == AJ_PROFILE_NATIVE)
+			aj_syscalls_native_each(count_row, &first);
+		for (size_t i = first + 1; i < rows->count; i++)
+			for (size_t j = first; j + 1 < i; j++) {
 				const struct aj_syscall *row = &rows->row[i], *other = &rows->row[j];
 				cr_expect(strcmp(row->name, other->name) != 0 || (row->errnum > 0) != (other->errnum > 0) ||
 				              strcmp(row->name, rows->row[i - 1].name) == 0,
