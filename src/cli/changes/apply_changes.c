@@ -12,7 +12,7 @@
 #include "cli/terminal/findings.h"
 #include "workspace/changes/history.h"
 
-enum { SHOWN_MAX = 50, LISTED_MAX = 10000 };
+enum { SHOWN_MAX = 50, LISTED_MAX = 10000, REFS_SHOWN = 8 };
 
 static const char *const outcome_names[AJ_APPLY_OUTCOMES] = { "conflicts", "held",    "refused", "for_merge",
 	                                                      "arrived",   "applied", "merged" };
@@ -62,25 +62,48 @@ static const char *text_of(const json_t *row, const char *name)
 	return text ? text : "";
 }
 
+/* References that a move of the branch has not made needless. */
+static void print_references(const json_t *row, struct aj_arena *arena, FILE *out)
+{
+	json_t *refs = json_object_get(row, "refs"), *ref;
+	bool moved = json_is_true(json_object_get(row, "moved"));
+	const char *head = text_of(row, "run_branch"), *command = text_of(row, "command");
+	size_t i, shown = 0;
+	json_array_foreach(refs, i, ref) {
+		const char *of = text_of(ref, "of"), *name = text_of(ref, "name") + sizeof "refs/" - 1;
+		bool is_head = strcmp(of, "HEAD") == 0, is_branch = strcmp(of, head) == 0;
+		if ((moved && (is_head || is_branch)) || (is_head && *head) || strstr(command, name))
+			continue;
+		if (shown++ < REFS_SHOWN)
+			fprintf(out, "%s%s", shown == 1 ? "  also fetched: " : ", ", aj_line(arena, name));
+	}
+	if (shown > REFS_SHOWN)
+		fprintf(out, ", and %zu more", shown - REFS_SHOWN);
+	if (shown)
+		putc('\n', out);
+}
+
 /* A name may come from the run: no control character of it reaches a terminal. */
 static void print_repository(const json_t *row, FILE *out)
 {
 	struct aj_arena arena = { 0 };
 	const char *git = aj_line(&arena, text_of(row, "path")), *branch = text_of(row, "branch"), *made = text_of(row, "made");
-	size_t references = json_array_size(json_object_get(row, "refs"));
+	const char *verdict = text_of(row, "verdict"), *why = aj_line(&arena, text_of(row, "why")),
+		   *command = text_of(row, "command");
 	const char *plain = strncmp(branch, "refs/heads/", 11) == 0 ? branch + 11 : "HEAD";
 	if (json_is_true(json_object_get(row, "moved")))
 		fprintf(out, "%s: %s moved forward to %.10s\n", git, aj_line(&arena, plain), text_of(row, "run"));
 	else if (*made)
 		fprintf(out, "%s: branch %s made at %.10s\n", git, aj_line(&arena, made), text_of(row, "run"));
-	else if (*text_of(row, "why"))
-		fprintf(out, "%s: %s%s%s\n", git, aj_line(&arena, text_of(row, "why")), *text_of(row, "command") ? ": " : "",
-		        aj_line(&arena, text_of(row, "command")));
-	else if (strcmp(text_of(row, "verdict"), "made") == 0)
+	else if (*command)
+		fprintf(out, "%s: %s; to take the run's:\n  %s\n", git, why, aj_line(&arena, command));
+	else if (*why)
+		fprintf(out, "%s: its history stays in the run: %s\n", git, why);
+	else if (strcmp(verdict, "made") == 0)
 		fprintf(out, "%s: made, without the settings, hooks and stash of the run\n", git);
-	if (references)
-		fprintf(out, "%s: %zu reference%s of the run under %s\n", git, references, references == 1 ? "" : "s",
-		        aj_line(&arena, text_of(json_array_get(json_object_get(row, "refs"), 0), "name")));
+	else if (json_array_size(json_object_get(row, "refs")))
+		fprintf(out, "%s:\n", git);
+	print_references(row, &arena, out);
 	aj_arena_free(&arena);
 }
 
@@ -136,7 +159,8 @@ static void print_done(const struct aj_changes_args *args, const struct aj_chang
 	for (size_t i = 0; i < json_array_size(t->repositories); i++)
 		print_repository(json_array_get(t->repositories, i), stdout);
 	if (done->counts[AJ_APPLY_FOR_MERGE])
-		fprintf(stderr, "%zu left: the merge of the run's commits brings them\n", done->counts[AJ_APPLY_FOR_MERGE]);
+		fprintf(stderr, "%zu left: a part of the run's commits, and comes with these\n",
+		        done->counts[AJ_APPLY_FOR_MERGE]);
 	if (done->counts[AJ_APPLY_NEEDS_APPROVAL])
 		fprintf(stderr, "%zu held: name each, or the folder that holds it, to apply it too\n",
 		        done->counts[AJ_APPLY_NEEDS_APPROVAL]);

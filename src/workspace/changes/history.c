@@ -224,20 +224,32 @@ static const char *quoted(struct aj_arena *arena, const char *word)
 	return out;
 }
 
+/* The command, and what it takes: `git -C lib` and `agentjail/ID/main`. */
+static const char *git_in(const struct aj_history_work *w)
+{
+	const char *tree = w->repo->tree;
+	return !tree || strcmp(tree, ".") == 0 ? "git" : aj_printf(w->arena, "git -C %s", quoted(w->arena, tree));
+}
+
+static const char *run_head(const struct aj_history_work *w)
+{
+	const char *name = w->repo->run_branch ? w->repo->run_branch : "HEAD";
+	return quoted(w->arena, aj_ref_map(w->arena, w->prefix, name) + sizeof "refs/" - 1);
+}
+
 static const char *take_over(const struct aj_history_work *w)
 {
 	static const size_t heads = sizeof "refs/heads/" - 1;
 	const struct aj_history_repo *r = w->repo;
 	struct aj_arena *arena = w->arena;
-	const char *in = !r->tree || strcmp(r->tree, ".") == 0 ? "" : aj_printf(arena, " -C %s", quoted(arena, r->tree));
-	const char *from = aj_ref_map(arena, w->prefix, r->run_branch ? r->run_branch : "HEAD") + sizeof "refs/" - 1;
+	const char *git = git_in(w), *from = run_head(w);
 	const char *theirs = r->run_branch ? aj_refs_find(&w->host, r->run_branch) : NULL;
 	const char *name = r->run_branch ? quoted(arena, r->run_branch + heads) : NULL;
 	if (theirs && strcmp(theirs, r->run_oid) == 0)
-		return aj_printf(arena, "git%s switch %s", in, name);
+		return aj_printf(arena, "%s switch %s", git, name);
 	if (name && !theirs)
-		return aj_printf(arena, "git%s switch -c %s %s", in, name, quoted(arena, from));
-	return aj_printf(arena, "git%s merge %s", in, quoted(arena, from));
+		return aj_printf(arena, "%s switch -c %s %s", git, name, from);
+	return aj_printf(arena, "%s merge %s", git, from);
 }
 
 static int by_path(const void *a, const void *b)
@@ -282,6 +294,27 @@ static int compare_trees(struct aj_history_work *w)
 	return result == 0 ? 0 : -1;
 }
 
+/* No commit, switch or fetch of the host has moved its HEAD since the run began; false where that is not known. */
+static bool head_stayed(const struct aj_history_work *w)
+{
+	struct stat st;
+	return stat(aj_printf(w->arena, "%s/logs/HEAD", w->repo->dir), &st) == 0 &&
+	       st.st_mtim.tv_sec * 1000000000L + st.st_mtim.tv_nsec < w->state->record.started_ns;
+}
+
+static void note_apart(struct aj_history_work *w, bool ahead, bool same_branch)
+{
+	struct aj_history_repo *r = w->repo;
+	r->verdict = AJ_HISTORY_APART;
+	if (!ahead && same_branch && head_stayed(w)) {
+		r->why = "the run has rewritten commits that you have, by rebase, amend or reset";
+		r->command = aj_printf(w->arena, "%s reset --keep %s", git_in(w), run_head(w));
+		return;
+	}
+	r->why = !ahead ? "you and the run have both made commits" : "the run is on another branch";
+	r->command = take_over(w);
+}
+
 static int judge(struct aj_history_work *w)
 {
 	struct aj_history_repo *r = w->repo;
@@ -293,13 +326,11 @@ static int judge(struct aj_history_work *w)
 		return 0;
 	bool ahead = !r->host_oid || (r->base_oid && strcmp(r->base_oid, r->host_oid) == 0);
 	const char *became = r->branch ? aj_refs_find(&w->run, r->branch) : r->run_branch ? NULL : r->run_oid;
-	if (ahead && became && strcmp(became, r->run_oid) == 0) {
+	bool same_branch = became && strcmp(became, r->run_oid) == 0;
+	if (ahead && same_branch)
 		r->verdict = AJ_HISTORY_FORWARD;
-	} else {
-		r->verdict = AJ_HISTORY_APART;
-		r->why = !ahead ? "both have commits that the other one lacks" : "the run is on another branch";
-		r->command = take_over(w);
-	}
+	else
+		note_apart(w, ahead, same_branch);
 	return r->tree ? compare_trees(w) : 0;
 }
 
