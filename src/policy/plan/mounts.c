@@ -412,8 +412,8 @@ static bool is_covered(const struct aj_plan *plan, const struct aj_mount *row, c
 	return false;
 }
 
-/* With python.native = "tree" a file of each mount that is not noexec can be mapped executable: these are the tree's, and the jail
- * writes them by no other path. The root, on which the plan's texts are, is noexec for each snippet. */
+/* With python.native = "tree" a file of each mount that is not noexec can be mapped executable: these are the tree's, and the
+ * jail writes them by no other path. The root, on which the plan's texts are, is noexec for each snippet. */
 static int only_tree_is_native(const struct aj_plan *plan, struct aj_error *err)
 {
 	const struct aj_mount *rows = plan->mounts.items;
