@@ -1,5 +1,6 @@
 # In the jail that reads a run: exports one of its repositories, and has git-upload-pack serve it.
-# Usage: export.sh GIT_FOLDER WORKTREE. WORKTREE: the name of the linked worktree whose HEAD and index count, or "".
+# Usage: export.sh GIT_FOLDER WORKTREE HEAD. WORKTREE: the name of the linked worktree whose HEAD and index count, or "". HEAD: what is in
+# the file HEAD, or "" for what is there now.
 # Git serves a repository made here, whose objects are those of GIT_FOLDER: its configuration, hooks, alternates of other places,
 # replacements and grafts have no part in it. What comes out is a claim all the same; the host's git checks it.
 set -eu
@@ -10,6 +11,7 @@ own=$repository${2:+/worktrees/$2}
 theirs() { git --git-dir="$own" "$@"; }
 ours() { git --git-dir="$x" "$@"; }
 
+format=$(theirs rev-parse --show-object-format)
 mkdir -p "$x/objects/info" "$x/objects/pack" "$x/refs"
 ln -s "$repository/objects" "$x/theirs"
 echo "$x/theirs" > "$x/objects/info/alternates"
@@ -20,28 +22,27 @@ cat > "$x/config" << END
 	commitGraph = false
 	multiPackIndex = false
 [extensions]
-	objectFormat = $(theirs rev-parse --show-object-format)
+	objectFormat = $format
 END
 [ ! -f "$repository/shallow" ] || cp "$repository/shallow" "$x/shallow"
 
-# References to objects that are missing would make git refuse all others.
-present() {
-	ours cat-file --batch-check='%(objectname) %(objecttype) %(rest)' | sed -n 's/^\([0-9a-f]*\) [a-z]* \(refs.*\)/\1 \2/p'
-}
-
-if name=$(theirs symbolic-ref -q HEAD); then
+if [ -n "$3" ]; then
+	echo "$3" > "$x/HEAD"
+elif name=$(theirs symbolic-ref -q HEAD); then
 	echo "ref: $name" > "$x/HEAD"
 else
 	theirs rev-parse --verify HEAD > "$x/HEAD"
 fi
-{
-	theirs for-each-ref --format='%(objectname) %(refname)' refs/heads refs/tags
-	if theirs rev-parse -q --verify refs/stash > /dev/null; then
-		theirs reflog show --format=%H refs/stash -- | head -n "$stashes" | while read -r id; do
-			echo "$id refs/agentjail/stash/$((stash += 1))"
-		done
-	fi
-} | present > "$x/packed-refs"
+theirs for-each-ref --format='%(objectname) %(refname)' refs/heads refs/tags > "$x/all"
+if theirs rev-parse -q --verify refs/stash > /dev/null; then
+	theirs reflog show --format=%H refs/stash -- > "$x/stash"
+	head -n "$stashes" "$x/stash" | while read -r id; do
+		echo "$id refs/agentjail/stash/$((stash += 1))"
+	done >> "$x/all"
+fi
+# One to an object that is missing would make git refuse all.
+ours cat-file --batch-check='%(objectname) %(objecttype) %(rest)' < "$x/all" > "$x/present"
+sed -n 's/^\([0-9a-f]*\) [a-z]* \(refs.*\)/\1 \2/p' "$x/present" > "$x/packed-refs"
 
 # What is staged and not committed, as a commit. Its date is that of the index, so that it has the same name each time.
 if [ -f "$own/index" ]; then

@@ -1,6 +1,8 @@
 /* `agentjail changes upload-pack`: serves one repository of a run to the host's git, from a jail that shows the run read-only.
  * The policy of that jail is made here: no policy, option or site makes it wider, and none can forbid what only reads. */
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/changes/changescmd.h"
 #include "cli/run_jail.h"
@@ -30,12 +32,27 @@ static int load(struct aj_options *o, const struct aj_change_record *r, struct a
 	return 0;
 }
 
+/* An overlay shows the host's HEAD of now where the run did not write that file: the run was on what it had at the start. */
+static const char *head_of(const struct aj_change_state *s, const char *repository, struct aj_arena *arena)
+{
+	const struct aj_change_record *r = &s->record;
+	struct stat st;
+	if (r->copy || strcmp(repository, *r->repository ? r->repository : ".git") != 0)
+		return "";
+	const char *head = *r->worktree ? aj_printf(arena, "%s/worktrees/%s/HEAD", repository, r->worktree) : ".git/HEAD";
+	struct aj_change_side side = aj_change_side(s, head);
+	return fstatat(side.view, side.path, &st, AT_SYMLINK_NOFOLLOW) < 0 ? r->head : "";
+}
+
 int aj_changes_upload_pack(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
 {
 	const struct aj_change_record *r = &state->record;
 	struct aj_options o = { .arena = args->arena, .quiet = true };
 	const char *repository = args->paths[0], *worktree = repository[0] == '/' ? r->worktree : "";
-	char *argv[] = { "sh", SCRIPT, (char *)(uintptr_t)repository, (char *)(uintptr_t)worktree, NULL };
+	const char *head = head_of(state, repository, args->arena);
+	char *argv[] = {
+		"sh", SCRIPT, (char *)(uintptr_t)repository, (char *)(uintptr_t)worktree, (char *)(uintptr_t)head, NULL
+	};
 	if (load(&o, r, err) < 0)
 		return -1;
 	*AJ_PUSH(o.arena, &o.request.settings) = (struct aj_setting_file){ SCRIPT, aj_export_script, "exports a repository" };

@@ -19,7 +19,7 @@
 #include "base/tree/node.h"
 #include "workspace/changes/history_inner.h"
 
-enum { SUBMODULES_MAX = 1000, DEPTH_MAX = 10, FETCHED_BYTES = 1 << 20 };
+enum { REFS_MAX = 25000, SUBMODULES_MAX = 1000, DEPTH_MAX = 10, FETCHED_BYTES = 1 << 20 };
 
 /* In the state folder: the git folders whose host's repositories have references of this run. */
 #define FETCHED "fetched"
@@ -134,13 +134,18 @@ static int count_objects(struct aj_history_work *w, uint64_t *ret)
 
 int aj_history_fetch_wanted(struct aj_history_work *w, const struct aj_buffer *wanted)
 {
-	uint64_t objects = 0, most = w->state->record.git_objects;
+	uint64_t objects = 0, most = w->state->record.git_objects, most_bytes = w->state->record.git_bytes;
 	take_peer(w);
-	w->git.file_bytes = w->state->record.git_bytes;
+	w->git.file_bytes = most_bytes;
 	int r = AJ_GIT(w, wanted, NULL, "fetch", "--dry-run", "--stdin", "--quiet", "--no-tags", "--no-write-fetch-head",
 	               "--no-recurse-submodules", "--no-auto-maintenance", AJ_GIT_PEER);
 	w->git.peer = NULL;
 	w->git.file_bytes = 0;
+	if (r != 0 && w->git.objects && most_bytes && aj_incoming_largest(w->git.objects) >= most_bytes) {
+		w->err = (struct aj_error){ 0 };
+		return aj_fail(&w->err, AJ_EXIT_LIMIT, "git", 0, "the new history has more than %llu bytes (limits.git_pack)",
+		               (unsigned long long)most_bytes);
+	}
 	if (r != 0 || count_objects(w, &objects) < 0)
 		return -1;
 	if (most && objects > most) {
@@ -367,6 +372,10 @@ static int fetch_one(struct aj_history_work *w)
 	if (read_host(w) < 0 || aj_history_read_run(w) < 0)
 		return -1;
 	choose_refs(w);
+	if (w->repo->refs.count > REFS_MAX)
+		return aj_fail(&w->err, AJ_EXIT_LIMIT, "git", 0,
+		               "the run has %zu references that the host lacks, and %d are fetched at most", w->repo->refs.count,
+		               REFS_MAX);
 	if (w->repo->refs.count && fetch_objects(w) < 0)
 		return -1;
 	forget_index(w);

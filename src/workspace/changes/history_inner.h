@@ -16,6 +16,8 @@ struct aj_incoming {
 int aj_incoming_open(struct aj_incoming *incoming, const char *common, struct aj_arena *arena, struct aj_error *err);
 /* Make the objects part of the repository. -1 with err. */
 int aj_incoming_keep(struct aj_incoming *incoming, struct aj_error *err);
+/* Bytes of the largest file in such a folder. */
+uint64_t aj_incoming_largest(const char *path);
 /* Remove what was not kept. */
 void aj_incoming_close(struct aj_incoming *incoming);
 

@@ -76,6 +76,22 @@ int aj_incoming_open(struct aj_incoming *in, const char *common, struct aj_arena
 	return aj_git_as_owner(&in->owner, make, in) < 0 ? fail(err, in, "make a folder") : 0;
 }
 
+uint64_t aj_incoming_largest(const char *path)
+{
+	struct aj_entries names;
+	struct stat st;
+	uint64_t largest = 0;
+	cleanup_fd int top = aj_beneath_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
+	cleanup_fd int dir = top < 0 ? -1 : aj_beneath_open_here(top, "pack", O_RDONLY | O_DIRECTORY);
+	if (dir < 0 || aj_entries_read(dir, &names) < 0)
+		return 0;
+	for (size_t i = 0; i < names.count; i++)
+		if (fstatat(dir, names.items[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && (uint64_t)st.st_size > largest)
+			largest = (uint64_t)st.st_size;
+	aj_entries_free(&names);
+	return largest;
+}
+
 int aj_incoming_keep(struct aj_incoming *in, struct aj_error *err)
 {
 	return aj_git_as_owner(&in->owner, keep, in) < 0 ? fail(err, in, "move the packs") : 0;

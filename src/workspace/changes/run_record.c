@@ -110,6 +110,7 @@ static const char *read_members(json_t *record, struct aj_arena *arena, struct a
 		.device = (uint64_t)json_integer_value(json_object_get(record, "device")),
 		.inode = (uint64_t)json_integer_value(json_object_get(record, "inode")),
 	};
+	ret->head = text_of(record, "head", arena);
 	ret->git_bytes = (uint64_t)json_integer_value(json_object_get(record, "git_pack"));
 	ret->git_objects = (uint64_t)json_integer_value(json_object_get(record, "git_objects"));
 	ret->git_ms = (uint64_t)json_integer_value(json_object_get(record, "git_ms"));

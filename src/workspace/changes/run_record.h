@@ -20,6 +20,7 @@ struct aj_change_record {
 	 * "" where it had none, and the name of the worktree in it. */
 	const char *repository, *worktree;
 	uint64_t repository_device, repository_inode, worktree_inode; /* of that folder, and of worktrees/NAME in it */
+	const char *head; /* the text of the workspace's HEAD when the run began; "": none, or not known */
 	uint64_t git_bytes, git_objects, git_ms; /* limits of a fetch from the run; 0: none */
 	const char *const *protect;                                   /* places of filesystem.protect */
 	size_t protect_count;

@@ -15,6 +15,7 @@
 #include "base/beneath.h"
 #include "base/fd.h"
 #include "base/json/tree.h"
+#include "base/tree/node.h"
 #include "sandbox/mounts/mount.h"
 #include "workspace/changes/walk.h"
 #include "workspace/staging/copy.h"
@@ -150,6 +151,19 @@ static int make_repository(struct aj_staging *a, const struct aj_request *reques
 	return make_view(a, t, request, err);
 }
 
+/* The host may check out another branch during the run, and an overlay then shows that one. */
+static void note_head(struct aj_staging *a)
+{
+	const char *worktree = a->plan->worktree;
+	const char *path = a->repository.mount ? aj_printf(&a->arena, "worktrees/%s/HEAD", worktree) : ".git/HEAD";
+	struct stat st;
+	cleanup_fd int place = aj_node_place(a->repository.mount ? a->repository.folder : a->workspace.folder, path, false);
+	cleanup_fd int fd = place < 0 ? -1 : aj_node_open_place(place, false, &st);
+	ssize_t bytes = fd < 0 ? -1 : read(fd, a->record.head, sizeof a->record.head - 1);
+	a->record.head[bytes < 0 ? 0 : bytes] = '\0';
+	a->record.head[strcspn(a->record.head, "\n")] = '\0';
+}
+
 static int prepare(struct aj_staging *a, const struct aj_request *request, struct aj_error *err)
 {
 	struct stat st;
@@ -166,6 +180,7 @@ static int prepare(struct aj_staging *a, const struct aj_request *request, struc
 		return -1;
 	if (a->read)
 		return 0;
+	note_head(a);
 	a->record.workspace = a->plan->staged_workspace;
 	a->record.copy = a->copy;
 	a->record.device = st.st_dev;

@@ -62,6 +62,8 @@ int aj_staging_record_write(const struct aj_plan *plan, const struct aj_staging_
 	                        words(plan->argv), "started_ns", (json_int_t)record->started_ns, "ended_ns",
 	                        record->ended_ns ? json_integer(record->ended_ns) : json_null(), "device",
 	                        (json_int_t)record->device, "inode", (json_int_t)record->inode, "protected", places(plan));
+	if (is_utf8(record->head))
+		json_object_set_new(doc, "head", json_string(record->head));
 	json_object_update_new(doc, json_pack("{s:I, s:I, s:I}", "git_pack", (json_int_t)plan->git_bytes, "git_objects",
 	                                      (json_int_t)plan->git_objects, "git_ms", (json_int_t)plan->git_ms));
 	if (record->repository)
