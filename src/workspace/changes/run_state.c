@@ -228,6 +228,16 @@ void aj_change_state_close(struct aj_change_state *s)
 	aj_arena_free(&s->arena);
 }
 
+/* Other programs may continue the same removal, or this one that of others: then what one is about to remove is gone. */
+static int remove_tree(int all, const char *name)
+{
+	enum { TRIES = 1000 };
+	int result = -1;
+	for (int i = 0; i < TRIES && result < 0 && (i == 0 || errno == ENOENT || errno == ENOTEMPTY); i++)
+		result = aj_tree_remove(all, name);
+	return result;
+}
+
 int aj_change_state_remove(int all, struct aj_change_state *s, struct aj_error *err)
 {
 	char removed[AJ_CHANGES_ID + sizeof REMOVED];
@@ -240,7 +250,7 @@ int aj_change_state_remove(int all, struct aj_change_state *s, struct aj_error *
 		return fail(err, errno, "list the runs, to remove", s->id);
 	int result = 0;
 	for (size_t i = 0; i < names.count; i++)
-		if (strncmp(names.items[i], REMOVED, strlen(REMOVED)) == 0 && aj_tree_remove(all, names.items[i]) < 0)
+		if (strncmp(names.items[i], REMOVED, strlen(REMOVED)) == 0 && remove_tree(all, names.items[i]) < 0)
 			result = fail(err, errno, "remove the files of", s->id);
 	aj_entries_free(&names);
 	return result;

@@ -58,7 +58,8 @@ static int make_state(struct aj_staging *a, struct aj_error *err)
 		return -1;
 	}
 	a->dir = aj_beneath_open(a->all, a->id, O_RDONLY | O_DIRECTORY);
-	a->lock = a->dir < 0 ? -1 : aj_beneath_open_here(a->dir, "lock", O_RDWR | O_CREAT | O_EXCL);
+	/* A run that starts at the same time looks into each folder, and may have made the file. */
+	a->lock = a->dir < 0 ? -1 : aj_beneath_open_here(a->dir, "lock", O_RDWR | O_CREAT);
 	if (a->lock >= 0 && aj_lock_take(a->lock, true) == 0)
 		return 0;
 	return aj_staging_fail(err, errno, "lock the folder for the changes of the run");
