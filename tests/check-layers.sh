@@ -99,7 +99,7 @@ power cli/cmd_mcp.c          execv()
 power workspace/git/host_git.c execve()
 power -                      vfork() posix_spawnp() execvpe() execlp() execle() fexecve() execveat() system() popen() SYS_execve SYS_execveat
 caller base/clone.h          sandbox/launch.c sandbox/child.c sandbox/holder.c sandbox/network.c sandbox/mounts/idmap.c sandbox/mediate/connector.c sandbox/mediate/connector_process.c network/helper/helper.c network/helper/host_command.c jail/fork/copier.c guest/birth.c guest/branch.c workspace/git/host_git.c
-caller base/spawn.h          cli/scope.c cli/terminal/pager.c workspace/changes/patch.c
+caller base/spawn.h          cli/scope.c cli/changes/commits.c cli/terminal/pager.c workspace/changes/patch.c
 caller network/helper/host_command.h network/egress/credentials.c network/ask/by_command.c
 caller AJ_BRANCH_FLAGS       base/branch_flags.h guest/branch.c policy/seccomp/notify.c
 

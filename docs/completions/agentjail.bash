@@ -18,7 +18,7 @@ _agentjail_complete() # KIND CURRENT [WORD...]
 		mapfile -t COMPREPLY < <(compgen -W "$*" -- "$current")
 		;;
 	changes)
-		set -- "$(agentjail changes list 2>/dev/null | sed -n 's/^\([^ ]\{1,\}\)  .*/\1/p')"
+		set -- "$(agentjail changes list 2>/dev/null | sed -n 's/^\([|`]- \)\{0,1\}\([A-Za-z0-9_-][A-Za-z0-9._-]*\)  .*/\2/p')"
 		mapfile -t COMPREPLY < <(compgen -W "$*" -- "$current")
 		;;
 	esac
@@ -102,7 +102,7 @@ _agentjail_words() # PLACE
 {
 	case $1 in
 	'') echo 'exec run session serve mcp changes policy doctor rootfs homes audit --help --version' ;;
-	'changes') echo 'list show diff apply discard --help' ;;
+	'changes') echo 'list show diff apply fetch discard --help' ;;
 	'policy') echo 'list show explain check diff schema --help' ;;
 	'rootfs') echo 'verify path --help' ;;
 	'homes') echo 'list --help' ;;
@@ -118,11 +118,12 @@ _agentjail_options() # PLACE
 	'session') echo '--policy --policy-file --local-policy --config --allow-import --imports-checked --builtins --clock --sleep-max --layer --value-of --seed --rootfs --workspace --workspace-at --timeout --memory --pids --cpu-percent --limits --cgroup --json --help' ;;
 	'serve') echo '--config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --timeout --memory --pids --cpu-percent --limits --cgroup --policy --policy-file --socket --connection --metrics --shards --parked --jails-max --sessions-max --tenant-sessions --queue-max --queue-time --clients-max --pools-max --idle --lifetime --grace --request-max --request-time --unread-max --help' ;;
 	'mcp') echo '--workspace --http --help' ;;
-	'changes list') echo '--json --force --abort --all' ;;
-	'changes show') echo '--json --force --abort --all' ;;
-	'changes diff') echo '--json --force --abort --all' ;;
-	'changes apply') echo '--json --force --abort --all' ;;
-	'changes discard') echo '--json --force --abort --all' ;;
+	'changes list') echo '--json' ;;
+	'changes show') echo '--all --json' ;;
+	'changes diff') echo '--json' ;;
+	'changes apply') echo '--force --merge --branch --abort --json' ;;
+	'changes fetch') echo '--json' ;;
+	'changes discard') echo '--all --json' ;;
 	'policy list') echo '--config --json --help' ;;
 	'policy show') echo '--policy-file --source --local-policy --config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --connect --workspace --workspace-mode --workspace-at --home --home-scope --toolchain --proc --network --network-ask --network-ask-timeout --timeout --memory --pids --cpu-percent --limits --json --help' ;;
 	'policy explain') echo '--policy-file --all --path --write --host --import --syscall --local-policy --config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --connect --workspace --workspace-mode --workspace-at --home --home-scope --toolchain --proc --network --network-ask --network-ask-timeout --timeout --memory --pids --cpu-percent --limits --json --help' ;;
@@ -205,6 +206,7 @@ _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 	--request-time) echo text ;;
 	--unread-max) echo text ;;
 	--http) echo text ;;
+	--branch) echo text ;;
 	--path) echo files ;;
 	--host) echo text ;;
 	--import) echo text ;;
@@ -215,6 +217,7 @@ _agentjail_kind() # OPTION: of its value; or PLACE: of its operands
 	'changes show') echo changes ;;
 	'changes diff') echo changes ;;
 	'changes apply') echo changes ;;
+	'changes fetch') echo changes ;;
 	'changes discard') echo changes ;;
 	'policy show') echo policies ;;
 	'policy explain') echo policies ;;

@@ -13,7 +13,7 @@ const struct aj_subcommand aj_commands[] = {
 	  "keep jails ready and run snippets and sessions for clients of a socket", "Serve programs" },
 	{ "mcp", aj_cmd_mcp, 0, "mcp [--workspace DIR] [--http HOST:PORT] ...",
 	  "an MCP server with Python, commands and files in jails; see docs/guides/mcp.md", NULL },
-	{ "changes", aj_cmd_changes, 0, "changes list|show|diff|apply|discard [ID] [--json] [--force] [--abort] [--all]",
+	{ "changes", aj_cmd_changes, 0, "changes [list|show|diff|apply|fetch|discard] [ID] [PATH...] ...",
 	  "apply or discard the changes of runs in an overlay or a copy of a workspace", "Changes and policies" },
 	{ "policy", aj_cmd_policy, 0, "policy list|show|explain|check|diff|schema ...", "show policies, and ask what they allow",
 	  NULL },

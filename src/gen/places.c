@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "cli/changes/changescmd.h"
 #include "cli/command.h"
 #include "cli/policy/policycmd.h"
 
@@ -100,6 +101,13 @@ static void read_synopsis(struct aj_doc_place *place, const char *synopsis, bool
 	}
 }
 
+static void gather_changes(const struct aj_subcommand *command)
+{
+	for (const struct aj_changes_command *sub = aj_changes_commands; sub->name; sub++)
+		if (sub->synopsis)
+			read_synopsis(add_place(command->name, sub->name, sub->help), sub->synopsis, true);
+}
+
 static void gather_policy(const struct aj_subcommand *command)
 {
 	for (const struct aj_policy_command *sub = aj_policy_commands; sub->name; sub++) {
@@ -136,12 +144,12 @@ void aj_places_gather(void)
 		subs[strcspn(subs, " ")] = '\0';
 		if (command->run == aj_cmd_policy) {
 			gather_policy(command);
+		} else if (command->run == aj_cmd_changes) {
+			gather_changes(command);
 		} else if (islower((unsigned char)subs[0])) {
 			for (char *sub; (sub = strsep(&subs, "|"));) {
 				struct aj_doc_place *place = add_place(command->name, sub, command->help);
 				read_synopsis(place, command->synopsis, true);
-				if (strcmp(sub, "list") == 0) /* takes no operands; the synopsis has those of the others */
-					place->operand = AJ_KIND_TEXT;
 			}
 		} else {
 			struct aj_doc_place *place = add_place(command->name, NULL, command->help);

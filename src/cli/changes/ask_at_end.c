@@ -11,12 +11,13 @@
 
 #include "base/fd.h"
 #include "cli/changes/answer.h"
+#include "cli/changes/commits.h"
 #include "cli/changes/fold.h"
 #include "cli/changes/pick.h"
 #include "cli/command.h"
 #include "workspace/changes/approval_reached.h"
 
-enum { TRIES = 3, FIRST_NUMBER = 10, NUMBERS = 90, LISTED_MAX = 20, REACH_MS = 5000 };
+enum { TRIES = 3, FIRST_NUMBER = 10, NUMBERS = 90, LISTED_MAX = 20, COMMITS_MAX = 5, REACH_MS = 5000 };
 enum answer { NONE, APPLY, PICK, DIFF, KEEP, DISCARD };
 
 /* --- an answer --- */
@@ -49,12 +50,15 @@ static enum answer find_answer(const char *line, unsigned number)
 struct list {
 	size_t rows;
 	struct aj_tally tally;
+	struct aj_commit_lists commits;
 };
 
 static int list_row(void *arg, const struct aj_change_row *row)
 {
 	struct list *l = arg;
 	aj_tally_join(&l->tally, &row->tally);
+	if (row->change)
+		aj_commits_note(&l->commits, row->change);
 	if (l->rows++ < LISTED_MAX)
 		aj_change_row_print(row, stderr);
 	return 0;
@@ -75,10 +79,13 @@ static void print_list(const char *id)
 		aj_changes_rows(&args, &state, AJ_FOLD_ALL, list_row, &list, &ignored);
 		if (list.rows > LISTED_MAX)
 			fprintf(stderr, "and %zu more lines of `agentjail changes show %s`\n", list.rows - LISTED_MAX, id);
+		aj_commits_print(&list.commits, &state, COMMITS_MAX, stderr);
+		fputs(list.commits.repositories.count ? "\n" : "", stderr);
 		fputs(aj_tally_text(&list.tally, files), stderr);
 		aj_tally_print_kinds(&list.tally, stderr);
 		fputc('\n', stderr);
 	}
+	aj_commits_free(&list.commits);
 	aj_change_state_close(&state);
 }
 

@@ -17,6 +17,12 @@ struct aj_changes_args {
 	struct aj_arena *arena;
 };
 
+struct aj_changes_command {
+	const char *name, *synopsis, *help; /* synopsis NULL: not for people */
+	int takes;
+};
+extern const struct aj_changes_command aj_changes_commands[]; /* ends with a NULL name */
+
 /* The trees of `state` are open, but for discard. Exit code; -1 with err. */
 int aj_changes_list(const struct aj_changes_args *args, struct aj_error *err);
 int aj_changes_show(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err);
@@ -24,7 +30,7 @@ int aj_changes_diff(const struct aj_changes_args *args, struct aj_change_state *
 int aj_changes_apply(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err);
 int aj_changes_fetch(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err);
 /* Runs the jail, which has our standard input, output and error. The one path is a git folder. */
-int aj_changes_upload_pack(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err);
+int aj_changes_export(const struct aj_changes_args *args, struct aj_change_state *state, bool log, struct aj_error *err);
 int aj_changes_discard(const struct aj_changes_args *args, int all, struct aj_change_state *state, struct aj_error *err);
 
 /* The newest run on the current folder, or on a folder around it in its repository. -1 with err. */

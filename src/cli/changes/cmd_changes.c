@@ -15,10 +15,7 @@
 enum { REACH_MS = 30000 };
 
 enum { WITH_RUN = 1, WITH_FORCE = 2, WITH_ALL = 4, WITH_IGNORED = 8, SAYS_RUN = 16 };
-static const struct {
-	const char *name, *synopsis, *help;
-	int takes;
-} subcommands[] = {
+const struct aj_changes_command aj_changes_commands[] = {
 	{ "list", "list [--json]", "runs with changes, the newest first", 0 },
 	{ "show", "show [ID] [PATH...] [--all] [--json]",
 	  "what a run changed; held and refused changes apart; also without a subcommand", WITH_RUN | WITH_IGNORED },
@@ -27,18 +24,20 @@ static const struct {
 	{ "apply", "apply [ID] [PATH...] [--force | --merge] [--branch NAME] | --abort [--json]",
 	  "apply changes to the workspace, all or none", WITH_RUN | WITH_FORCE | SAYS_RUN },
 	{ "fetch", "fetch [ID] [PATH...] [--json]", "take commits into refs/agentjail/ID/ of the host's repositories", WITH_RUN },
-	{ "upload-pack", NULL, NULL, WITH_RUN }, /* for the host's git alone */
 	{ "discard", "discard [ID] [PATH...] | --all [--json]", "discard changes, or a run with all its changes",
 	  WITH_RUN | WITH_ALL | SAYS_RUN },
+	/* The program's own: for the host's git, and for `show`. */
+	{ "upload-pack", NULL, NULL, WITH_RUN },
+	{ "commits", NULL, NULL, WITH_RUN },
+	{ 0 },
 };
-enum { SUBCOMMANDS = sizeof subcommands / sizeof *subcommands };
+enum { COMMANDS = sizeof aj_changes_commands / sizeof *aj_changes_commands - 1, FOR_PEOPLE = COMMANDS - 2 };
 
 static void usage(FILE *out)
 {
 	fprintf(out, "Usage: agentjail changes SUBCOMMAND\n\n");
-	for (size_t i = 0; i < SUBCOMMANDS; i++)
-		if (subcommands[i].synopsis)
-			aj_help_row(out, subcommands[i].synopsis, subcommands[i].help);
+	for (size_t i = 0; i < FOR_PEOPLE; i++)
+		aj_help_row(out, aj_changes_commands[i].synopsis, aj_changes_commands[i].help);
 	fprintf(out, "\nID: of a run, or its beginning; without one the newest run on the current folder\n"
 	             "or on a folder around it in its repository. PATH: in the workspace, a file or a\n"
 	             "folder with all below it; each word after `--` is one. Held changes, by which\n"
@@ -61,13 +60,13 @@ static int refuse_word(struct aj_error *err, const char *what, const char *word)
 static const char *subcommand_at(size_t i, const void *arg)
 {
 	(void)arg;
-	return subcommands[i].name;
+	return aj_changes_commands[i].name;
 }
 
 static int refuse_subcommand(struct aj_error *err, const char *word)
 {
 	refuse_word(err, "unknown subcommand", word);
-	const char *meant = aj_suggest(word, subcommand_at, NULL, SUBCOMMANDS);
+	const char *meant = aj_suggest(word, subcommand_at, NULL, FOR_PEOPLE);
 	if (meant)
 		snprintf(err->fix, sizeof err->fix, "did you mean `agentjail changes %s`?", meant);
 	return -1;
@@ -174,8 +173,9 @@ static int open_run(struct aj_changes_args *a, int all, bool says, struct aj_cha
 
 static int run_on(size_t sub, struct aj_changes_args *a, int all, struct aj_change_state *s, struct aj_error *err)
 {
-	bool discard = strcmp(subcommands[sub].name, "discard") == 0, apply = strcmp(subcommands[sub].name, "apply") == 0;
-	if (open_run(a, all, subcommands[sub].takes & SAYS_RUN, s, err) < 0)
+	bool discard = strcmp(aj_changes_commands[sub].name, "discard") == 0,
+	     apply = strcmp(aj_changes_commands[sub].name, "apply") == 0;
+	if (open_run(a, all, aj_changes_commands[sub].takes & SAYS_RUN, s, err) < 0)
 		return -1;
 	if ((discard || apply) && aj_change_state_lock(s, err) < 0)
 		return -1;
@@ -183,22 +183,24 @@ static int run_on(size_t sub, struct aj_changes_args *a, int all, struct aj_chan
 		return aj_changes_discard(a, all, s, err);
 	if (aj_change_state_trees(s, err) < 0)
 		return -1;
-	if (strcmp(subcommands[sub].name, "fetch") == 0)
+	if (strcmp(aj_changes_commands[sub].name, "fetch") == 0)
 		return aj_changes_fetch(a, s, err);
-	if (strcmp(subcommands[sub].name, "upload-pack") == 0)
-		return aj_changes_upload_pack(a, s, err);
+	bool pack = strcmp(aj_changes_commands[sub].name, "upload-pack") == 0,
+	     log = strcmp(aj_changes_commands[sub].name, "commits") == 0;
+	if (pack || log)
+		return aj_changes_export(a, s, log, err);
 	if (!aj_change_reach(s, REACH_MS))
 		fprintf(stderr,
 		        "agentjail: the search of the workspace for repositories stopped after %d s or at its limits: every change is held, since git's configuration may name any of them\n",
 		        REACH_MS / 1000);
-	return apply                                      ? aj_changes_apply(a, s, err)
-	     : strcmp(subcommands[sub].name, "diff") == 0 ? aj_changes_diff(a, s, err)
-	                                                  : aj_changes_show(a, s, err);
+	return apply                                              ? aj_changes_apply(a, s, err)
+	     : strcmp(aj_changes_commands[sub].name, "diff") == 0 ? aj_changes_diff(a, s, err)
+	                                                          : aj_changes_show(a, s, err);
 }
 
 static int run_sub(size_t sub, struct aj_changes_args *a, struct aj_error *err)
 {
-	if (strcmp(subcommands[sub].name, "list") == 0)
+	if (strcmp(aj_changes_commands[sub].name, "list") == 0)
 		return aj_changes_list(a, err);
 	cleanup_fd int all = aj_changes_folder(false);
 	if (all < 0 && errno != ENOENT)
@@ -218,7 +220,7 @@ static size_t find_subcommand(int argc, char **argv, int *ret_words)
 	bool none = argc < 2 || argv[1][0] == '-';
 	const char *name = none ? "show" : argv[1];
 	size_t sub = 0;
-	while (sub < SUBCOMMANDS && strcmp(name, subcommands[sub].name) != 0)
+	while (sub < COMMANDS && strcmp(name, aj_changes_commands[sub].name) != 0)
 		sub++;
 	*ret_words = none ? 1 : 2;
 	return sub;
@@ -236,9 +238,9 @@ int aj_cmd_changes(int argc, char **argv)
 			return 0;
 		}
 	size_t sub = find_subcommand(argc, argv, &words);
-	if (sub == SUBCOMMANDS)
+	if (sub == COMMANDS)
 		code = refuse_subcommand(&err, argv[1]);
-	else if ((code = parse(&args, subcommands[sub].takes, argc - words, argv + words, &err)) == 0)
+	else if ((code = parse(&args, aj_changes_commands[sub].takes, argc - words, argv + words, &err)) == 0)
 		code = run_sub(sub, &args, &err);
 	if (code < 0)
 		code = aj_print_error(&err);

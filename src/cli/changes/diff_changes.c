@@ -9,7 +9,7 @@
 #include "base/json/tree.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/changes/changescmd.h"
+#include "cli/changes/commits.h"
 #include "cli/changes/paint.h"
 #include "cli/terminal/guard.h"
 #include "cli/terminal/pager.h"
@@ -17,7 +17,7 @@
 #include "workspace/changes/patch.h"
 #include "workspace/changes/walk.h"
 
-enum { LISTED_MAX = 10000 };
+enum { LISTED_MAX = 10000, COMMITS_MAX = 50 };
 
 struct diff {
 	const struct aj_changes_args *args;
@@ -27,6 +27,7 @@ struct diff {
 	json_t *needs_approval; /* rows, for JSON */
 	bool terminal;
 	struct aj_paint paint;
+	struct aj_commit_lists commits;
 	size_t count, needs_approval_count, repository_count;
 };
 
@@ -62,6 +63,7 @@ static bool left_out(struct diff *d, const struct aj_change *c)
 	for (size_t i = 0; i < d->args->paths_count; i++)
 		named |= aj_select_names(d->args->paths[i], c);
 	if (c->repository) {
+		aj_commits_note(&d->commits, c);
 		d->repository_count++;
 		return !d->args->json;
 	}
@@ -99,9 +101,23 @@ static void print_end(const struct diff *d)
 	if (d->needs_approval_count)
 		fprintf(stderr, "%zu held: left out of the patch; name each, or the folder that holds it, to have it there too\n",
 		        d->needs_approval_count);
-	if (d->repository_count)
+	if (d->repository_count && !d->terminal)
 		fprintf(stderr, "%zu git folder%s changed: no patch contains %s files\n", d->repository_count,
 		        d->repository_count == 1 ? "" : "s", d->repository_count == 1 ? "its" : "their");
+}
+
+/* No patch has them: they follow it, for people. */
+static void print_commits(struct diff *d)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *to = d->commits.repositories.count && !d->paint.failed ? open_memstream(&text, &bytes) : NULL;
+	if (!to)
+		return;
+	aj_commits_print(&d->commits, d->state, COMMITS_MAX, to);
+	fclose(to);
+	aj_paint_put(&d->paint, text, bytes);
+	free(text);
 }
 
 int aj_changes_diff(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
@@ -120,6 +136,7 @@ int aj_changes_diff(const struct aj_changes_args *args, struct aj_change_state *
 	}
 	int result = aj_changes_walk(state, on_change, &d, err);
 	if (d.terminal) {
+		print_commits(&d);
 		aj_paint_end(&d.paint);
 		aj_pager_end(&pager);
 	}
@@ -129,5 +146,6 @@ int aj_changes_diff(const struct aj_changes_args *args, struct aj_change_state *
 		print_end(&d);
 	json_decref(d.needs_approval);
 	aj_buffer_free(&d.kept);
+	aj_commits_free(&d.commits);
 	return result;
 }

@@ -1,9 +1,11 @@
-# In the jail that reads a run: exports one of its repositories, and has git-upload-pack serve it.
-# Usage: export.sh GIT_FOLDER WORKTREE HEAD. WORKTREE: the name of the linked worktree whose HEAD and index count, or "". HEAD: what is in
-# the file HEAD, or "" for what is there now.
+# In the jail that reads a run: exports one of its repositories, and has git-upload-pack serve it, or prints a log of it.
+# Usage: export.sh GIT_FOLDER WORKTREE HEAD pack|log. WORKTREE: the name of the linked worktree whose HEAD and index count, or "". HEAD:
+# what is in the file HEAD, or "" for what is there now. log: of what is reachable from its references, but not from the revisions on
+# standard input.
 # Git serves a repository made here, whose objects are those of GIT_FOLDER: its configuration, hooks, alternates of other places,
 # replacements and grafts have no part in it. What comes out is a claim all the same; the host's git checks it.
 set -eu
+exec 3<&0
 export LC_ALL=C GIT_PROTOCOL=version=2 GIT_NO_LAZY_FETCH=1 GIT_NO_REPLACE_OBJECTS=1
 repository=$(cd -- "$1" && pwd) x=/tmp/export stashes=100 stash=-1
 own=$repository${2:+/worktrees/$2}
@@ -59,4 +61,11 @@ if [ -f "$own/index" ]; then
 		echo "$index refs/agentjail/index" >> "$x/packed-refs"
 	fi
 fi
-exec git upload-pack --strict "$x"
+[ "$4" = log ] || exec git upload-pack --strict "$x"
+{
+	ours for-each-ref --format='%(objectname)' refs/heads refs/tags
+	ours rev-parse -q --verify HEAD || true
+	cat <&3
+} | ours log --ignore-missing --stdin --max-count=101 --date-order --decorate=full --no-show-signature --no-ext-diff --no-textconv \
+	--no-renames --shortstat --format='%x01%H%x00%an%x00%aI%x00%D%x00%s%x00'
+ours for-each-ref --format='%01%(objectname)%00%(authorname)%00%(authordate:iso-strict)%00%(refname)%00%(subject)%00' refs/agentjail

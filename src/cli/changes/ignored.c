@@ -48,7 +48,7 @@ void aj_ignored(const struct aj_host_repository *repository, const char *const *
                 struct aj_arena *arena)
 {
 	const char *const words[] = { "check-ignore", "--stdin", "-z", "-v", "-n", NULL };
-	const struct aj_git git = { .dir = repository->git, .tree = repository->tree };
+	const struct aj_git git = { .dir = repository->git, .common = repository->common, .tree = repository->tree };
 	memset(ret, 0, count * sizeof *ret);
 	size_t from = 0;
 	for (int attempt = 0; repository->git && from < count && attempt < ATTEMPTS; attempt++) {

@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/changes/commits.h"
 #include "cli/changes/fold.h"
 #include "cli/terminal/findings.h"
 
-enum { NOT_APPLIED_MAX = 1000 };
+enum { NOT_APPLIED_MAX = 1000, COMMITS_MAX = 50 };
 
 /* A change that is held or refused. */
 struct not_applied {
@@ -22,6 +23,7 @@ struct show {
 	bool folded;
 	AJ_LIST(struct not_applied) not_applied;
 	struct aj_arena arena;
+	struct aj_commit_lists commits;
 };
 
 static int on_row(void *arg, const struct aj_change_row *row)
@@ -30,6 +32,8 @@ static int on_row(void *arg, const struct aj_change_row *row)
 	const struct aj_change *c = row->change;
 	aj_tally_join(&s->tally, &row->tally);
 	s->folded |= !c;
+	if (c)
+		aj_commits_note(&s->commits, c);
 	if (s->args->json) {
 		json_t *member = aj_change_json(c);
 		json_object_set_new(member, "ignored", json_boolean(row->ignored));
@@ -110,15 +114,21 @@ int aj_changes_show(const struct aj_changes_args *args, struct aj_change_state *
 	                             on_row, &s, err);
 	if (result == 0 && args->json) {
 		json_t *sum = sum_json(&s.tally);
-		printf("],\"sum\":");
+		json_t *commits = aj_commits_json(&s.commits, state);
+		printf("],\"repositories\":");
+		json_dumpf(commits, stdout, JSON_COMPACT);
+		printf(",\"sum\":");
 		json_dumpf(sum, stdout, JSON_COMPACT);
 		printf("}\n");
 		json_decref(sum);
+		json_decref(commits);
 	} else if (result == 0) {
 		print_not_applied(&s, false, s.tally.held, "held, and applied only by a PATH of their own:");
 		print_not_applied(&s, true, s.tally.refused, "never applied:");
+		aj_commits_print(&s.commits, state, COMMITS_MAX, stdout);
 		print_sum(&s);
 	}
+	aj_commits_free(&s.commits);
 	aj_arena_free(&s.arena);
 	return result;
 }

@@ -1,4 +1,5 @@
-/* `agentjail changes upload-pack`: serves one repository of a run to the host's git, from a jail that shows the run read-only.
+/* `agentjail changes upload-pack` and `commits`: one repository of a run for the host's git, or its log, from a jail that shows
+ * the run read-only.
  * The policy of that jail is made here: no policy, option or site makes it wider, and none can forbid what only reads. */
 #include <fcntl.h>
 #include <string.h>
@@ -44,15 +45,19 @@ static const char *head_of(const struct aj_change_state *s, const char *reposito
 	return fstatat(side.view, side.path, &st, AT_SYMLINK_NOFOLLOW) < 0 ? r->head : "";
 }
 
-int aj_changes_upload_pack(const struct aj_changes_args *args, struct aj_change_state *state, struct aj_error *err)
+int aj_changes_export(const struct aj_changes_args *args, struct aj_change_state *state, bool log, struct aj_error *err)
 {
 	const struct aj_change_record *r = &state->record;
 	struct aj_options o = { .arena = args->arena, .quiet = true };
 	const char *repository = args->paths[0], *worktree = repository[0] == '/' ? r->worktree : "";
 	const char *head = head_of(state, repository, args->arena);
-	char *argv[] = {
-		"sh", SCRIPT, (char *)(uintptr_t)repository, (char *)(uintptr_t)worktree, (char *)(uintptr_t)head, NULL
-	};
+	char *argv[] = { "sh",
+		         SCRIPT,
+		         (char *)(uintptr_t)repository,
+		         (char *)(uintptr_t)worktree,
+		         (char *)(uintptr_t)head,
+		         log ? "log" : "pack",
+		         NULL };
 	if (load(&o, r, err) < 0)
 		return -1;
 	*AJ_PUSH(o.arena, &o.request.settings) = (struct aj_setting_file){ SCRIPT, aj_export_script, "exports a repository" };

@@ -385,7 +385,7 @@ static int fetch_one(struct aj_history_work *w)
 /* --- which repositories --- */
 
 /* An ID is a part of a reference's name, except for a few. */
-static const char *prefix_of(const char *id, struct aj_arena *arena)
+const char *aj_history_prefix(const char *id, struct aj_arena *arena)
 {
 	char *prefix = aj_printf(arena, "refs/agentjail/%s/", id);
 	size_t bytes = strlen(prefix);
@@ -446,7 +446,7 @@ static struct aj_history_repo *fetch_repo(struct aj_change_state *state, struct 
 {
 	const struct aj_change_record *record = &state->record;
 	struct aj_history_repo *r = AJ_PUSH(arena, &history->repos);
-	struct aj_history_work w = { .state = state, .arena = arena, .repo = r, .prefix = prefix_of(state->id, arena) };
+	struct aj_history_work w = { .state = state, .arena = arena, .repo = r, .prefix = aj_history_prefix(state->id, arena) };
 	bool main = git[0] == '/';
 	char why[600];
 	r->git = aj_strdup(arena, git);
@@ -517,7 +517,7 @@ int aj_history_fetch(struct aj_change_state *state, const struct aj_history_ask 
 
 static int forget_one(struct aj_change_state *state, const char *git, struct aj_arena *arena, struct aj_error *err)
 {
-	const char *prefix = prefix_of(state->id, arena),
+	const char *prefix = aj_history_prefix(state->id, arena),
 		   *dir = git[0] == '/' ? git : aj_printf(arena, "%s/%s", state->record.workspace, git);
 	const struct aj_git at = { .dir = dir };
 	const char *const list[] = { "for-each-ref", "--format=delete %(refname)", aj_strndup(arena, prefix, strlen(prefix) - 1),

@@ -81,3 +81,5 @@ const struct aj_history_path *aj_history_touched(const struct aj_history_repo *r
 int aj_history_make(struct aj_change_state *state, const struct aj_history_repo *repo, struct aj_error *err);
 /* Delete refs/agentjail/ID/ of the host's repositories of this run. A repository without such references is left alone. */
 int aj_history_forget(struct aj_change_state *state, struct aj_error *err);
+/* "refs/agentjail/ID/": what the names of a run's references begin with in the host's repositories. */
+const char *aj_history_prefix(const char *id, struct aj_arena *arena);
