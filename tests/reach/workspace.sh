@@ -320,4 +320,23 @@ if [ "$(id -u)" = 0 ]; then
 	text "workspace-owner: where the ids cannot be mapped nothing runs" 125 'belongs to user id 0 and the jail has user id 65534' run --policy-file "$T/p/sysfs.toml" --workspace /sys/kernel -- echo RAN
 	silent "workspace-owner: and nothing ran" RAN
 fi
+
+# --- what a run's repository does to the host's git; ../e2e/fetch.py has more of these ---
+REPO=$T/history
+git init -q -b main "$REPO" && git -C "$REPO" -c user.name=a -c user.email=a@b commit -q --allow-empty -m one
+[ "$(id -u)" != 0 ] || chown -R 65533:65533 "$REPO"
+cat >"$T/evil.sh" <<'EOF'
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+echo x >f; git add f; git commit -qm two; git branch side; git update-ref refs/notes/x HEAD; git update-ref refs/remotes/o/main HEAD
+git config uploadpack.packObjectsHook 'touch /tmp/ran'; git replace HEAD~1 HEAD; git config core.fsmonitor 'touch /tmp/ran'
+printf '#!/bin/sh\ntouch /tmp/ran\n' >.git/hooks/reference-transaction; chmod 755 .git/hooks/*
+EOF
+text "workspace-history: control: the run" 0 '' run --policy coding-agent --workspace "$REPO" --workspace-mode copy --id history --changes-end keep \
+	--bind "$T/evil.sh:/mnt/evil.sh" -- sh -e /mnt/evil.sh
+find "$REPO/.git" -type f ! -path '*/objects/*' -exec sha256sum {} + | sort >"$T/before"
+text "workspace-history: commits arrive" 0 'refs/agentjail/history/side' changes fetch history
+find "$REPO/.git" -type f ! -path '*/objects/*' ! -path '*/refs/agentjail/history/*' -exec sha256sum {} + | sort >"$T/after"
+check "workspace-history: nothing else does" cmp "$T/before" "$T/after"
+is "workspace-history: below one name" "HEAD main side" \
+	"$(git -c safe.directory='*' -C "$REPO" for-each-ref --format='%(refname:lstrip=3)' refs/agentjail/history | tr '\n' ' ' | sed 's/ $//')"
 finish
