@@ -562,7 +562,7 @@ def commits_with_held_places():
         answer = run.json("apply")
         row = answer["repositories"][0]
         same((row["verdict"], row["moved"], row["why"], row["command"]),
-             ("apart", False, "its commits change held places (.envrc, sub/l)", "git merge --ff-only agentjail/%s/main" % run.id))
+             ("apart", False, "the run's commits change held places (.envrc, sub/l)", "git merge --ff-only agentjail/%s/main" % run.id))
         same((sorted(r["path"] for r in answer["held"]), [r["path"] for r in answer["applied"]], head(run), run.read("a")),
              ([".envrc", "sub/l"], ["untracked"], ["one"], b"1\n"))
         run.ask("apply", ".", ".envrc")
@@ -571,7 +571,7 @@ def commits_with_held_places():
         same((head(run), git(run, "status", "--porcelain"), run.kinds()), (["three", "two", "one"], "?? untracked\n", {}))
         run = Run(repository, COMMIT + "echo 1 >.envrc; git add .; git commit -qm three", mode=mode)
         git(run, "commit", "-q", "--allow-empty", "-m", "host")
-        assert b"the other one lacks, and its commits change held places (.envrc): git merge agentjail/" in run.ask("apply").stdout
+        assert b"commits, and the run's commits change held places (.envrc); to take the run's:\n  git merge agentjail/" in run.ask("apply").stdout
 
 
 @test

@@ -53,6 +53,18 @@ for mode in overlay copy; do
 	discard
 done
 fresh
+as="-c user.name=x -c user.email=x@x"
+git -C "$ws" init -q
+git -C "$ws" add one
+git -C "$ws" $as commit -qm one
+run "a commit, and a file that is held" 0 '' overlay --id commit -- sh -c "echo more >>one; git $as commit -qam two; echo x >.envrc"
+run "a later run continues in its repository" 0 '^two one$' overlay -- sh -c 'echo $(git log --format=%s)'
+text "overlay: the branch is taken" 0 'main|master moved forward' changes apply commit
+git -C "$ws" $as commit -q --allow-empty -m three
+run "the next one continues, and has the host's commits" 0 '^three two one$' overlay -- sh -c 'test -e .envrc && echo $(git log --format=%s)'
+says "and says so" 'continues the changes of run .commit.'
+rm -r "$ws/.git"
+discard
 run "changes of every kind" 0 '' overlay --id kinds -- sh -c 'echo more >>one; echo more >>sub/two; rm -rf sub/deep; mkdir -p sub/deep/new new; echo a >new/a; echo b >new/b; echo f >sub/deep/new/f'
 text "overlay: some are applied" 0 '' changes apply kinds one new/a
 text "overlay: and some discarded" 0 '' changes discard kinds sub/deep/new/f

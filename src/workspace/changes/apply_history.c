@@ -104,7 +104,7 @@ static void hold_back(struct aj_apply_history *h, struct aj_history_repo *r, con
 		return;
 	if (count > HELD_SHOWN)
 		names = aj_printf(&h->arena, "%s and %zu more", names, count - HELD_SHOWN);
-	r->why = aj_printf(&h->arena, "%s%sits commits change held places (%s)", r->why ? r->why : "", r->why ? ", and " : "",
+	r->why = aj_printf(&h->arena, "%s%sthe run's commits change held places (%s)", r->why ? r->why : "", r->why ? ", and " : "",
 	                   names);
 	if (r->verdict != AJ_HISTORY_FORWARD)
 		return;
