@@ -84,4 +84,32 @@ aj exec --json --rootfs "$T/runner" -c 'say RAN'
 check "tree-no-filter: control: a tree that installs what it is sent" expect status=ok 'stdout=RAN\n'
 check "tree-no-filter: nothing is left behind" gone
 
+# --- machine code while the snippet runs: tests/escape/native.py tries what is its own ---
+MAPS='import mmap
+def code(path):
+    with open(path, "rb") as f:
+        try: mmap.mmap(f.fileno(), 1, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+        except OSError as e: return e.errno
+    return "code"
+with open("/tmp/own", "w") as f: f.write("x")
+[code("/usr/bin/python3"), code(mmap.__file__), code("/tmp/own"), code("/mnt/given")]'
+native() { # VALUE BIND
+	printf 'extends = "snippet"\n[python]\nlayer = false\nnative = "%s"\n[filesystem]\nbinds = ["%s:/mnt%s"]\n' "$@" >"$T/native.toml"
+}
+mkdir "$T/given" && echo x >"$T/given/given" && chmod -R a+rwX "$T/given"
+for write in '' :rw; do
+	native tree "$T/given" $write
+	json "tree-machine-code: the tree's alone" 0 'value=["code","code",1,1]' 'enforced.machine_code~^only files of the read-only tree, at any time' -- exec --policy-file "$T/native.toml" -c "$MAPS"
+done
+native start "$T/given"
+json "tree-machine-code: none once the snippet runs" 0 'value=[1,1,1,1]' 'enforced.machine_code~before the snippet begins' -- exec --policy-file "$T/native.toml" -c "$MAPS"
+# As another jail, or a run with a writable workspace, could change the tree for the jails that follow.
+for folder in "$ROOTFS" "$(dirname "$ROOTFS")" "$ROOTFS/tree/usr/lib"; do
+	native tree "$folder" :rw
+	text "tree-machine-code: not with a writable folder that shows the tree" 2 'could change its own machine code|cannot be bound writable' exec --policy-file "$T/native.toml" -c 'print("RAN")'
+	silent "tree-machine-code: and nothing ran" RAN
+	native tree "$folder"
+	text "tree-machine-code: control: a folder that is only read" 0 RAN exec --policy-file "$T/native.toml" -c 'print("RAN")'
+done
+
 finish
