@@ -14,7 +14,7 @@
 #include "base/program.h"
 #include "base/text.h"
 #include "policy/host/home.h"
-#include "policy/plan/answer.h"
+#include "policy/plan/is_allowed.h"
 #include "policy/toolchain_table.h"
 #include "workspace/home/toolchains.h"
 

@@ -7,7 +7,7 @@
 #include "cli/host_program.h"
 #include "cli/terminal/findings.h"
 #include "cli/terminal/terminal.h"
-#include "policy/plan/answer.h"
+#include "policy/plan/is_allowed.h"
 #include "workspace/location.h"
 #include "workspace/protect.h"
 #include "workspace/repository.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "policy/plan/answer.h"
+#include "policy/plan/is_allowed.h"
 #include "policy/seccomp/compile.h"
 #include "policy/seccomp/syscalls.h"
 

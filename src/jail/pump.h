@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "jail/pty/escapes.h"
+#include "jail/pty/escape_filter.h"
 
 enum { AJ_PUMP_ROOM = 32 << 10, AJ_PUMP_MODES = 2 * AJ_MODES_TEXT };
 

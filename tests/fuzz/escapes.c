@@ -2,7 +2,7 @@
  * It writes to no terminal. Beyond not crashing: cuts do not matter, nothing is added, and what passed once passes again whole. */
 #include <string.h>
 
-#include "jail/pty/escapes.h"
+#include "jail/pty/escape_filter.h"
 #include "must.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
@@ -30,7 +30,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 	const char *in = (const char *)data + 1;
 	size_t n = feed(level, in, bytes - 1, bytes, whole);
 	must(n <= bytes - 1, "nothing is added");
-	must(aj_modes_undo(&filter.modes, undo) < sizeof undo && aj_modes_again(&filter.modes, undo) < sizeof undo, "what undoes fits");
+	must(aj_modes_undo(&filter.modes, undo) < sizeof undo && aj_modes_again(&filter.modes, undo) < sizeof undo,
+	     "what undoes fits");
 	must(feed(level, in, bytes - 1, data[0] / 3 + 1U, cut) == n && memcmp(cut, whole, n) == 0, "cuts do not matter");
 	if (level == AJ_ESCAPES_ALL) {
 		must(n == bytes - 1 && memcmp(whole, in, n) == 0, "all passes unchanged");

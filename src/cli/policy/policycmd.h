@@ -4,7 +4,7 @@
 
 #include "cli/options/options.h"
 #include "policy/load/policy_names.h"
-#include "policy/plan/answer.h"
+#include "policy/plan/is_allowed.h"
 
 /* One policy of the command line: a name is never a path. */
 struct aj_policy_word {

@@ -12,10 +12,11 @@
 #include "base/text.h"
 #include "jail/audit/composer.h"
 #include "jail/audit/denials.h"
-#include "jail/audit/lines.h"
+#include "jail/audit/split_long_records.h"
 
 /* Size limits of the parts, counted with escapes; denials.c has its own. The first four are always in the record's own line, and
- * their part that the caller chooses is below half a line. Each of the others may fill further lines (jail/audit/lines.h). */
+ * their part that the caller chooses is below half a line. Each of the others may fill further lines
+ * (jail/audit/split_long_records.h). */
 enum {
 	SHORT_BYTES = 1 << 10, /* each: id, host, the policy's name where its object is left out */
 	ARGV_BYTES = 2 << 10,

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "jail/audit/lines.h"
 #include "jail/audit/record.h"
+#include "jail/audit/split_long_records.h"
 
 const char *aj_trail_new_id(struct aj_arena *arena)
 {

@@ -4,7 +4,7 @@
 #include "base/buffer.h"
 #include "base/loop/loop.h"
 #include "jail/pty/caller_terminal.h"
-#include "jail/pty/escapes.h"
+#include "jail/pty/escape_filter.h"
 
 enum { AJ_PTY_READ = 16 << 10, AJ_PTY_KEYS = 4 << 10 };
 

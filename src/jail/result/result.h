@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/sha256.h"
-#include "jail/pty/escapes.h"
+#include "jail/pty/escape_filter.h"
 #include "jail/result/network_use.h"
 #include "jail/result/output_buffer.h"
 #include "jail/result/result_members.h"

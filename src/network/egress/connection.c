@@ -190,7 +190,7 @@ void aj_connection_settle(struct aj_connection *c)
 		aj_connection_end(c, AJ_EGRESS_CLOSED, false, "");
 		return;
 	}
-	if (c->out.ended && c->out.gate && c->out.buffer_bytes > c->out.passed && aj_first_bytes_ended(c)) {
+	if (c->out.ended && c->out.gate && c->out.buffer_bytes > c->out.passed && aj_name_check_ended(c)) {
 		c->out.gate = NULL;
 		c->out.passed = c->out.buffer_bytes;
 		aj_flow_pump(&c->out);
@@ -274,7 +274,7 @@ void aj_connection_begin(struct aj_relay *relay, int fd, struct aj_name *name, c
 	c->to_loopback = name && aj_host_is_loopback_name(name->text);
 	/* A loopback item names address and port, as an address item does, so the first bytes are not checked for a name. */
 	const bool judged = name && !c->to_loopback;
-	c->out.gate = judged ? aj_first_bytes : NULL;
+	c->out.gate = judged ? aj_name_check : NULL;
 	if ((c->next = relay->connections))
 		c->next->at = &c->next;
 	relay->connections = c;

@@ -43,12 +43,12 @@ void aj_connections_end(struct aj_relay *relay, const char *why);
 /* When this process ends: servers see a reset instead of an end of file, which could pass for the end of a complete message. */
 void aj_connections_reset(struct aj_relay *relay);
 
-/* --- network/egress/first_bytes.c --- */
+/* --- network/egress/name_check.c --- */
 
 /* The gate of what the jail sends: flow->arg is the connection. It reports what it refuses. */
-bool aj_first_bytes(struct aj_flow *flow, const uint8_t *data, size_t bytes, size_t *ret_pass);
+bool aj_name_check(struct aj_flow *flow, const uint8_t *data, size_t bytes, size_t *ret_pass);
 /* The jail sends no more: may what the gate holds pass? Only an incomplete message of TLS or HTTP may not. */
-bool aj_first_bytes_ended(const struct aj_connection *c);
+bool aj_name_check_ended(const struct aj_connection *c);
 
 /* --- network/egress/upstream.c --- */
 

@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/procfs.h"
-#include "policy/plan/answer.h"
+#include "policy/plan/is_allowed.h"
 #include "sandbox/mounts/overlay.h"
 
 enum { MOUNTINFO_MAX = 4 << 20 };

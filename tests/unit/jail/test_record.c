@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "jail/audit/chain.h"
-#include "jail/audit/lines.h"
 #include "jail/audit/record.h"
+#include "jail/audit/split_long_records.h"
 
 static struct aj_arena arena;
 static struct aj_plan plan;
@@ -18,7 +18,9 @@ static char *argv[] = { "sh", "-c", "id", NULL };
 static void prepare(void)
 {
 	plan = (struct aj_plan){ .snippet = true, .policy_name = "snippet", .capture = true };
-	request = (struct aj_request){ .is_snippet = true, .id = "unit", .snippet = { .code = "1+1", .code_bytes = 3 }, .command.argv = argv };
+	request = (struct aj_request){
+		.is_snippet = true, .id = "unit", .snippet = { .code = "1+1", .code_bytes = 3 }, .command.argv = argv
+	};
 	*AJ_PUSH(&arena, &plan.enforced) = (struct aj_enforced){ "seccomp", "allow-list" };
 	result = (struct aj_result){ .reason = "finished", .wall_us = 1500, .cpu_us = 1000, .peak_memory_bytes = 4096 };
 }
@@ -146,12 +148,18 @@ Test(record, start)
 /* Answers of people, and clients of published ports: a record of each kind, and the sums are the result's. */
 Test(record, answers_and_published_connections)
 {
-	struct aj_network_answer answer = {
-		.host = "new.test", .port = 443, .answer = "once", .by = "terminal", .answered_us = 1700000000123000, .waited_us = 2500000
-	};
-	const struct aj_network_published client = {
-		.client = "127.0.0.1:50000", .port = 8080, .guest_port = 3000, .bytes_out = 7, .bytes_in = 5, .began_us = 1700000000123000
-	};
+	struct aj_network_answer answer = { .host = "new.test",
+		                            .port = 443,
+		                            .answer = "once",
+		                            .by = "terminal",
+		                            .answered_us = 1700000000123000,
+		                            .waited_us = 2500000 };
+	const struct aj_network_published client = { .client = "127.0.0.1:50000",
+		                                     .port = 8080,
+		                                     .guest_port = 3000,
+		                                     .bytes_out = 7,
+		                                     .bytes_in = 5,
+		                                     .began_us = 1700000000123000 };
 	struct aj_network_use *use = &result.network;
 	use->publishes = true;
 	aj_network_add_published(use, &client);
@@ -160,7 +168,8 @@ Test(record, answers_and_published_connections)
 	strcpy(answer.why, "the answer was no");
 	aj_network_add_answer(use, &answer);
 	size_t at = 0;
-	json_t *doc = aj_record_network(&request, use, &at), *list = json_object_get(doc, "answers"), *first = json_array_get(list, 0);
+	json_t *doc = aj_record_network(&request, use, &at), *list = json_object_get(doc, "answers"),
+	       *first = json_array_get(list, 0);
 	cr_expect_str_eq(text_of(doc, "event"), "answers");
 	cr_assert_eq(json_array_size(list), 2);
 	cr_expect_str_eq(text_of(first, "host"), "new.test");
@@ -207,7 +216,8 @@ Test(record, connections_and_refused_hosts)
 		json_t *list = json_object_get(doc, "connections"), *first = json_array_get(list, 0);
 		cr_expect_str_eq(text_of(doc, "event"), "connections");
 		cr_expect_str_eq(text_of(first, "time"), "2023-11-14T22:13:20.123Z");
-		cr_expect(number_of(first, "lasted_ms") == 5 && number_of(first, "bytes_in") == 9 && number_of(first, "port") == 443);
+		cr_expect(number_of(first, "lasted_ms") == 5 && number_of(first, "bytes_in") == 9 &&
+		          number_of(first, "port") == 443);
 		seen += json_array_size(list);
 		lines++;
 		one_line(doc);
@@ -271,8 +281,9 @@ Test(record, end)
 
 Test(record, denials)
 {
-	claim(json_pack("{s:s, s:[{s:s, s:s, s:i, s:s}, {s:s, s:b}, s, {s:[]}]}", "status", "rejected", "errors", "rule", "PY-IMPORT",
-	                "message", "Import of os", "line", 7, "by", "kernel", "rule", "PY-X", "message", 1, "text", "rule"));
+	claim(json_pack("{s:s, s:[{s:s, s:s, s:i, s:s}, {s:s, s:b}, s, {s:[]}]}", "status", "rejected", "errors", "rule",
+	                "PY-IMPORT", "message", "Import of os", "line", 7, "by", "kernel", "rule", "PY-X", "message", 1, "text",
+	                "rule"));
 	json_t *doc = aj_record_end(&request, NULL, &plan, &result), *list = json_object_get(doc, "denials"),
 	       *first = json_array_get(list, 0);
 	one_line(doc);
@@ -314,7 +325,9 @@ Test(record, hostile_bytes)
 	char bytes[256];
 	for (size_t i = 0; i < sizeof bytes; i++)
 		bytes[i] = (char)(255 - i);
-	char *hostile[] = { bytes, "\033[2J", "\xc3\xa4\xf0\x9f\x92\xa9\xed\xa0\x80\x7f", "\"}\n{\"v\":1,\"hash\":\"\\", "", NULL };
+	char *hostile[] = {
+		bytes, "\033[2J", "\xc3\xa4\xf0\x9f\x92\xa9\xed\xa0\x80\x7f", "\"}\n{\"v\":1,\"hash\":\"\\", "", NULL
+	};
 	request.is_snippet = plan.snippet = false;
 	request.command.argv = hostile;
 	request.id = bytes;
@@ -389,7 +402,8 @@ Test(record, nothing_exceeds_the_line)
 			request.is_snippet = plan.snippet = snippet;
 			json_t *doc = aj_record_end(&request, policy, &plan, &result);
 			size_t lines = lines_of(doc);
-			cr_expect(json_is_true(json_object_get(doc, "truncated")) && lines < 9, "`%s`: %zu lines", fill[f], lines);
+			cr_expect(json_is_true(json_object_get(doc, "truncated")) && lines < 9, "`%s`: %zu lines", fill[f],
+			          lines);
 			cr_expect_eq(json_object_get(doc, "argv_sha256") != NULL, !snippet);
 			json_decref(doc);
 		}

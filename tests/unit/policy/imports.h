@@ -1,5 +1,5 @@
-/* Rows of the import rule: patterns, a module, may code import it? Stated twice, by policy/plan/answer.c for `policy explain` and by
- * guest/layer/check/allowed_imports.py for the code itself, so both are asked: by test_answer.c, and as text by tests/layer/test_twins.py. */
+/* Rows of the import rule: patterns, a module, may code import it? Stated twice, by policy/plan/is_allowed.c for `policy explain` and by
+ * guest/layer/check/allowed_imports.py for the code itself, so both are asked: by test_is_allowed.c, and as text by tests/layer/test_twins.py. */
 IMPORT("json a.b numpy.*", "json", true)
 IMPORT("json a.b numpy.*", "json.decoder", false)
 IMPORT("json a.b numpy.*", "jso", false)

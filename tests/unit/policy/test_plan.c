@@ -9,7 +9,7 @@
 
 #include "base/path.h"
 #include "policy/load/load.h"
-#include "policy/plan/answer.h"
+#include "policy/plan/is_allowed.h"
 #include "policy/plan/plan.h"
 #include "sandbox/launch.h"
 
@@ -275,7 +275,8 @@ Test(plan, preload_named)
 	request.snippet.code_bytes = strlen(code);
 	must_build();
 	cr_expect_leq(plan.preload.count, 100, "a list without an end");
-	cr_expect(plan.preload.count && strcmp(plan.preload.items[plan.preload.count - 1], "zlib") == 0, "repeats took zlib's place");
+	cr_expect(plan.preload.count && strcmp(plan.preload.items[plan.preload.count - 1], "zlib") == 0,
+	          "repeats took zlib's place");
 }
 
 /* A jail that lasts serves requests that come later: all that any of them may ask for is imported before its filter stands. */
@@ -543,8 +544,8 @@ Test(plan, binds_that_hide_others)
 		bind(rows[i].source, rows[i].target, rows[i].writable);
 		bind(rows[i].later, rows[i].at, rows[i].later_writable);
 		cr_expect_eq(build(), rows[i].fine ? 0 : -1, "row %zu: %s", i, err.cause);
-		cr_expect(rows[i].fine ||
-		              (err.exit_code == AJ_EXIT_USAGE && strstr(err.cause, rows[i].later) && strstr(err.cause, " hides ")),
+		cr_expect(rows[i].fine || (err.exit_code == AJ_EXIT_USAGE && strstr(err.cause, rows[i].later) &&
+		                           strstr(err.cause, " hides ")),
 		          "row %zu: %s", i, err.cause);
 	}
 }
@@ -607,8 +608,8 @@ static void expect_noexec(void)
 
 Test(plan, all_but_the_tree_is_noexec)
 {
-	static const enum aj_workspace modes[] = { AJ_WORKSPACE_NONE, AJ_WORKSPACE_READ_ONLY, AJ_WORKSPACE_OVERLAY, AJ_WORKSPACE_COPY,
-		                                   AJ_WORKSPACE_READ_WRITE };
+	static const enum aj_workspace modes[] = { AJ_WORKSPACE_NONE, AJ_WORKSPACE_READ_ONLY, AJ_WORKSPACE_OVERLAY,
+		                                   AJ_WORKSPACE_COPY, AJ_WORKSPACE_READ_WRITE };
 	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
 		for (int how = 0; how < 16; how++) {
 			prepare(true);
@@ -735,7 +736,10 @@ Test(plan, a_terminal_of_its_own)
 		unsigned given;
 		bool snippet, front, want_front;
 		unsigned want;
-	} rows[] = { { 0, false, true, false, 0 }, { 7, false, true, true, 7 }, { 6, false, false, false, 6 }, { 7, true, true, false, 0 } };
+	} rows[] = { { 0, false, true, false, 0 },
+		     { 7, false, true, true, 7 },
+		     { 6, false, false, false, 6 },
+		     { 7, true, true, false, 0 } };
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		prepare(rows[i].snippet);
 		request.command.terminal = rows[i].given;
@@ -769,11 +773,13 @@ Test(plan, workspace)
 			const struct aj_mount *w = mount_at("/workspace");
 			cr_assert_not_null(w);
 			cr_expect_str_eq(w->source, "/home/u/project");
-			cr_expect_eq(w->flags, (mode == AJ_WORKSPACE_READ_ONLY ? AJ_RO | AJ_OVERLAY : 0) | (snippet ? AJ_NOEXEC : 0),
-			             "%u", w->flags);
+			cr_expect_eq(w->flags,
+			             (mode == AJ_WORKSPACE_READ_ONLY ? AJ_RO | AJ_OVERLAY : 0) | (snippet ? AJ_NOEXEC : 0), "%u",
+			             w->flags);
 			cr_expect(mount_at("/workspace/.git") > w, "what is bound into it lies on top");
 			cr_expect_str_eq(plan.chdir, "/workspace");
-			cr_expect(strstr(enforced("filesystem"), mode == AJ_WORKSPACE_READ_ONLY ? ", read-only w" : ", writable w"),
+			cr_expect(strstr(enforced("filesystem"),
+			                 mode == AJ_WORKSPACE_READ_ONLY ? ", read-only w" : ", writable w"),
 			          "%s", enforced("filesystem"));
 			request.command.chdir = "/tmp";
 			must_build();
@@ -810,7 +816,8 @@ Test(plan, workspace_at_its_own_path)
 		cr_expect_eq(mount_at("/workspace")->kind, AJ_MOUNT_SYMLINK);
 		cr_expect_str_eq(plan.chdir, good[i]);
 		cr_expect_eq(plan.mounts.items[plan.mounts.count - 1].kind, AJ_MOUNT_MASK);
-		cr_expect(aj_path_below(plan.mounts.items[plan.mounts.count - 1].target, good[i]), "a mask follows the workspace");
+		cr_expect(aj_path_below(plan.mounts.items[plan.mounts.count - 1].target, good[i]),
+		          "a mask follows the workspace");
 		cr_expect_not(aj_plan_unheld(&plan, mount_at(good[i])), "its places are held");
 		bind("/src", good[i], true);
 		cr_expect_eq(build(), -1, "a bind over the workspace");
@@ -946,7 +953,8 @@ Test(plan, cgroup_rows)
 	cr_expect_str_eq(cgroup_row("memory.swap.max"), "0");
 	cr_expect_str_eq(cgroup_row("memory.oom.group"), "1");
 	cr_expect_str_eq(cgroup_row("pids.max"), "10", "one more for init");
-	cr_expect_eq(rlimit_of(RLIMIT_NPROC)->value, 11, "of its refusals the kernel keeps no count, so pids.max must come first");
+	cr_expect_eq(rlimit_of(RLIMIT_NPROC)->value, 11,
+	             "of its refusals the kernel keeps no count, so pids.max must come first");
 	cr_expect(!plan.memory_by_rlimit && !rlimit_of(RLIMIT_AS) && !rlimit_of(RLIMIT_DATA));
 	cr_expect(strstr(enforced("memory"), "memory.max") && strstr(enforced("pids"), "pids.max"));
 	host.cgroup_controllers = AJ_CGROUP_PIDS;
@@ -1165,7 +1173,8 @@ Test(plan, an_inspection_wants_no_inputs)
 		request = (struct aj_request){ .is_snippet = snippet, .inspect = true };
 		must_build();
 		cr_expect(plan.inspect && plan.argv[0]);
-		cr_expect(strncmp(enforced("pids"), "none: ", 6) == 0, "nothing is said to stand that would not: %s", enforced("pids"));
+		cr_expect(strncmp(enforced("pids"), "none: ", 6) == 0, "nothing is said to stand that would not: %s",
+		          enforced("pids"));
 		FILE *out = fopen("/dev/null", "w");
 		aj_plan_dump(&plan, out);
 		fclose(out);
@@ -1339,7 +1348,8 @@ Test(plan, rootfs_by_name)
 	prepare(false);
 	policy.exec = false;
 	cr_expect_eq(build(), -1, "a command without exec");
-	cr_expect(err.exit_code == AJ_EXIT_USAGE && strcmp(err.step, "policy") == 0 && strstr(err.cause, "process.exec"), "%s", err.cause);
+	cr_expect(err.exit_code == AJ_EXIT_USAGE && strcmp(err.step, "policy") == 0 && strstr(err.cause, "process.exec"), "%s",
+	          err.cause);
 }
 
 Test(plan, snippet_and_command)

@@ -35,7 +35,7 @@ class Checker:
         self.imports = imports          # AllowedImports
         self.max_depth = max_depth
         self.errors = []                # (rule, message, hint, line, column, end line, end column, further keys)
-        self.import_errors = []         # (node, error): an error unless the code copes with it, see guarded_imports.py
+        self.import_errors = []         # (node, error): an error unless the code copes with it, see handled_imports.py
         self.bindings = new_bindings() if bindings is None else {kind: set(names) for kind, names in bindings.items()}
         self.private_reads = []         # (module name, attribute, node), for rare_rules when all bindings are known
         self.mangled = []               # (attribute, node), for the same
@@ -97,8 +97,8 @@ class Checker:
             from agentjail.check import rare_rules
             rare_rules.check_bindings(self)
         if self.import_errors:
-            from agentjail.check import guarded_imports
-            guarded_imports.settle(self, tree)
+            from agentjail.check import handled_imports
+            handled_imports.settle(self, tree)
         self.errors.sort(key=lambda e: (e[3], e[4]))
         return self.errors[:MAX_ERRORS]
 

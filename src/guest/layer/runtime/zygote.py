@@ -16,7 +16,7 @@ from agentjail.runtime.reseed import reseed
 
 # Modules of the layer that a cold start loads when it needs them, and the standard library's modules that these need. The
 # event loop is not among them: it loads asyncio.
-CHECK = "name_rules plain_code allowed_imports guard_calls checker rare_rules guarded_imports import_advice annotations last_statement"
+CHECK = "name_rules plain_code allowed_imports guard_calls checker rare_rules handled_imports import_advice annotations last_statement"
 RAIL = "guards format_guards module_proxy hidden shown patches replacements testing_guards dataclass_guards dynamic_code source_text"
 VALUES = "json_reader texts json_writer type_tags array_tags stdin variables"
 RUNTIME = "request compiler error_report tools channel signals unawaited tool_names"

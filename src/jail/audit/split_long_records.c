@@ -1,5 +1,5 @@
 /* Splits a long record: its lists move into further records with the same id. Only texts longer than a line are truncated. */
-#include "jail/audit/lines.h"
+#include "jail/audit/split_long_records.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Answers questions about a policy: hosts, modules, system calls, and the mount row of a path.
  * It tries nothing and reads no file; tests/e2e/explain.sh checks its answers in real jails. */
-#include "policy/plan/answer.h"
+#include "policy/plan/is_allowed.h"
 
 #include <ctype.h>
 #include <stdlib.h>

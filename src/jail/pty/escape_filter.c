@@ -1,6 +1,6 @@
 /* Reads a jail's output byte by byte as a terminal would, and passes on the sequences that only draw.
  * It passes on no sequence that it has not seen whole, changes none, and keeps no more than one. */
-#include "jail/pty/escapes.h"
+#include "jail/pty/escape_filter.h"
 
 #include <string.h>
 

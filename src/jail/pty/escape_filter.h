@@ -21,7 +21,7 @@ enum { AJ_ESCAPE_MAX = 4096 };
 
 struct aj_escape_filter {
 	enum aj_escapes level;
-	int state; /* of escapes.c */
+	int state; /* of escape_filter.c */
 	unsigned skip;
 	unsigned bells;          /* that passed and are not made up for by time */
 	int64_t bells_at_us;     /* when `bells` was right */

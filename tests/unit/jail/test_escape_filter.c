@@ -1,10 +1,10 @@
-/* Tests of pty/escapes and pty/modes: which control sequences reach a person's terminal, and what is undone at the end.
+/* Tests of pty/escape_filter and pty/modes: which control sequences reach a person's terminal, and what is undone at the end.
  * Each row is fed whole and byte by byte: where a sequence is cut must not matter. */
 #include <criterion/criterion.h>
 #include <limits.h>
 #include <string.h>
 
-#include "jail/pty/escapes.h"
+#include "jail/pty/escape_filter.h"
 
 static struct aj_escape_filter filter;
 static char made[65536];
@@ -91,7 +91,8 @@ static const struct {
 	{ "\033[?1003s", "", AJ_ESCAPE_OTHER },
 	{ "\033[?1003r", "", AJ_ESCAPE_OTHER },
 	{ "\033[20h", "", AJ_ESCAPE_OTHER },
-	{ "\033[3h\033[?2l\033[?3h\033[?8l\033[?66h\033[?67h\033[?1043h\033[?1046l\033[?9001h", "", AJ_ESCAPE_OTHER }, /* would stay */
+	{ "\033[3h\033[?2l\033[?3h\033[?8l\033[?66h\033[?67h\033[?1043h\033[?1046l\033[?9001h", "",
+	  AJ_ESCAPE_OTHER }, /* would stay */
 	{ "\033[?25;9001h\033[?2004$h\033[=7h\033[>5h", "", AJ_ESCAPE_OTHER },
 	{ "\033[>1;2m\033[>0;1m\033[>5;1m\033[>1;1f\033[>3p\033[1'z\033[1'{", "", AJ_ESCAPE_OTHER },
 	{ "\033[!p\033[?3;4l\033[4l\033>\033[?1034h\033[?12;25h\033[?1048h\033[?1048l\033[?1007h\033[h", NULL, -1 },
@@ -99,7 +100,8 @@ static const struct {
 	{ "\033[20l\033[12h\033[?12h\033[?12l\033[s\033[u\033[2;9r\033[!p\033[?2026$p", NULL, -1 }, /* of the same letters */
 	{ "\033[61\"p", "", AJ_ESCAPE_OTHER },
 	{ "\033H\033[g\033[3g\033[0W\033[2W\033[5W\033[?5W", "", AJ_ESCAPE_OTHER }, /* tab stops */
-	{ "\033[>1n\033[>4n\033[>n\033[>1s\033[>s\033[1 t\033[8 t\033[1 u\033[1\"q\033[2\"q", "", AJ_ESCAPE_OTHER }, /* would stay */
+	{ "\033[>1n\033[>4n\033[>n\033[>1s\033[>s\033[1 t\033[8 t\033[1 u\033[1\"q\033[2\"q", "",
+	  AJ_ESCAPE_OTHER }, /* would stay */
 	{ "\033[1$}", "", AJ_ESCAPE_OTHER },
 	{ "\033[2$~", "", AJ_ESCAPE_OTHER },
 	{ "\033n\033o\033|\033}\033~", "", AJ_ESCAPE_OTHER }, /* locking shifts */
@@ -145,7 +147,8 @@ Test(escapes, bells)
 		size_t length = strlen(one[k]), count = sizeof flood / length;
 		for (size_t i = 0; i < count; i++)
 			memcpy(flood + i * length, one[k], length);
-		cr_expect_eq(strlen(feed(AJ_ESCAPES_FILTERED, flood, count * length, 100)), AJ_ESCAPE_BELLS * length, "row %zu", k);
+		cr_expect_eq(strlen(feed(AJ_ESCAPES_FILTERED, flood, count * length, 100)), AJ_ESCAPE_BELLS * length, "row %zu",
+		             k);
 		cr_expect_eq(filter.left_out[AJ_ESCAPE_BELL], count - AJ_ESCAPE_BELLS, "row %zu", k);
 		cr_expect_eq(strlen(feed(AJ_ESCAPES_ALL, flood, count * length, 100)), count * length, "row %zu", k);
 	}

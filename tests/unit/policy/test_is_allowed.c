@@ -1,10 +1,10 @@
-/* Tests of plan/answer: the verdicts, and that they name the key, the item and the enforcer that decide.
+/* Tests of plan/is_allowed: the verdicts, and that they name the key, the item and the enforcer that decide.
  * Whether they hold in a jail is for tests/e2e/explain.sh; here hosts and plans are invented. */
 #include <criterion/criterion.h>
 #include <string.h>
 
 #include "policy/load/load.h"
-#include "policy/plan/answer.h"
+#include "policy/plan/is_allowed.h"
 #include "policy/seccomp/syscalls.h"
 
 static struct aj_arena arena;
@@ -17,7 +17,9 @@ static void prepare(const char *preset)
 	struct aj_host host = { .uid = 1001, .gid = 1002, .landlock_abi = 3, .cgroup_why = "there is none" };
 	memcpy(host.top_links, (const char *[]){ "usr/bin", "usr/sbin", "usr/lib", "", NULL, NULL }, sizeof host.top_links);
 	cr_assert(aj_policy_preset(&policy, &arena, preset));
-	struct aj_request request = { .is_snippet = !policy.exec, .inspect = true, .rootfs = "/rootfs", .command.terminal_fd = -1 };
+	struct aj_request request = {
+		.is_snippet = !policy.exec, .inspect = true, .rootfs = "/rootfs", .command.terminal_fd = -1
+	};
 	cr_assert_eq(aj_plan_build(&plan, &arena, &policy, &request, &host, &err), 0, "%s", err.cause);
 }
 
@@ -157,16 +159,19 @@ Test(answer, system_calls)
 	plan.deny = AJ_DENY_FORK | AJ_DENY_MEMFD;
 	cr_expect(CALL("fork").verdict == AJ_DENIED && strcmp(CALL("fork").key, "process.fork") == 0);
 	cr_expect(CALL("memfd_create").verdict == AJ_DENIED && strcmp(CALL("memfd_create").key, "process.deny_syscalls") == 0);
-	cr_expect(CALL("clone").verdict == AJ_ALLOWED && strstr(CALL("clone").why, "argument 1 & 0x10000 is 0 "), "threads are left");
+	cr_expect(CALL("clone").verdict == AJ_ALLOWED && strstr(CALL("clone").why, "argument 1 & 0x10000 is 0 "),
+	          "threads are left");
 	plan.deny = AJ_DENY_THREADS;
 	cr_expect(CALL("clone").verdict == AJ_ALLOWED && strstr(CALL("clone").why, "argument 1 & 0x10000 is 0x10000"));
 	plan.deny = AJ_DENY_THREADS | AJ_DENY_FORK;
-	cr_expect(CALL("clone").verdict == AJ_DENIED && strncmp(CALL("clone").why, "EPERM", 5) == 0, "neither threads nor processes");
+	cr_expect(CALL("clone").verdict == AJ_DENIED && strncmp(CALL("clone").why, "EPERM", 5) == 0,
+	          "neither threads nor processes");
 	cr_expect_eq(CALL("socket").verdict, AJ_ALLOWED);
 	prepare("snippet");
 	cr_expect_eq(CALL("clone").verdict, AJ_ALLOWED);
 	plan.deny = AJ_DENY_THREADS;
-	cr_expect(CALL("clone").verdict == AJ_DENIED && strcmp(CALL("clone").key, "process.deny_syscalls") == 0, "a snippet had only them");
+	cr_expect(CALL("clone").verdict == AJ_DENIED && strcmp(CALL("clone").key, "process.deny_syscalls") == 0,
+	          "a snippet had only them");
 }
 
 Test(answer, names_of_system_calls)
@@ -181,7 +186,8 @@ Test(answer, places)
 {
 	prepare("command");
 	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_BIND, .target = "/opt/data", .source = "/srv" };
-	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_BIND, .target = "/opt/data/sub", .source = "/other" };
+	*AJ_PUSH(&arena,
+	         &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_BIND, .target = "/opt/data/sub", .source = "/other" };
 	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_MASK, .target = "/opt/data/secret", .source = "" };
 	static const struct {
 		const char *path;
@@ -226,7 +232,8 @@ Test(answer, places)
 Test(answer, standing)
 {
 	prepare("coding-agent");
-	const struct aj_key *mode = aj_key_find(aj_policy_keys, "network.mode"), *hosts = aj_key_find(aj_policy_keys, "network.allow");
+	const struct aj_key *mode = aj_key_find(aj_policy_keys, "network.mode"),
+			    *hosts = aj_key_find(aj_policy_keys, "network.allow");
 	cr_expect(!aj_key_status(mode, &policy) && !aj_key_status(hosts, &policy));
 	cr_expect_str_eq(aj_key_kind(mode, &policy), "kernel wall");
 	policy.workspace = AJ_WORKSPACE_OVERLAY;

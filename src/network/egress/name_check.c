@@ -56,7 +56,7 @@ static bool judge_hello(struct aj_connection *c, const uint8_t *data, size_t byt
 	return true;
 }
 
-bool aj_first_bytes(struct aj_flow *flow, const uint8_t *data, size_t bytes, size_t *ret_pass)
+bool aj_name_check(struct aj_flow *flow, const uint8_t *data, size_t bytes, size_t *ret_pass)
 {
 	struct aj_connection *c = flow->arg;
 	*ret_pass = 0;
@@ -83,7 +83,7 @@ bool aj_first_bytes(struct aj_flow *flow, const uint8_t *data, size_t bytes, siz
 	return true;
 }
 
-bool aj_first_bytes_ended(const struct aj_connection *c)
+bool aj_name_check_ended(const struct aj_connection *c)
 {
 	const struct aj_flow *out = &c->out;
 	const uint8_t *next = out->buffer + out->buffer_at + out->passed;
