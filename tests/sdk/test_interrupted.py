@@ -12,7 +12,7 @@ import warnings
 from unittest import mock
 
 from agentjail import errors
-from agentjail._alink import AsyncLink
+from agentjail._async_link import AsyncLink
 from agentjail._core import Request
 from agentjail._wire import frame
 from agentjail.tools import Tool

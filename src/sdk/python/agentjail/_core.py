@@ -1,5 +1,5 @@
 """The client's side of the protocol as pure state: the requests under way, and the effect of each message of the service on them.
-This module reads no socket, never waits and runs no tool; _link.py does so for threads, _alink.py for asyncio.
+This module reads no socket, never waits and runs no tool; _link.py does so for threads, _async_link.py for asyncio.
 """
 
 from __future__ import annotations

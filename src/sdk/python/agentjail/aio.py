@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from . import _requests as rq
 from . import errors
-from ._alink import AsyncLink
+from ._async_link import AsyncLink
 from ._base import NotCopyable
 from ._core import Request
 from ._map import workers_of

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Any, TypeVar
 
 from . import errors
-from ._alink import AsyncLink
+from ._async_link import AsyncLink
 from ._base import BaseService, Pauses, found
 from ._core import Request
 from ._process import END_S, PolicyLike

@@ -19,7 +19,7 @@ from .tools import Answer
 T = TypeVar("T")
 
 UNSENT_BYTES = 1 << 16  # above that a request waits until the service has read more
-PROCEEDS_MAX = 10  # how often is tried again what an exception has interrupted
+RETRIES_MAX = 10  # retries after an exception interrupted a read
 
 
 class AsyncLink(BaseLink):
@@ -154,7 +154,7 @@ class AsyncLink(BaseLink):
                 self._proceed()
         except BaseException as e:
             if taken:
-                self.loop.call_soon(self._proceed_again, PROCEEDS_MAX)
+                self.loop.call_soon(self._proceed_again, RETRIES_MAX)
                 raise
             if isinstance(e, BlockingIOError):
                 return
