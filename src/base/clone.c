@@ -1,4 +1,4 @@
-/* Every way in which a copy of this process is born. */
+/* All clone3, clone and fork calls. */
 #include "base/clone.h"
 
 #include <linux/sched.h>

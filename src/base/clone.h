@@ -1,4 +1,4 @@
-/* Every way in which a copy of this process is born; base/spawn.h starts other programs.
+/* All clone3, clone and fork calls; base/spawn.h starts other programs.
  *
  *   aj_clone3()        a copy of the calling thread, in new namespaces or a cgroup if asked for
  *   aj_clone_shared()  a process that shares the caller's memory, on a stack of its own

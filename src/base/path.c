@@ -1,5 +1,4 @@
-/* Makes paths out of paths, as text.
- * It reads no file and follows no symlink. */
+/* Lexical path functions: the folder of a path (dirname), joining, normalisation. */
 #include "base/path.h"
 
 const char *aj_path_folder(const char *path, struct aj_arena *arena)

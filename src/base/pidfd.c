@@ -49,11 +49,11 @@ bool aj_pidfd_is_child(int pidfd)
 	return syscall(SYS_waitid, P_PIDFD, pidfd, NULL, WEXITED | WNOHANG | WNOWAIT | __WALL, NULL) == 0;
 }
 
-void aj_pidfd_end(int *pidfd, int patience_ms)
+void aj_pidfd_end(int *pidfd, int timeout_ms)
 {
 	if (*pidfd < 0)
 		return;
-	if (poll(&(struct pollfd){ .fd = *pidfd, .events = POLLIN }, 1, patience_ms) <= 0)
+	if (poll(&(struct pollfd){ .fd = *pidfd, .events = POLLIN }, 1, timeout_ms) <= 0)
 		aj_pidfd_signal(*pidfd, SIGKILL);
 	aj_pidfd_wait(*pidfd, 0, NULL);
 	aj_close(pidfd);

@@ -7,7 +7,7 @@
 /* The signal that the kernel sends when the parent ends. A change of ids clears it. */
 int aj_prctl_death_signal(int signal);
 long aj_prctl_death_signal_raw(int signal);
-/* The same, and an error where `parent` has ended already. */
+/* The same; -1 with ESRCH if `parent` has ended already. */
 int aj_prctl_end_with(pid_t parent, int signal);
 /* May processes with the same ids read this one's memory and descriptors? A change of ids sets it to the sysctl
  * fs.suid_dumpable. */
@@ -18,7 +18,7 @@ int aj_prctl_no_new_privs(void);
 int aj_prctl_name(const char *name);
 long aj_prctl_name_raw(const char *name);
 int aj_prctl_timer_slack(unsigned long ns);
-/* Where libc has the kernel clear the thread's number at its end. */
+/* The clear_child_tid address: the kernel writes 0 there when the thread ends (set_tid_address(2)). */
 int aj_prctl_tid_address(int **ret);
 
 /* Capabilities; the sets themselves are those of base/capset.h. */

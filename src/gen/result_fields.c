@@ -1,5 +1,5 @@
-/* Prints the table of a result's fields: as Markdown, as JSON Schema, and as rows of agentjail(1).
- * It knows no field by itself. */
+/* Prints the table of jail/result/fields.c, the fields of a result: as Markdown, as JSON Schema, and as rows of agentjail(1).
+ */
 #include <stdio.h>
 #include <string.h>
 

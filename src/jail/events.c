@@ -148,7 +148,7 @@ static void on_io(struct aj_io *io, uint32_t events)
 	handle_event(jail, (enum aj_jail_fd)(io - jail->watch.io), events);
 }
 
-static void on_deadline(struct aj_jail *jail)
+static void end_by_wall_clock(struct aj_jail *jail)
 {
 	jail->deadlines.kill_us = INT64_MAX;
 	if (jail->stopping || jail->outcome.facts.exited) {
@@ -180,7 +180,7 @@ static void on_timer(struct aj_timer *timer)
 	if (now_us >= jail->deadlines.soft_us)
 		aj_interrupt_due(jail);
 	if (now_us >= jail->deadlines.kill_us)
-		on_deadline(jail);
+		end_by_wall_clock(jail);
 	if (now_us >= measure_us(jail))
 		measure_workspace(jail);
 	if (now_us >= grace_over_us(jail)) {

@@ -1,5 +1,5 @@
 /* Interrupts a snippet: on request, or at its time limit.
- * Ends nothing: a snippet that ignores the interrupt is ended by the wall clock, in jail/events.c. */
+ * Ends nothing: a snippet that ignores the interrupt is ended by end_by_wall_clock() of jail/events.c. */
 #include "jail/interrupt.h"
 
 #include <signal.h>

@@ -41,7 +41,8 @@ static void take_listener(struct aj_jail *jail, pid_t guest, int number)
 static void on_bound(struct aj_jail *jail, const struct aj_msg *msg)
 {
 	struct aj_error err = { 0 };
-	if (!aj_result_bound(&jail->outcome.result, jail->built.plan, msg->cause, msg->errnum) || aj_built_mediated(&jail->built))
+	if (!aj_result_note_no_overlay(&jail->outcome.result, jail->built.plan, msg->cause, msg->errnum) ||
+	    aj_built_mediated(&jail->built))
 		return;
 	jail->built.reaches_sockets = true;
 	jail->outcome.result.sockets = &jail->built.plan->in_reach;
@@ -91,7 +92,7 @@ void aj_jail_on_report(struct aj_jail *jail)
 		on_bound(jail, &msg);
 		return;
 	case AJ_MSG_BOUND_FILE:
-		aj_result_bound(&jail->outcome.result, jail->built.plan, msg.cause, msg.errnum);
+		aj_result_note_no_overlay(&jail->outcome.result, jail->built.plan, msg.cause, msg.errnum);
 		return;
 	case AJ_MSG_EXITED:
 		jail->outcome.facts.exited = true;

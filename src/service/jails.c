@@ -109,7 +109,7 @@ static void on_overdue(struct aj_timer *timer)
 }
 
 /* How long the request waits for a jail; 0: not at all. */
-static uint64_t patience_ms(const struct aj_server *s, const struct aj_query *query)
+static uint64_t queue_timeout_ms(const struct aj_server *s, const struct aj_query *query)
 {
 	uint64_t most = s->config->queue_ms ? s->config->queue_ms : UINT64_MAX;
 	uint64_t asked = query->member[AJ_M_QUEUE_MS] ? aj_query_count(query, AJ_M_QUEUE_MS) : most;
@@ -118,7 +118,7 @@ static uint64_t patience_ms(const struct aj_server *s, const struct aj_query *qu
 
 static void wait_for_jail(struct aj_client_request *req)
 {
-	uint64_t ms = patience_ms(req->client->server, &req->query);
+	uint64_t ms = queue_timeout_ms(req->client->server, &req->query);
 	req->overdue = (struct aj_timer){ .fn = on_overdue, .arg = req };
 	aj_queue_add(req);
 	if (ms != UINT64_MAX)
@@ -171,7 +171,7 @@ static int check_room(const struct aj_client *c, const struct aj_query *query, c
 	*ret_room = s->in_use < s->config->jails_max && party->jails < aj_party_share(s, party) && !aj_queue_next(s);
 	if (*ret_room)
 		return 0;
-	return patience_ms(s, query) ? check_queue(c, party, fault) : no_jail(s, party, fault, 0);
+	return queue_timeout_ms(s, query) ? check_queue(c, party, fault) : no_jail(s, party, fault, 0);
 }
 
 int aj_slot_open(struct aj_client *c, struct aj_query *query, const char *policy_name, struct aj_fault *fault)

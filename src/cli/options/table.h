@@ -5,9 +5,9 @@
 struct aj_option {
 	const char *name, *value; /* value: NULL for a switch; name: NULL in the heading of the rows below it */
 	int commands;
-	const char *(*set)(struct aj_options *o, const char *value); /* or: */
-	const char
-	    *key; /* the policy's key that it sets; with neither, a snippet's member of this name, or a row of serve_options.c */
+	/* Exactly one of `set` and `key`, or neither: then the option is the snippet's member of this name, or a row of serve_options.c. */
+	const char *(*set)(struct aj_options *o, const char *value);
+	const char *key; /* the policy key that the option sets */
 	const char *help;
 };
 extern const struct aj_option aj_option_table[]; /* the last row has no help */

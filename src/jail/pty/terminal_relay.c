@@ -335,10 +335,10 @@ void aj_pty_drain(struct aj_pty *pty)
 }
 
 /* False: the terminal does not read. */
-static bool write_rest(struct aj_pty *pty, int patience_ms)
+static bool write_rest(struct aj_pty *pty, int timeout_ms)
 {
 	while (!pty->hung_up && pty->out.bytes > pty->out.sent) {
-		if (poll(&(struct pollfd){ .fd = pty->caller.out, .events = POLLOUT }, 1, patience_ms) == 0)
+		if (poll(&(struct pollfd){ .fd = pty->caller.out, .events = POLLOUT }, 1, timeout_ms) == 0)
 			return false;
 		write_screen(pty);
 	}

@@ -123,7 +123,7 @@ json_t *aj_violations_json(const struct aj_violations *v)
 	return list;
 }
 
-bool aj_result_bound(struct aj_result *r, const struct aj_plan *plan, const char *target, int errnum)
+bool aj_result_note_no_overlay(struct aj_result *r, const struct aj_plan *plan, const char *target, int errnum)
 {
 	size_t used = strlen(r->bound);
 	for (size_t i = 0; i < plan->mounts.count; i++) {

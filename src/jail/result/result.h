@@ -76,7 +76,7 @@ json_t *aj_files_json(const struct aj_policy *policy);
 json_t *aj_policy_json(const struct aj_policy *policy, const struct aj_request *request);
 /* Note init's report that the folder `target` of the jail is bound in place of the planned overlay. False: ignored, as the plan
  * has no overlay there. */
-bool aj_result_bound(struct aj_result *result, const struct aj_plan *plan, const char *target, int errnum);
+bool aj_result_note_no_overlay(struct aj_result *result, const struct aj_plan *plan, const char *target, int errnum);
 /* The enforcer of a wall of the plan, as built. The text is the plan's own, or in `room`. */
 enum { AJ_WALL_TEXT = 1024 };
 const char *aj_result_wall(const struct aj_result *result, const struct aj_plan *plan, const struct aj_enforced *wall,

@@ -72,7 +72,7 @@ void aj_connection_end(struct aj_connection *c, enum aj_egress_kind kind, bool a
 	if (why && kind == AJ_EGRESS_CLOSED)
 		aj_report_closed(relay, c->row);
 	else
-		aj_unsent_give(&relay->unsent, &c->row->row);
+		aj_unsent_release(&relay->unsent, &c->row->row);
 	aj_socket_end_close(relay->loop, &c->inside, answers_refusal ? -1 : inside, abruptly);
 	aj_socket_end_close(relay->loop, &c->outside, outside, abruptly);
 	if (c->name)

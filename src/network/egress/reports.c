@@ -146,7 +146,7 @@ static bool send_first(struct aj_relay *relay, int flags)
 	if (send(relay->supervisor.fd, event, sizeof *event, flags | MSG_NOSIGNAL) < 0)
 		return false;
 	if (report->row)
-		aj_unsent_give(&relay->unsent, &report->row->row);
+		aj_unsent_release(&relay->unsent, &report->row->row);
 	if (!(relay->first_report = report->next))
 		relay->last_report = &relay->first_report;
 	relay->reports--;

@@ -47,8 +47,8 @@ struct aj_flow {
 	void (*turned)(struct aj_flow *flow); /* after a turn of bulk */
 	const struct aj_flow *back; /* the other direction, whose owner closes both sockets once both have finished; NULL: none */
 	uint64_t moved;
-	uint64_t *total;        /* bytes read by all flows of this direction, less those that were never written */
-	struct aj_moved *shown; /* the same figures in shared memory; NULL: not shared */
+	uint64_t *total;              /* bytes read by all flows of this direction, less those that were never written */
+	struct aj_byte_counts *shown; /* the same figures in shared memory; NULL: not shared */
 	uint64_t most; /* that `total` may be; 0: any. A flow that has more for it counts one byte more, and moves none */
 	/* Bytes that were read and not written: `passed` of `buffer_bytes`, from `buffer_at` on, may be written. */
 	uint8_t *buffer;

@@ -96,7 +96,7 @@ int aj_helper_start_mover(struct aj_helper *helper, aj_helper_fn *fn, void *arg,
 		return -1;
 	}
 	helper->unsent = *ret_unsent;
-	aj_unsent_keep(&helper->unsent);
+	aj_unsent_dont_fork(&helper->unsent);
 	return 0;
 }
 

@@ -34,7 +34,7 @@ int aj_unsent_open(struct aj_unsent *unsent, size_t count, size_t row_bytes, con
 	return 0;
 }
 
-void aj_unsent_keep(const struct aj_unsent *unsent)
+void aj_unsent_dont_fork(const struct aj_unsent *unsent)
 {
 	if (unsent->head)
 		madvise(unsent->head, all_bytes(unsent), MADV_DONTFORK);
@@ -62,7 +62,7 @@ struct aj_unsent_row *aj_unsent_take(const struct aj_unsent *unsent)
 	return row;
 }
 
-void aj_unsent_give(const struct aj_unsent *unsent, struct aj_unsent_row *row)
+void aj_unsent_release(const struct aj_unsent *unsent, struct aj_unsent_row *row)
 {
 	struct aj_unsent_head *head = unsent->head;
 	row->used = 0;

@@ -8,7 +8,7 @@
 #include "base/error.h"
 
 /* Bytes that one direction of a connection has read, and written. */
-struct aj_moved {
+struct aj_byte_counts {
 	uint64_t read, written;
 };
 
@@ -16,7 +16,7 @@ struct aj_moved {
 struct aj_unsent_row {
 	uint32_t used;
 	uint32_t next; /* next free row + 1; 0: none */
-	struct aj_moved out, in;
+	struct aj_byte_counts out, in;
 };
 
 struct aj_unsent_head;
@@ -26,9 +26,10 @@ struct aj_unsent {
 	size_t count, row_bytes;
 };
 
-/* aj_unsent_open() before fork(); then aj_unsent_keep() in the supervisor, so that later children do not inherit the memory. */
+/* aj_unsent_open() before fork(); then aj_unsent_dont_fork() in the supervisor: later children do not inherit the
+ * memory. */
 int aj_unsent_open(struct aj_unsent *unsent, size_t count, size_t row_bytes, const char *step, struct aj_error *err);
-void aj_unsent_keep(const struct aj_unsent *unsent);
+void aj_unsent_dont_fork(const struct aj_unsent *unsent);
 void aj_unsent_close(struct aj_unsent *unsent);
 
 /* --- in the helper --- */
@@ -36,7 +37,7 @@ void aj_unsent_close(struct aj_unsent *unsent);
 /* A row, zeroed except for `used`; NULL: all are in use. */
 struct aj_unsent_row *aj_unsent_take(const struct aj_unsent *unsent);
 /* Free the row: its report was sent, or is not needed. */
-void aj_unsent_give(const struct aj_unsent *unsent, struct aj_unsent_row *row);
+void aj_unsent_release(const struct aj_unsent *unsent, struct aj_unsent_row *row);
 /* Whether the supervisor has asked the helper to stop. Checked in each turn of the loop: the socket's event may wait behind those
  * of thousands of connections. */
 bool aj_unsent_stop_asked(const struct aj_unsent *unsent);

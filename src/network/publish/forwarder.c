@@ -93,7 +93,7 @@ static void send_reports(struct aj_publisher *p)
 		if (!(p->first_ended = c->next))
 			p->last_ended = &p->first_ended;
 		p->count--;
-		aj_unsent_give(&p->unsent, &c->row->row);
+		aj_unsent_release(&p->unsent, &c->row->row);
 		free(c);
 	}
 	if (aj_loop_watch(p->loop, &p->supervisor, p->supervisor.fd, EPOLLIN | (p->first_ended ? EPOLLOUT : 0)) < 0)

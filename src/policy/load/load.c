@@ -191,7 +191,7 @@ static int local_policy(struct aj_stack *s, const struct aj_ask *ask)
 	return aj_merge_file(s, &source, AJ_LOCAL);
 }
 
-/* The variable locates the tree of the name `default`, unless an option or the site does. */
+/* $AGENTJAIL_ROOTFS sets the folder of the tree `default`, unless an option or the site's file sets it. */
 static int tree_variable(struct aj_stack *s, const struct aj_ask *ask)
 {
 	struct aj_ask variable = { 0 };
@@ -223,7 +223,8 @@ static void drop_hosts(struct aj_loaded *loaded)
 	loaded->at[hosts] = loaded->at[mode];
 }
 
-/* Reverse the first `count` files; the working directory's stays behind them. */
+/* The files of an `extends` chain were read parents first; list the policy's own file first. The chain is the first
+ * `count` files; agentjail.toml of the working directory, if any, stays last. */
 static void own_file_first(struct aj_policy *policy, size_t count)
 {
 	struct aj_policy_file *files = policy->files.items;

@@ -8,10 +8,6 @@
 #include "policy/env.h"
 #include "policy/plan/plan.h"
 
-#ifndef CLONE_NEWCGROUP
-#define CLONE_NEWCGROUP 0x02000000
-#endif
-
 enum { NOBODY = 65534 };
 
 /* Is this policy meant for such a request? */

@@ -14,8 +14,8 @@ static const struct {
 	unsigned long flag;
 	const char *name;
 } namespace_names[] = {
-	{ CLONE_NEWUSER, "user" }, { CLONE_NEWPID, "pid" }, { CLONE_NEWNS, "mount" }, { CLONE_NEWNET, "net" },
-	{ CLONE_NEWIPC, "ipc" },   { CLONE_NEWUTS, "uts" }, { 0x02000000, "cgroup" },
+	{ CLONE_NEWUSER, "user" }, { CLONE_NEWPID, "pid" }, { CLONE_NEWNS, "mount" },      { CLONE_NEWNET, "net" },
+	{ CLONE_NEWIPC, "ipc" },   { CLONE_NEWUTS, "uts" }, { CLONE_NEWCGROUP, "cgroup" },
 };
 
 static void dump_mount(const struct aj_mount *m, FILE *out)

@@ -1,5 +1,4 @@
-/* The rows of the table of a snippet's members, for code that reads or writes them one by one.
- * It takes no member from a jail. */
+/* Makes an array of the table AJ_SNIPPET_MEMBERS of snippet.h, for code that reads or writes a snippet's members one by one. */
 #include "policy/plan/snippet.h"
 
 #include <string.h>

@@ -132,16 +132,19 @@ Test(result, network_by_allow_list)
 		aj_network_add_trouble(&use->refused, &evil);
 		aj_network_add_trouble(&use->refused, &name);
 		aj_network_add_trouble(&use->failed, &down);
-		aj_network_add_connection(use, &(struct aj_network_connection){ .host = "a.test", .bytes_out = 3, .bytes_in = 4 });
+		aj_network_add_connection(use,
+		                          &(struct aj_network_connection){ .host = "a.test", .bytes_out = 3, .bytes_in = 4 });
 	}
 	doc = aj_result_json(&result, &plan, &policy, &request);
-	json_t *network = json_object_get(doc, "network"), *list = json_object_get(doc, "violations"), *first = json_array_get(list, 0);
+	json_t *network = json_object_get(doc, "network"), *list = json_object_get(doc, "violations"),
+	       *first = json_array_get(list, 0);
 	cr_assert_eq(json_array_size(list), 2);
 	cr_expect_str_eq(text_of(first, "host"), "evil.test");
 	cr_expect_eq(json_integer_value(json_object_get(first, "port")), 443);
 	cr_expect_eq(json_integer_value(json_object_get(first, "count")), 4);
 	cr_expect_str_eq(text_of(first, "instead"), "Ask for it.");
-	cr_expect(json_is_null(json_object_get(json_array_get(list, 1), "port")), "a question for the name's address has no port");
+	cr_expect(json_is_null(json_object_get(json_array_get(list, 1), "port")),
+	          "a question for the name's address has no port");
 	cr_expect_eq(json_integer_value(json_object_get(network, "connections")), 2);
 	cr_expect_eq(json_integer_value(json_object_get(network, "bytes_in")), 8);
 	cr_expect_eq(json_integer_value(json_object_get(network, "refused")), 8);
@@ -236,7 +239,8 @@ Test(result, bytes_of_the_output)
 		  "a\xef\xbf\xbd"
 		  "bc\n[... 5 bytes omitted ...]\nijkl",
 		  "Yf9iYwpbLi4uIDUgYnl0ZXMgb21pdHRlZCAuLi5dCmlqa2w=" },
-		{ "abcdefghijk\xff", "abcd\n[... 4 bytes omitted ...]\nijk\xef\xbf\xbd", "YWJjZApbLi4uIDQgYnl0ZXMgb21pdHRlZCAuLi5dCmlqa/8=" },
+		{ "abcdefghijk\xff", "abcd\n[... 4 bytes omitted ...]\nijk\xef\xbf\xbd",
+		  "YWJjZApbLi4uIDQgYnl0ZXMgb21pdHRlZCAuLi5dCmlqa/8=" },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		aj_output_buffer_free(&result.out);
@@ -261,9 +265,12 @@ Test(result, usage)
 	cr_expect_eq(json_object_size(usage), 1);
 	cr_expect_str_eq(text_of(usage, "peak_memory"), "largest process (ru_maxrss)");
 	json_decref(doc);
-	result.leaf = (struct aj_leaf_usage){
-		.peak_bytes = 1, .knows_throttling = true, .throttled_us = 1500, .knows_io = true, .io_read_bytes = 7, .io_written_bytes = 0
-	};
+	result.leaf = (struct aj_leaf_usage){ .peak_bytes = 1,
+		                              .knows_throttling = true,
+		                              .throttled_us = 1500,
+		                              .knows_io = true,
+		                              .io_read_bytes = 7,
+		                              .io_written_bytes = 0 };
 	doc = aj_result_json(&result, &plan, &policy, &request);
 	usage = json_object_get(doc, "usage");
 	cr_expect_eq(json_object_size(usage), 4);
@@ -315,22 +322,23 @@ Test(result, folders_without_an_overlay)
 	static const char tree[] = "read-only host /usr";
 	*AJ_PUSH(&arena, &plan.enforced) = (struct aj_enforced){ "filesystem", tree };
 	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_BIND, .target = "/a", .flags = AJ_RO | AJ_OVERLAY };
-	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_BIND, .target = "/b\xff", .flags = AJ_RO | AJ_OVERLAY };
+	*AJ_PUSH(&arena,
+	         &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_BIND, .target = "/b\xff", .flags = AJ_RO | AJ_OVERLAY };
 	*AJ_PUSH(&arena, &plan.mounts) = (struct aj_mount){ .kind = AJ_MOUNT_BIND, .target = "/c", .flags = AJ_RO };
 	char room[AJ_WALL_TEXT];
 	struct aj_enforced wall = plan.enforced.items[1];
-	aj_result_bound(&result, &plan, "/c", EINVAL);
-	aj_result_bound(&result, &plan, "/none", EINVAL);
+	aj_result_note_no_overlay(&result, &plan, "/c", EINVAL);
+	aj_result_note_no_overlay(&result, &plan, "/none", EINVAL);
 	cr_expect_str_eq(aj_result_wall(&result, &plan, &wall, room), tree);
-	aj_result_bound(&result, &plan, "/a", EBUSY);
-	aj_result_bound(&result, &plan, "/b\xff", EINVAL);
+	aj_result_note_no_overlay(&result, &plan, "/a", EBUSY);
+	aj_result_note_no_overlay(&result, &plan, "/b\xff", EINVAL);
 	json_t *doc = aj_result_json(&result, &plan, &policy, &request);
 	const char *text = text_of(json_object_get(doc, "enforced"), "filesystem");
 	cr_expect(strstr(text, tree) == text && strstr(text, "at or below /a (another mount lies there), /b"), "%s", text);
 	cr_expect_str_eq(text_of(json_object_get(doc, "enforced"), "seccomp"), "allow-list");
 	json_decref(doc);
 	for (int i = 0; i < 100; i++)
-		aj_result_bound(&result, &plan, "/a", EBUSY);
+		aj_result_note_no_overlay(&result, &plan, "/a", EBUSY);
 	cr_expect(strstr(aj_result_wall(&result, &plan, &wall, room), "than can be listed"), "%s", room);
 }
 

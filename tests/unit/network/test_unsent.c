@@ -46,10 +46,10 @@ Test(unsent, rows_of_a_process_that_is_killed)
 	if (pid == 0) {
 		struct row *rows[ROWS] = { take(1), take(2), take(3) };
 		for (int i = 0; i < ROWS; i++)
-			rows[i]->row.out = (struct aj_moved){ .read = 100, .written = 40 };
+			rows[i]->row.out = (struct aj_byte_counts){ .read = 100, .written = 40 };
 		if (aj_unsent_take(&unsent)) /* all are taken */
 			_exit(1);
-		aj_unsent_give(&unsent, &rows[1]->row);
+		aj_unsent_release(&unsent, &rows[1]->row);
 		kill(getpid(), SIGKILL);
 	}
 	int status;
@@ -75,7 +75,7 @@ Test(unsent, later_children_do_not_have_it)
 {
 	struct aj_error err = { 0 };
 	cr_assert_eq(aj_unsent_open(&unsent, ROWS, sizeof(struct row), "test", &err), 0);
-	aj_unsent_keep(&unsent);
+	aj_unsent_dont_fork(&unsent);
 	pid_t pid = fork();
 	if (pid == 0) {
 		signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler exits */
