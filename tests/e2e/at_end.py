@@ -155,6 +155,28 @@ def picked_files():
     os.system("rm -rf %s/gone" % WORK)
 
 
+def picked_commits():
+    """A repository is one of the changes, shown with its commits; without it the files come alone."""
+    folder = FOLDER + "/repository"
+    git = ("git", "-c", "user.name=x", "-c", "user.email=x@x", "-C", folder)
+    subprocess.run(("git", "init", "-q", "-b", "main", folder), check=True)
+    subprocess.run((*git, "commit", "-q", "--allow-empty", "-m", "one"), check=True)
+    for key, log in (("n", "one\n"), ("y", "two\none\n")):
+        t = Terminal(AJ, "run", "--policy", "offline-build", "--workspace", folder, "--workspace-mode", "overlay", "--changes", "new", "--", "sh", "-c",
+                     "echo 1 >new; git add new; git -c user.name=x -c user.email=x@x commit -qm two", env={"XDG_STATE_HOME": STATE})
+        t.expect("picked commits: the list has them", r"\r\n\.git: 1 commit that the host does not have\r\n  \w{12}  two  \(main\)  x, 1 file \+1 -0\r\n.*y (\d+): yes")
+        t.type("p %s\n" % re.findall(r"y (\d+): yes", t.text)[-1])
+        t.expect("picked commits: of the repository", r"\(1/2\) M  \.git/.*  two  \(main\).*" + PROMPT)
+        t.type(key + "\n")
+        t.expect("picked commits: the file", r"\(2/2\) A  new.*" + PROMPT)
+        t.type("y\n")
+        t.exits("picked commits, %s: the end" % key, 0)
+        got = subprocess.run((*git, "log", "--format=%s"), stdout=subprocess.PIPE, check=True).stdout.decode()
+        check("picked commits, %s: the branch" % key, got == log and os.path.exists(folder + "/new"), got)
+        forget()
+        os.unlink(folder + "/new")
+
+
 def diff_on_a_terminal():
     """Through the pager that git would use, with its colours; what a file holds is no header and no control sequence."""
     state = dict(os.environ, XDG_STATE_HOME=STATE)
@@ -256,7 +278,7 @@ def no_question():
 os.makedirs(STATE, mode=0o755)
 os.makedirs(WORK)
 os.chmod(WORK, 0o755)
-for test in (answers, diff_first, one_number, many_files, picked_files, diff_on_a_terminal, what_was_typed_before, held_changes, a_signal, linked_worktree, no_question):
+for test in (answers, diff_first, one_number, many_files, picked_files, picked_commits, diff_on_a_terminal, what_was_typed_before, held_changes, a_signal, linked_worktree, no_question):
     for name in "file", "other":
         with open(WORK + "/" + name, "w") as f:
             f.write("before\n")

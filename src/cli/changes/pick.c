@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "cli/changes/commits.h"
 #include "cli/changes/fold.h"
 #include "cli/changes/paint.h"
 #include "cli/command.h"
@@ -18,7 +19,7 @@
 #include "workspace/changes/approval_reached.h"
 #include "workspace/changes/patch.h"
 
-enum { PICK_MAX = 5000, REACH_MS = 30000 };
+enum { PICK_MAX = 5000, COMMITS_MAX = 20, REACH_MS = 30000 };
 
 struct item {
 	struct aj_change_row row;
@@ -95,6 +96,14 @@ static void put_part(void *arg, const char *data, size_t bytes)
 	aj_paint_put(arg, data, bytes);
 }
 
+static void print_commits(const struct pick *p, const struct aj_change *c)
+{
+	struct aj_commit_lists lists = { 0 };
+	aj_commits_note(&lists, c);
+	aj_commits_print(&lists, &p->state, COMMITS_MAX, stderr);
+	aj_commits_free(&lists);
+}
+
 /* The pager ends at once where the diff fits on the screen. */
 static void show_item(struct pick *p, size_t at, size_t number, size_t of)
 {
@@ -106,6 +115,8 @@ static void show_item(struct pick *p, size_t at, size_t number, size_t of)
 	aj_change_row_print(row_of(item), stderr);
 	if (item->row.change && item->change.held)
 		fprintf(stderr, "held: %s\n", item->change.held);
+	if (item->row.change && item->change.repository)
+		print_commits(p, &item->change);
 	if (!item->row.change || item->change.repository || item->change.refused)
 		return;
 	fflush(stderr);
