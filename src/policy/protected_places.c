@@ -64,18 +64,17 @@ static size_t next_component(const char **at)
 	return strcspn(*at, "/");
 }
 
+/* `*at` is the item, and the place in the list of defaults: counting up to it again would take a second for some thousand paths. */
 const char *aj_protect_next(const char *const *items, size_t count, size_t *at)
 {
-	size_t i = *at;
-	for (size_t k = 0; k < count; k++) {
-		size_t here = strcmp(items[k], AJ_PROTECT_DEFAULT) == 0 ? DEFAULTS : 1;
-		if (i < here) {
-			++*at;
-			return here == 1 ? items[k] : defaults[i];
-		}
-		i -= here;
-	}
-	return NULL;
+	enum { STEP = 4096 };
+	_Static_assert((int)DEFAULTS < (int)STEP, "a place in the list fits");
+	size_t k = *at / STEP, i = *at % STEP;
+	if (k >= count)
+		return NULL;
+	bool list = strcmp(items[k], AJ_PROTECT_DEFAULT) == 0;
+	*at = list && i + 1 < DEFAULTS ? *at + 1 : (k + 1) * STEP;
+	return list ? defaults[i] : items[k];
 }
 
 /* strncmp() or strncasecmp() */
