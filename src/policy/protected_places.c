@@ -64,7 +64,7 @@ static size_t next_component(const char **at)
 	return strcspn(*at, "/");
 }
 
-/* `*at` is the item, and the place in the list of defaults: counting up to it again would take a second for some thousand paths. */
+/* `*at` is the item, and the place in the list of defaults: counting up to it again takes a second for some thousand paths. */
 const char *aj_protect_next(const char *const *items, size_t count, size_t *at)
 {
 	enum { STEP = 4096 };
