@@ -31,8 +31,10 @@ const char *aj_apply_git_dir(const struct aj_change_record *r, const char *git, 
 static int load(struct moving *m, struct aj_applying *a, size_t index)
 {
 	*m = (struct moving){ .a = a };
-	if (!aj_journal_step(&a->j, index, a->room, &a->step) || !aj_git_move_read(&a->step, m->room, &m->move))
-		return aj_fail(a->err, AJ_EXIT_SETUP, "changes", errno, "read step %zu of the journal", index);
+	if (!aj_journal_step(&a->j, index, a->room, &a->step) || !aj_git_move_read(&a->step, m->room, &m->move)) {
+		aj_fail(a->err, AJ_EXIT_SETUP, "changes", errno, "read step %zu of the journal", index);
+		return -1;
+	}
 	const struct aj_change_record *r = &a->s->record;
 	const char *tree = m->move.tree;
 	m->git = (struct aj_git){ .dir = aj_apply_git_dir(r, m->move.git, &m->arena) };
