@@ -173,8 +173,9 @@ static void add_place(struct aj_journal *j, size_t *room, uint64_t at)
 	}
 	if (pread(j->fd, head, sizeof head, (off_t)at) < 0)
 		head[0] = '\0'; /* aj_journal_step() will fail, too */
-	j->places[j->count++] = (struct aj_journal_place){ at, head[0] == AJ_STEP_MERGED ? AJ_STEP_PUT : head[0],
-		                                           (char)(head[2] - '0') };
+	if (head[0] == AJ_STEP_MERGED)
+		head[0] = AJ_STEP_PUT;
+	j->places[j->count++] = (struct aj_journal_place){ at, head[0], (char)(head[2] - '0') };
 }
 
 /* Where each record begins. */

@@ -56,7 +56,8 @@ int aj_step_load(struct aj_applying *a, size_t index)
 	if (!aj_journal_step(&a->j, index, a->room, &a->step))
 		return aj_fail(a->err, AJ_EXIT_SETUP, "changes", errno, "read step %zu of the journal", index);
 	a->merged = a->step.op == AJ_STEP_MERGED;
-	a->step.op = a->merged ? AJ_STEP_PUT : a->step.op;
+	if (a->merged)
+		a->step.op = AJ_STEP_PUT;
 	aj_journal_name(&a->j, a->step.number, false, a->fresh);
 	aj_journal_name(&a->j, a->step.number, true, a->old);
 	return open_parent(a);
