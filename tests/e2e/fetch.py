@@ -65,13 +65,24 @@ class History(Run):
         super().write_record()
 
     def fetch(self, *words, rc=0):
-        before = {r: kept(r) for r in repositories(self.workspace)}
+        before, state = {r: kept(r) for r in repositories(self.workspace)}, self.stamps()
         answer = self.json("fetch", *words, rc=rc)
         for repository, files in before.items():
             same(kept(repository), files)
+        same(self.stamps(), state)
         self.check_clean(before)
         assert not os.path.exists(CANARY), "a program of the repository was run on the host"
         return {r["path"]: r for r in answer["repositories"]}
+
+    def stamps(self):
+        """Of all that the run left: it is read, and not changed."""
+        stamps = {}
+        for where, folders, files in os.walk(self.state):
+            for name in folders + files:
+                path = os.path.join(where, name)
+                stamps[os.path.relpath(path, self.state)] = os.lstat(path).st_ctime_ns
+        stamps.pop("fetched", None)
+        return stamps
 
     def check_clean(self, where):
         for repository in where:
@@ -249,6 +260,26 @@ def another_owner():
             for name in folders + files:
                 st = os.lstat(os.path.join(where, name))
                 same((name, st.st_uid, st.st_gid), (name, 26103, 26104))
+
+
+@test
+def a_run_under_way():
+    folder = FOLDER + "/live"
+    os.mkdir(folder)
+    simple(folder)
+    if ROOT:
+        subprocess.run(["chown", "-R", "26103:26104", folder], check=True)
+    script = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; %s; echo ready; read go; %s; git status --short" % (commit_script(), commit_script("4", message="c4"))
+    run = subprocess.Popen([AJ, "run", "--policy", "coding-agent", "--workspace", folder, "--workspace-mode", "overlay", "--id", "live", "--changes-end", "keep", "--", "sh", "-ec", script],
+                           env=overlays.ENV, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    same(run.stdout.readline(), b"ready\n")
+    for subject in "c3", "c4":
+        done = subprocess.run([AJ, "changes", "fetch", "live"], env=overlays.ENV, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        same((done.returncode, done.stdout[-300:] if done.returncode else b""), (0, b""))
+        same(git(folder, "log", "-1", "--format=%s", "agentjail/live/main"), subject)
+        if run.poll() is None:
+            run.communicate(b"go\n", timeout=60)
+    same(run.returncode, 0)
 
 
 # --- hostile repositories ---
