@@ -63,11 +63,13 @@ static void warn_main_repository(const struct aj_plan *plan, const struct aj_pol
 	const char *path = request->main_repository, *unseen = aj_worktree_unseen(request, policy, arena);
 	if (unseen && aj_plan_match_path(plan, unseen).kind != AJ_MATCH_HOST)
 		fprintf(stderr,
-		        "agentjail: the workspace is a linked worktree, whose main repository `%s` is not in the jail: git finds no repository there; a policy with `filesystem.worktree = true` shows it\n",
+		        "agentjail: the workspace is a linked worktree, whose main repository `%s` is not in the jail: git finds no repository there; a policy with `filesystem.worktree = \"apart\"` shows it\n",
 		        aj_line(arena, unseen));
-	if (path && plan->staged_workspace && !plan->staged_repository)
+	if (request->worktree_unseen)
+		fprintf(stderr, "agentjail: git finds no repository in the jail: %s\n", aj_line(arena, request->worktree_unseen));
+	if (path && !plan->main_repository && !plan->staged_repository)
 		fprintf(stderr,
-		        "agentjail: the workspace is a linked worktree, whose main repository `%s` is read-only for this run, since one of the two lies in the other: git can read it, and a commit, a branch or a stash fails; `--workspace-mode rw` lets git write there\n",
+		        "agentjail: the workspace is a linked worktree, whose main repository `%s` is read-only for this run, since one of the two lies in the other: git can read it, and a commit, a branch or a stash fails; `filesystem.worktree = \"shared\"` with `--workspace-mode rw` lets git write there\n",
 		        aj_line(arena, path));
 }
 

@@ -139,7 +139,10 @@ static void on_replan(void *arg, const struct aj_plan *plan, const struct aj_err
 	if (cause->reason == AJ_REASON_CGROUP)
 		aj_notices_unenforced(o, plan);
 	else
-		fprintf(stderr, "agentjail: the jail gets a copy of the folder, since no overlay can be made: %s\n",
+		fprintf(stderr, "agentjail: %s, since no overlay can be made: %s\n",
+		        plan->staged_workspace
+		            ? "the jail gets a copy of the folder"
+		            : "git finds no repository in the jail, which does not get the worktree's main repository",
 		        aj_line(o->arena, aj_error_cause(cause, why, sizeof why)));
 }
 
@@ -253,7 +256,8 @@ static void ask_about_changes(struct jail_task *t)
 	if (!changes)
 		return;
 	aj_close(&t->home); /* another run may have it meanwhile */
-	aj_changes_ask(changes, t->plan->staged_workspace, t->plan->staged_repository);
+	const char *workspace = t->plan->staged_workspace, *repository = t->plan->staged_repository;
+	aj_changes_ask(changes, workspace ? workspace : repository, workspace ? repository : NULL);
 }
 
 int aj_run_command(struct aj_options *o)

@@ -19,6 +19,16 @@ static bool copy_for_overlay(const struct aj_fallback *f, const struct aj_error 
 	return true;
 }
 
+/* The workspace itself is written to, and its linked worktree's main repository is left out. */
+static bool omit_repository(const struct aj_fallback *f, const struct aj_error *cause)
+{
+	(void)cause;
+	if (f->policy->workspace != AJ_WORKSPACE_READ_WRITE || f->policy->worktree != AJ_WORKTREE_APART || f->request->changes)
+		return false;
+	f->policy->worktree = AJ_WORKTREE_NONE;
+	return true;
+}
+
 /* In this order, each once. */
 static const struct {
 	enum aj_reason cause;
@@ -26,6 +36,7 @@ static const struct {
 } rows[] = {
 	{ AJ_REASON_CGROUP, drop_cgroup },
 	{ AJ_REASON_OVERLAY, copy_for_overlay },
+	{ AJ_REASON_OVERLAY, omit_repository },
 };
 
 const struct aj_plan *aj_run_with_fallback(const struct aj_fallback *f, const struct aj_plan *plan,

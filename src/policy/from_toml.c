@@ -112,8 +112,8 @@ int aj_key_set_toml(const struct aj_key *key, void *base, const struct aj_toml *
 		return aj_diag_error(diags, &at, AJ_E_VALUE, "`%s` holds a NUL", key->name);
 	if (aj_key_is_list(key) && value->kind == AJ_TOML_ARRAY)
 		return set_array(key, base, value, extend, file, diags);
-	if (key->type == AJ_KEY_BOOL && value->kind == AJ_TOML_BOOL)
-		*(bool *)aj_field(key, base) = value->boolean;
+	if ((key->type == AJ_KEY_BOOL || key->was_boolean) && value->kind == AJ_TOML_BOOL)
+		wrong = aj_key_set_text(key, base, diags->arena, value->boolean ? "true" : "false");
 	else if (number_allowed && value->kind == AJ_TOML_INTEGER)
 		wrong = value->integer < 0 ? aj_printf(diags->arena, "out of range: %s", aj_key_range(key, diags->arena))
 		                           : aj_key_set_number(key, base, diags->arena, (uint64_t)value->integer);

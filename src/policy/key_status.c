@@ -34,7 +34,7 @@ const char *aj_key_status(const struct aj_key *key, const struct aj_policy *poli
 		return "not in use: the policy has no writable workspace";
 	if (key->offset == offsetof(struct aj_policy, quarantine) && !policy->quarantine)
 		return "no file is moved, and the result names what the jail made";
-	if (key->offset == offsetof(struct aj_policy, worktree) && !policy->worktree)
+	if (key->offset == offsetof(struct aj_policy, worktree) && policy->worktree == AJ_WORKTREE_NONE)
 		return "not in use: only the workspace itself is shown";
 	if (key->offset == offsetof(struct aj_policy, native) && policy->exec)
 		return "no wall: with process.exec programs make executable memory of their own";

@@ -11,6 +11,7 @@ static const char *const workspace_names[] = { "none", "read-only", "overlay", "
 static const char *const workspace_at_names[] = { "/workspace", "same", NULL };
 static const char *const home_names[] = { "empty", "kept", NULL };
 static const char *const home_scope_names[] = { "workspace", "policy", NULL };
+static const char *const worktree_names[] = { "none", "apart", "shared", NULL };
 static const char *const enforce_names[] = { "strict", "best-effort", NULL };
 static const char *const escape_names[] = { "none", "filtered", "all", NULL };
 static const char *const failure_names[] = { "refuse", "flag", NULL };
@@ -156,11 +157,12 @@ const struct aj_key aj_policy_keys[] = {
 	          "`@default` is the working directory, the folders below the caller's home that are not hidden, "
 	          "and the folders below /tmp and /var/tmp; `@anywhere` is every folder except the system's own, "
 	          "the home itself and the folders with agentjail's configuration, which must be named" },
-	{ "filesystem.worktree", AJ_KEY_BOOL, AT(worktree),
-	  .fallback = "false", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
-	  .help = "whether the main repository of a writable workspace that is a linked git worktree is shown too, "
-	          "so that git works: the jail may change and destroy all of it, except the places of filesystem.protect; "
-	          "where changes of the workspace are kept apart, those of the repository are, too" },
+	{ "filesystem.worktree", AJ_KEY_ENUM, AT(worktree), .names = worktree_names, .was_boolean = true,
+	  .fallback = "none", .looser = AJ_LOOSER_MORE, .by = AJ_BY_MOUNTS,
+	  .help = "how the main repository of a writable workspace that is a linked git worktree is shown: none (git finds no "
+	          "repository); apart, git writes to a layer over it, in each mode of the workspace, until `agentjail changes apply`; "
+	          "or shared, a read-write workspace's jail may change and destroy all of it, except the places of filesystem.protect. "
+	          "true is read as shared, and false as none" },
 	{ "filesystem.quarantine", AJ_KEY_BOOL, AT(quarantine),
 	  .fallback = "false", .looser = AJ_LOOSER_LESS, .by = AJ_BY_SUPERVISOR,
 	  .help = "whether repositories that the jail made in a writable workspace, and watched places of filesystem.protect, "

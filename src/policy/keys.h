@@ -40,6 +40,7 @@ struct aj_key {
 	bool none;                /* quantities: "none" is allowed and stored as 0 */
 	bool as_wall;             /* durations: "wall" is allowed and stored as AJ_AS_WALL */
 	const char *const *names; /* ENUM, FLAGS: NULL-terminated */
+	bool was_boolean;         /* ENUM: true and false are read, too, as the last and the first of `names` */
 	const char *fallback;     /* the default as text; lists start empty */
 	enum aj_looser looser;
 	enum aj_enforcer by;

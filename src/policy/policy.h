@@ -20,6 +20,12 @@ enum aj_workspace { AJ_WORKSPACE_NONE, AJ_WORKSPACE_READ_ONLY, AJ_WORKSPACE_OVER
 enum aj_workspace_at { AJ_AT_WORKSPACE, AJ_AT_SAME };
 enum aj_home { AJ_HOME_EMPTY, AJ_HOME_KEPT };
 enum aj_home_scope { AJ_HOME_OF_WORKSPACE, AJ_HOME_OF_POLICY };
+/* Where git writes that works in a linked worktree, whose main repository is elsewhere. */
+enum aj_worktree {
+	AJ_WORKTREE_NONE,   /* the main repository is not shown */
+	AJ_WORKTREE_APART,  /* to a layer or a copy of it, whatever the workspace is */
+	AJ_WORKTREE_SHARED, /* to the repository itself, where the workspace is read-write */
+};
 enum aj_enforce { AJ_ENFORCE_STRICT, AJ_ENFORCE_BEST_EFFORT };
 enum aj_escapes { AJ_ESCAPES_NONE, AJ_ESCAPES_FILTERED, AJ_ESCAPES_ALL };
 enum aj_audit_failure { AJ_AUDIT_REFUSE, AJ_AUDIT_FLAG };
@@ -112,12 +118,12 @@ struct aj_policy {
 	bool workspace_here;       /* of a command: the working directory, unless the caller names a folder */
 	bool workspace_repository; /* then: the whole git repository around it */
 	enum aj_home home;
-	enum aj_home_scope home_scope;         /* of a kept home */
-	AJ_LIST(const char *) home_import;     /* paths in the caller's home */
-	AJ_LIST(const char *) toolchains;      /* names of policy/toolchain_table.h, AJ_TOOLCHAINS_* */
-	AJ_LIST(const char *) binds;           /* HOST[:JAIL][:ro|:rw], as aj_bind_parse() reads them */
-	AJ_LIST(const char *) masks;           /* absolute paths in the jail, shown as empty and read-only */
-	bool worktree;                         /* a linked worktree's main repository is shown too */
+	enum aj_home_scope home_scope;     /* of a kept home */
+	AJ_LIST(const char *) home_import; /* paths in the caller's home */
+	AJ_LIST(const char *) toolchains;  /* names of policy/toolchain_table.h, AJ_TOOLCHAINS_* */
+	AJ_LIST(const char *) binds;       /* HOST[:JAIL][:ro|:rw], as aj_bind_parse() reads them */
+	AJ_LIST(const char *) masks;       /* absolute paths in the jail, shown as empty and read-only */
+	enum aj_worktree worktree;
 	bool quarantine;                       /* files that a jail made at protected places are renamed aside */
 	AJ_LIST(const char *) protect;         /* places relative to the workspace, see policy/protected_places.h */
 	AJ_LIST(const char *) sockets;         /* absolute host paths of sockets that the jail may connect to */

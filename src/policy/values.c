@@ -11,7 +11,9 @@ static bool find_name(const struct aj_key *key, const char *text, size_t *ret)
 	for (*ret = 0; key->names[*ret]; ++*ret)
 		if (strcmp(key->names[*ret], text) == 0)
 			return true;
-	return false;
+	bool boolean = key->was_boolean && (strcmp(text, "true") == 0 || strcmp(text, "false") == 0);
+	*ret = *text == 't' ? *ret - 1 : 0;
+	return boolean;
 }
 
 static const char *all_names(const struct aj_key *key, struct aj_arena *arena)

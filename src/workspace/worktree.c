@@ -59,7 +59,8 @@ static bool is_repository(const char *path)
 static int refuse(const struct aj_request *request, const char *why, struct aj_error *err)
 {
 	aj_fail(err, AJ_EXIT_USAGE, "worktree", 0, "`%s/.git` is the file of a linked worktree, but %s", request->workspace, why);
-	aj_advise(err, "read that file: an earlier run may have written it; `git worktree repair` in the main repository repairs it");
+	aj_advise(err,
+	          "read that file: an earlier run may have written it; `git worktree repair` in the main repository repairs it");
 	return -1;
 }
 
@@ -68,7 +69,7 @@ static int refuse_unread(const struct aj_request *request, const char *below, st
 {
 	aj_fail(err, AJ_EXIT_SETUP, "worktree", errno, "cannot tell whether the workspace is a linked worktree: look at `%s%s`",
 	        request->workspace, below);
-	aj_advise(err, "allow the caller to read the workspace, or set filesystem.worktree = false in a policy");
+	aj_advise(err, "allow the caller to read the workspace, or set filesystem.worktree = \"none\" in a policy");
 	return -1;
 }
 
@@ -85,7 +86,7 @@ static const char *main_repository(const char *path, struct aj_arena *arena)
 
 const char *aj_worktree_unseen(const struct aj_request *request, const struct aj_policy *policy, struct aj_arena *arena)
 {
-	if (!request->workspace || request->is_snippet || policy->worktree)
+	if (!request->workspace || request->is_snippet || policy->worktree != AJ_WORKTREE_NONE)
 		return NULL;
 	cleanup_fd int workspace = aj_beneath_open(AT_FDCWD, request->workspace, O_PATH | O_DIRECTORY);
 	const char *line = workspace < 0 ? NULL : line_of(workspace, ".git", arena);
@@ -94,13 +95,10 @@ const char *aj_worktree_unseen(const struct aj_request *request, const struct aj
 	return main_repository(line + sizeof prefix - 1, arena);
 }
 
-int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded, const struct aj_site *site,
-                     struct aj_arena *arena, struct aj_error *err)
+static int find(struct aj_request *request, const struct aj_loaded *loaded, const struct aj_site *site, struct aj_arena *arena,
+                struct aj_error *err)
 {
 	struct stat st;
-	const struct aj_policy *policy = &loaded->policy;
-	if (!request->workspace || request->is_snippet || !policy->worktree || policy->workspace < AJ_WORKSPACE_OVERLAY)
-		return 0;
 	cleanup_fd int workspace = aj_beneath_open(AT_FDCWD, request->workspace, O_PATH | O_DIRECTORY);
 	if (workspace < 0)
 		return refuse_unread(request, "", err);
@@ -122,18 +120,37 @@ int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded,
 	cleanup_fd int own = aj_beneath_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
 	if (own < 0 || !points_back(own, workspace, arena))
 		return refuse(request, "that repository has no record of this worktree", err);
-	if (!is_repository(repository) || (aj_path_within(path, request->workspace) && !aj_path_within(repository, request->workspace)))
+	if (!is_repository(repository) ||
+	    (aj_path_within(path, request->workspace) && !aj_path_within(repository, request->workspace)))
 		return refuse(request, "the folder that it names is not in a git repository", err);
 	struct aj_request probe = { .workspace = repository, .inspect = request->inspect };
 	if (aj_places_check(&probe, loaded, site, arena, err) < 0) {
 		aj_advise(err,
 		          "that is the main repository of this linked worktree: a policy allows it by filesystem.extend_workspace_under = [\"%s\"], "
-		          "and leaves it out by filesystem.worktree = false",
+		          "and leaves it out by filesystem.worktree = \"none\"",
 		          repository);
 		return -1;
 	}
 	request->main_repository = probe.workspace;
 	bool nested = aj_path_within(probe.workspace, request->workspace) || aj_path_within(request->workspace, probe.workspace);
 	request->worktree = nested ? NULL : strrchr(path, '/') + 1;
+	return 0;
+}
+
+int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded, const struct aj_site *site,
+                     struct aj_arena *arena, struct aj_error *err)
+{
+	const struct aj_policy *policy = &loaded->policy;
+	struct aj_error unusable = { 0 };
+	char cause[600];
+	if (!request->workspace || request->is_snippet || policy->worktree == AJ_WORKTREE_NONE ||
+	    policy->workspace < AJ_WORKSPACE_OVERLAY)
+		return 0;
+	if (policy->worktree == AJ_WORKTREE_SHARED)
+		return find(request, loaded, site, arena, err);
+	/* Built-in policies have "apart": what cannot be shown must not keep a program from running that needs no git. */
+	if (find(request, loaded, site, arena, &unusable) < 0)
+		request->worktree_unseen = aj_printf(arena, "%s%s%s", aj_error_cause(&unusable, cause, sizeof cause),
+		                                     *unusable.fix ? "; fix: " : "", unusable.fix);
 	return 0;
 }

@@ -7,8 +7,8 @@
 struct aj_error;
 
 /* Where the policy allows it (filesystem.worktree), find the main repository of request->workspace and set request->main_repository. The
- * repository must name the workspace in turn, and be where a workspace may be. A workspace that is not a linked worktree is left alone. 0, or
- * -1 with err. */
+ * repository must name the workspace in turn, and be where a workspace may be; if not, "apart" sets request->worktree_unseen, and
+ * "shared" fails. A workspace that is not a linked worktree is left alone. 0, or -1 with err. */
 int aj_worktree_find(struct aj_request *request, const struct aj_loaded *loaded, const struct aj_site *site,
                      struct aj_arena *arena, struct aj_error *err);
 

@@ -171,6 +171,21 @@ static int open_run(struct aj_changes_args *a, int all, bool says, struct aj_cha
 	return 0;
 }
 
+/* The workspace is gone, or another folder, but it was a linked worktree: its commits are in the main repository. */
+static bool without_worktree(struct aj_change_state *s, bool says, struct aj_arena *arena, struct aj_error *err)
+{
+	char why[600];
+	struct aj_error unusable = *err, other = { 0 };
+	aj_close(&s->workspace);
+	if (!*s->record.repository || aj_change_state_repository(s, &other) < 0)
+		return false;
+	if (says)
+		fprintf(stderr, "agentjail: the main repository alone is fetched: %s\n",
+		        aj_line(arena, aj_error_cause(&unusable, why, sizeof why)));
+	*err = (struct aj_error){ 0 };
+	return true;
+}
+
 static int run_on(size_t sub, struct aj_changes_args *a, int all, struct aj_change_state *s, struct aj_error *err)
 {
 	bool discard = strcmp(aj_changes_commands[sub].name, "discard") == 0,
@@ -181,12 +196,13 @@ static int run_on(size_t sub, struct aj_changes_args *a, int all, struct aj_chan
 		return -1;
 	if (discard)
 		return aj_changes_discard(a, all, s, err);
-	if (aj_change_state_trees(s, err) < 0)
-		return -1;
-	if (strcmp(aj_changes_commands[sub].name, "fetch") == 0)
-		return aj_changes_fetch(a, s, err);
-	bool pack = strcmp(aj_changes_commands[sub].name, "upload-pack") == 0,
+	bool fetch = strcmp(aj_changes_commands[sub].name, "fetch") == 0,
+	     pack = strcmp(aj_changes_commands[sub].name, "upload-pack") == 0,
 	     log = strcmp(aj_changes_commands[sub].name, "commits") == 0;
+	if (aj_change_state_trees(s, err) < 0 && (!(fetch || pack || log) || !without_worktree(s, fetch, a->arena, err)))
+		return -1;
+	if (fetch)
+		return aj_changes_fetch(a, s, err);
 	if (pack || log)
 		return aj_changes_export(a, s, log, err);
 	if (!aj_change_reach(s, REACH_MS))

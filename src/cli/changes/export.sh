@@ -1,6 +1,6 @@
 # In the jail that reads a run: exports one of its repositories, and has git-upload-pack serve it, or prints a log of it.
-# Usage: export.sh GIT_FOLDER WORKTREE HEAD pack|log. WORKTREE: the name of the linked worktree whose HEAD and index count, or "". HEAD:
-# what is in the file HEAD, or "" for what is there now. log: of what is reachable from its references, but not from the revisions on
+# Usage: export.sh GIT_FOLDER WORKTREE HEAD pack|log. WORKTREE: the name of the linked worktree whose HEAD and index count, "" for those
+# of GIT_FOLDER itself, or "." for no index: the worktree is gone. HEAD: what is in the file HEAD, or "" for what is there now. log: of what is reachable from its references, but not from the revisions on
 # standard input.
 # Git serves a repository made here, whose objects are those of GIT_FOLDER: its configuration, hooks, alternates of other places,
 # replacements and grafts have no part in it. What comes out is a claim all the same; the host's git checks it.
@@ -8,7 +8,8 @@ set -eu
 exec 3<&0
 export LC_ALL=C GIT_PROTOCOL=version=2 GIT_NO_LAZY_FETCH=1 GIT_NO_REPLACE_OBJECTS=1
 repository=$(cd -- "$1" && pwd) x=/tmp/export stashes=100 stash=-1
-own=$repository${2:+/worktrees/$2}
+own=$repository
+case $2 in '' | .) ;; *) own=$repository/worktrees/$2 ;; esac
 
 theirs() { git --git-dir="$own" "$@"; }
 ours() { git --git-dir="$x" "$@"; }
@@ -47,7 +48,7 @@ ours cat-file --batch-check='%(objectname) %(objecttype) %(rest)' < "$x/all" > "
 sed -n 's/^\([0-9a-f]*\) [a-z]* \(refs.*\)/\1 \2/p' "$x/present" > "$x/packed-refs"
 
 # What is staged and not committed, as a commit. Its date is that of the index, so that it has the same name each time.
-if [ -f "$own/index" ]; then
+if [ "$2" != . ] && [ -f "$own/index" ]; then
 	cp "$own/index" "$x/index"
 	for shared in "$own"/sharedindex.*; do
 		[ ! -f "$shared" ] || cp "$shared" "$x/"

@@ -81,7 +81,7 @@ static json_t *run_json(const struct run *r)
 		json_object_update_new(row, json_pack("{s:s, s:s?, s:s, s:s, s:s, s:s}", "started",
 		                                      aj_time_text(record->started_ns, true, began), "ended",
 		                                      record->ended_ns ? aj_time_text(record->ended_ns, true, ended) : NULL,
-		                                      "mode", record->copy ? "copy" : "overlay", "policy", record->policy,
+		                                      "mode", aj_changes_mode_name(record->copy, record->direct), "policy", record->policy,
 		                                      "command", record->command, "workspace", record->workspace));
 	json_object_set_new(row, "base", base_json(&r->base));
 	json_object_set_new(row, "problem",
@@ -192,6 +192,8 @@ int aj_changes_list(const struct aj_changes_args *args, struct aj_error *err)
 			/* Of all runs at once there would be too many. */
 			aj_close(&runs[found].state.view);
 			aj_close(&runs[found].state.workspace);
+			aj_close(&runs[found].state.repository_view);
+			aj_close(&runs[found].state.repository);
 			aj_close(&runs[found].state.dir);
 			aj_close(&runs[found].state.lock);
 			aj_base_free(&runs[found].state.base);

@@ -14,7 +14,7 @@ enum { MEMORY_BYTES = 1 << 30 };
 
 #define SCRIPT AJ_SETTINGS "/export.sh"
 
-static int load(struct aj_options *o, const struct aj_change_record *r, struct aj_error *err)
+static int load(struct aj_options *o, const struct aj_change_record *r, bool main, struct aj_error *err)
 {
 	struct aj_diags diags = { .arena = o->arena };
 	struct aj_policy *policy = &o->loaded.policy;
@@ -24,9 +24,10 @@ static int load(struct aj_options *o, const struct aj_change_record *r, struct a
 	}
 	aj_policy_preset(policy, o->arena, "command");
 	policy->name = "changes";
-	policy->workspace = r->copy ? AJ_WORKSPACE_COPY : AJ_WORKSPACE_OVERLAY;
+	policy->workspace = r->copy ? AJ_WORKSPACE_COPY
+	                            : AJ_WORKSPACE_OVERLAY; /* of a main repository alone it is the layer's form */
 	policy->workspace_at = strcmp(r->seen_at, r->workspace) == 0 ? AJ_AT_SAME : AJ_AT_WORKSPACE;
-	policy->worktree = *r->repository;
+	policy->worktree = main ? AJ_WORKTREE_APART : AJ_WORKTREE_NONE;
 	policy->wall_ms = r->git_ms;
 	policy->memory_bytes = 4 * (uint64_t)MEMORY_BYTES;
 	*AJ_PUSH(o->arena, &policy->workspace_under) = AJ_UNDER_ANYWHERE; /* the run had it */
@@ -49,8 +50,10 @@ int aj_changes_export(const struct aj_changes_args *args, struct aj_change_state
 {
 	const struct aj_change_record *r = &state->record;
 	struct aj_options o = { .arena = args->arena, .quiet = true };
-	const char *repository = args->paths[0], *worktree = repository[0] == '/' ? r->worktree : "";
-	const char *head = head_of(state, repository, args->arena);
+	const char *repository = args->paths[0];
+	bool main = repository[0] == '/', gone = aj_change_is_main(r, repository) && !aj_change_state_has_worktree(state);
+	const char *worktree = gone ? "." : aj_change_is_main(r, repository) ? r->worktree : "";
+	const char *head = gone ? "ref: refs/heads/none" : head_of(state, repository, args->arena);
 	char *argv[] = { "sh",
 		         SCRIPT,
 		         (char *)(uintptr_t)repository,
@@ -58,13 +61,15 @@ int aj_changes_export(const struct aj_changes_args *args, struct aj_change_state
 		         (char *)(uintptr_t)head,
 		         log ? "log" : "pack",
 		         NULL };
-	if (load(&o, r, err) < 0)
+	if (load(&o, r, main, err) < 0)
 		return -1;
 	*AJ_PUSH(o.arena, &o.request.settings) = (struct aj_setting_file){ SCRIPT, aj_export_script, "exports a repository" };
-	o.request.workspace = r->workspace;
+	o.request.workspace = main ? NULL : r->workspace;
+	o.request.main_repository = main ? r->repository : NULL;
+	o.request.worktree = main ? r->worktree : NULL;
 	o.request.changes = state->id;
 	o.request.changes_read = true;
-	o.request.command.chdir = repository[0] == '/' ? "/tmp" : r->seen_at;
+	o.request.command.chdir = main ? "/tmp" : r->seen_at;
 	o.request.command.argv = argv;
 	return aj_run_command(&o);
 }

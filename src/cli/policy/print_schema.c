@@ -19,7 +19,11 @@ static json_t *names_schema(const struct aj_key *key)
 	json_t *all = json_array();
 	for (size_t i = 0; key->names[i]; i++)
 		json_array_append_new(all, json_string(key->names[i]));
-	return json_pack("{s:s, s:o}", "type", "string", "enum", all);
+	if (!key->was_boolean)
+		return json_pack("{s:s, s:o}", "type", "string", "enum", all);
+	json_array_append_new(all, json_true());
+	json_array_append_new(all, json_false());
+	return json_pack("{s:[s, s], s:o}", "type", "string", "boolean", "enum", all);
 }
 
 static json_t *quantity_schema(const struct aj_key *key)

@@ -148,11 +148,12 @@ static void workspace_limits(struct aj_plan *plan, struct aj_arena *arena, const
 {
 	uint64_t file_bytes = policy->file_bytes;
 	bool writable = plan->writable_workspace || plan->staged_workspace;
+	bool staged = plan->staged_workspace || plan->staged_repository;
 	plan->workspace_bytes = writable ? policy->workspace_bytes : 0;
 	plan->workspace_files = writable ? policy->workspace_files : 0;
-	plan->git_bytes = plan->staged_workspace ? policy->git_bytes : 0;
-	plan->git_objects = plan->staged_workspace ? policy->git_objects : 0;
-	plan->git_ms = plan->staged_workspace ? policy->git_ms : 0;
+	plan->git_bytes = staged ? policy->git_bytes : 0;
+	plan->git_objects = staged ? policy->git_objects : 0;
+	plan->git_ms = staged ? policy->git_ms : 0;
 	if (plan->workspace_bytes && (!file_bytes || plan->workspace_bytes < file_bytes))
 		file_bytes = plan->workspace_bytes;
 	if (file_bytes)

@@ -181,11 +181,19 @@ static const char *same_path(const struct aj_plan *plan, const char *source, str
 	return NULL;
 }
 
+/* Is what git writes to the main repository kept apart from it? Where one of the two folders is in the other, no layer fits. */
+static bool repository_is_staged(const struct aj_policy *policy, const struct aj_request *request)
+{
+	return request->main_repository && request->worktree &&
+	       (policy->workspace != AJ_WORKSPACE_READ_WRITE || policy->worktree == AJ_WORKTREE_APART);
+}
+
 static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
                      const struct aj_request *request, struct aj_error *err)
 {
 	const char *source = request->workspace;
-	if (policy->workspace == AJ_WORKSPACE_NONE && !source)
+	bool repository_alone = request->changes_read && request->main_repository;
+	if ((policy->workspace == AJ_WORKSPACE_NONE || repository_alone) && !source)
 		return 0;
 	if (policy->workspace == AJ_WORKSPACE_NONE) {
 		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "policy `%s` has no workspace, so `%s` would not be shown",
@@ -217,7 +225,7 @@ static int workspace(struct aj_plan *plan, struct aj_arena *arena, const struct 
 		          "use `agentjail run` or `agentjail exec`, or filesystem.workspace = \"read-only\" or \"read-write\"");
 		return -1;
 	}
-	if (!staged && request->changes && !request->inspect) {
+	if (!staged && !repository_is_staged(policy, request) && request->changes && !request->inspect) {
 		aj_fail(err, AJ_EXIT_USAGE, "changes", 0,
 		        "changes of an earlier run are for a workspace that is an overlay or a copy");
 		aj_advise(err, "add the option `--workspace-mode overlay` or `--workspace-mode copy`");
@@ -279,15 +287,15 @@ static int home(struct aj_plan *plan, struct aj_arena *arena, const struct aj_po
 static int main_repository(struct aj_plan *plan, struct aj_arena *arena, const struct aj_policy *policy,
                            const struct aj_request *request, struct aj_error *err)
 {
-	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE, copy = policy->workspace == AJ_WORKSPACE_COPY;
-	bool staged = !writable && request->worktree;
+	bool copy = policy->workspace == AJ_WORKSPACE_COPY, staged = repository_is_staged(policy, request);
+	bool writable = policy->workspace == AJ_WORKSPACE_READ_WRITE && policy->worktree == AJ_WORKTREE_SHARED;
 	const char *path = request->main_repository;
 	struct aj_bind bind = { .source = path, .target = path, .writable = (writable || staged) && !request->changes_read };
 	const char *what = writable ? "; changes in it are permanent"
 	                 : !staged  ? ""
 	                 : copy     ? ", as a copy"
 	                            : ", below a layer that takes all changes";
-	if (!path)
+	if (!path || policy->worktree == AJ_WORKTREE_NONE)
 		return 0;
 	plan->main_repository = writable ? path : NULL;
 	plan->staged_repository = staged ? path : NULL;

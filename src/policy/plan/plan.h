@@ -104,8 +104,8 @@ struct aj_plan {
 	const char *workspace_at;       /* the path of the workspace in the jail; NULL: there is none */
 	const char *writable_workspace; /* host path of a workspace that the jail may change; NULL: none */
 	const char *staged_workspace;   /* host path of a workspace whose changes are kept apart from it; NULL: none */
-	/* The main repository of a workspace whose changes are kept apart, and which is a linked worktree: its own changes are
-	 * kept apart with them. NULL: there is none, or it is only read. And the name of the worktree in it. */
+	/* The main repository of a workspace that is a linked worktree, where its changes are kept apart, and the name of the
+	 * worktree in it. NULL: there is none, or it is only read, or git writes to it. */
 	const char *staged_repository, *worktree;
 	const char *main_repository; /* of a writable workspace that is a linked worktree: also writable, but for `protect` */
 	uint64_t workspace_bytes, workspace_files; /* how much it may grow; 0: without a limit */

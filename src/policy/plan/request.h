@@ -74,6 +74,7 @@ struct aj_request {
 	struct aj_environments environments;
 	const char *main_repository; /* of a workspace that is a linked worktree, see workspace/worktree.h; NULL: not shown */
 	const char *worktree;        /* the name of that worktree in it; NULL: one folder is inside the other */
+	const char *worktree_unseen; /* why that repository cannot be shown; NULL: it can, or there is none */
 	const char *home_source, *home_at; /* the kept home, and its path in the jail; NULL: none, and the home is /tmp */
 	const char *home_for;              /* the workspace that a kept home is for; "*": all of them */
 	AJ_LIST(struct aj_import) imports;

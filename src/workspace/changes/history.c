@@ -250,7 +250,13 @@ static const char *take_over(const struct aj_history_work *w)
 	const char *git = git_in(w), *from = run_head(w);
 	const char *theirs = r->run_branch ? aj_refs_find(&w->host, r->run_branch) : NULL;
 	const char *name = r->run_branch ? quoted(arena, r->run_branch + heads) : NULL;
-	if (theirs && strcmp(theirs, r->run_oid) == 0)
+	bool same = theirs && strcmp(theirs, r->run_oid) == 0;
+	/* The working tree is what the run left, and git switches over no such changes. */
+	if (w->state->record.direct && name && (same || !theirs))
+		return aj_printf(arena, "%s%s symbolic-ref HEAD %s && %s reset -q",
+		                 same ? "" : aj_printf(arena, "%s branch %s %s && ", git, name, from), git,
+		                 quoted(arena, r->run_branch), git);
+	if (same)
 		return aj_printf(arena, "%s switch %s", git, name);
 	if (name && !theirs)
 		return aj_printf(arena, "%s switch -c %s %s", git, name, from);
@@ -299,6 +305,23 @@ static int compare_trees(struct aj_history_work *w)
 	return result == 0 ? 0 : -1;
 }
 
+/* Which working tree keeps the branch where it is, for people; NULL: none. Git refuses to move one that another has, too. */
+static const char *held_by(struct aj_history_work *w)
+{
+	const struct aj_history_repo *r = w->repo;
+	struct aj_buffer out = { 0 };
+	const char *line = aj_printf(w->arena, "\nbranch %s\n", r->branch ? r->branch : "");
+	size_t found = 0;
+	if (!r->tree && GIT_LINE(w, "config", "core.worktree"))
+		return "its working tree is not in the workspace";
+	AJ_GIT(w, NULL, &out, "worktree", "list", "--porcelain");
+	aj_buffer_add(&out, "", 1);
+	for (const char *at = out.data; (at = strstr(at, line)); at++)
+		found++;
+	aj_buffer_free(&out);
+	return found > 1 ? "another working tree has this branch, too" : NULL;
+}
+
 /* No commit, switch or fetch of the host has moved its HEAD since the run began; false where that is not known. */
 static bool head_stayed(const struct aj_history_work *w)
 {
@@ -307,17 +330,17 @@ static bool head_stayed(const struct aj_history_work *w)
 	       st.st_mtim.tv_sec * 1000000000L + st.st_mtim.tv_nsec < w->state->record.started_ns;
 }
 
-static void note_apart(struct aj_history_work *w, bool ahead, bool same_branch)
+static void note_apart(struct aj_history_work *w, bool ahead, bool same_branch, const char *held)
 {
 	struct aj_history_repo *r = w->repo;
 	r->verdict = AJ_HISTORY_APART;
 	if (!ahead && same_branch && head_stayed(w)) {
 		r->why = "the run has rewritten commits that you have, by rebase, amend or reset";
-		r->command = aj_printf(w->arena, "%s reset --keep %s", git_in(w), run_head(w));
+		r->command = aj_printf(w->arena, "%s reset %s %s", git_in(w), w->state->record.direct ? "-q" : "--keep", run_head(w));
 		return;
 	}
-	r->why = !ahead ? "you and the run have both made commits" : "the run is on another branch";
-	r->command = take_over(w);
+	r->why = held ? held : !ahead ? "you and the run have both made commits" : "the run is on another branch";
+	r->command = r->tree ? take_over(w) : NULL;
 }
 
 static int judge(struct aj_history_work *w)
@@ -332,10 +355,11 @@ static int judge(struct aj_history_work *w)
 	bool ahead = !r->host_oid || (r->base_oid && strcmp(r->base_oid, r->host_oid) == 0);
 	const char *became = r->branch ? aj_refs_find(&w->run, r->branch) : r->run_branch ? NULL : r->run_oid;
 	bool same_branch = became && strcmp(became, r->run_oid) == 0;
-	if (ahead && same_branch)
+	const char *held = ahead && same_branch ? held_by(w) : NULL;
+	if (ahead && same_branch && !held)
 		r->verdict = AJ_HISTORY_FORWARD;
 	else
-		note_apart(w, ahead, same_branch);
+		note_apart(w, ahead, same_branch, held);
 	return r->tree ? compare_trees(w) : 0;
 }
 
@@ -447,14 +471,14 @@ static struct aj_history_repo *fetch_repo(struct aj_change_state *state, struct 
 	const struct aj_change_record *record = &state->record;
 	struct aj_history_repo *r = AJ_PUSH(arena, &history->repos);
 	struct aj_history_work w = { .state = state, .arena = arena, .repo = r, .prefix = aj_history_prefix(state->id, arena) };
-	bool main = git[0] == '/';
+	bool main = git[0] == '/', gone = main && !aj_change_state_has_worktree(state);
 	char why[600];
 	r->git = aj_strdup(arena, git);
 	w.common = main ? r->git : aj_printf(arena, "%s/%s", record->workspace, git);
 	if ((r->why = examine(&w)) || r->verdict == AJ_HISTORY_NEW)
 		return r;
-	r->tree = tree_of(&w);
-	r->dir = main ? aj_printf(arena, "%s/worktrees/%s", git, record->worktree) : w.common;
+	r->tree = gone ? NULL : tree_of(&w);
+	r->dir = main && !gone ? aj_printf(arena, "%s/worktrees/%s", git, record->worktree) : w.common;
 	r->work = !r->tree                  ? NULL
 	        : strcmp(r->tree, ".") == 0 ? record->workspace
 	                                    : aj_printf(arena, "%s/%s", record->workspace, r->tree);

@@ -258,16 +258,6 @@ int aj_walk_bare(struct aj_walk *w, const struct aj_folder *f)
 	return result;
 }
 
-/* The worktree may have been removed since, and another one made under its name. */
-static bool has_worktree(const struct aj_change_state *s)
-{
-	char path[PATH_MAX];
-	struct stat st;
-	return (size_t)snprintf(path, sizeof path, "worktrees/%s", s->record.worktree) < sizeof path &&
-	       fstatat(s->repository, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
-	       st.st_ino == s->record.worktree_inode;
-}
-
 int aj_walk_main(struct aj_walk *w)
 {
 	struct aj_change_state *s = w->s;
@@ -275,7 +265,7 @@ int aj_walk_main(struct aj_walk *w)
 	size_t bytes = strlen(s->record.repository);
 	if (bytes + 2 > sizeof w->path || fstat(s->repository_view, &c.is) < 0 || fstat(s->repository, &c.was) < 0)
 		return aj_fail(w->err, AJ_EXIT_SETUP, "changes", errno, "examine the main repository `%s`", s->record.repository);
-	if (!has_worktree(s))
+	if (!aj_change_state_has_worktree(s))
 		c.refused = "the repository has this working tree no more";
 	memcpy(w->path, s->record.repository, bytes + 1);
 	w->bytes = bytes;

@@ -22,6 +22,11 @@ bool aj_changes_id_valid(const char *id)
 	       strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.") == bytes;
 }
 
+const char *aj_changes_mode_name(bool copy, bool direct)
+{
+	return direct ? "rw" : copy ? "copy" : "overlay";
+}
+
 static bool plain_absolute(const char *path)
 {
 	if (path[0] != '/')
@@ -78,7 +83,7 @@ static const char *read_repository(json_t *record, struct aj_arena *arena, struc
 	ret->repository_inode = (uint64_t)json_integer_value(json_object_get(record, "repository_inode"));
 	ret->worktree_inode = (uint64_t)json_integer_value(json_object_get(record, "worktree_inode"));
 	if (!*ret->repository)
-		return NULL;
+		return ret->direct ? "`repository` is missing" : NULL;
 	if (!plain_absolute(ret->repository) || aj_path_within(ret->repository, ret->workspace) ||
 	    aj_path_within(ret->workspace, ret->repository))
 		return "`repository` is not a plain absolute path outside the workspace";
@@ -95,12 +100,13 @@ static const char *read_members(json_t *record, struct aj_arena *arena, struct a
 		return "it is not a record of version 1";
 	if (aj_json_has_nul(record))
 		return "a text in it holds a NUL";
-	if (!mode || (strcmp(mode, "overlay") != 0 && strcmp(mode, "copy") != 0))
-		return "`mode` is neither overlay nor copy";
+	if (!mode || (strcmp(mode, "overlay") != 0 && strcmp(mode, "copy") != 0 && strcmp(mode, "rw") != 0))
+		return "`mode` is none of overlay, copy and rw";
 	if (started <= 0)
 		return "`started_ns` is not a time";
 	*ret = (struct aj_change_record){
 		.copy = strcmp(mode, "copy") == 0,
+		.direct = strcmp(mode, "rw") == 0,
 		.workspace = text_of(record, "workspace", arena),
 		.seen_at = text_of(record, "seen_at", arena),
 		.policy = text_of(record, "policy", arena),
@@ -122,7 +128,8 @@ static const char *read_members(json_t *record, struct aj_arena *arena, struct a
 	return why ? why : read_protect(json_object_get(record, "protected"), arena, ret);
 }
 
-int aj_change_record_read(const char *text, size_t bytes, struct aj_arena *arena, struct aj_change_record *ret, struct aj_error *err)
+int aj_change_record_read(const char *text, size_t bytes, struct aj_arena *arena, struct aj_change_record *ret,
+                          struct aj_error *err)
 {
 	struct aj_scan scan = { .max_values = VALUES_MAX };
 	const char *why = bytes > AJ_RECORD_BYTES ? "it is too large" : aj_scan_feed(&scan, text, bytes);

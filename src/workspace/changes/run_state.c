@@ -121,7 +121,8 @@ int aj_change_state_open(int all, const char *id, struct aj_change_state *ret, s
 	if (open_lock(ret, err) < 0 || read_record(ret, err) < 0)
 		return -1;
 	ret->interrupted = aj_change_state_interrupted(ret->dir);
-	if (aj_marks_read(&ret->marks, ret->dir, AJ_MARKS_FILE) < 0 || aj_marks_read(&ret->originals, ret->dir, AJ_ORIGINALS_FILE) < 0)
+	if (aj_marks_read(&ret->marks, ret->dir, AJ_MARKS_FILE) < 0 ||
+	    aj_marks_read(&ret->originals, ret->dir, AJ_ORIGINALS_FILE) < 0)
 		return fail(err, errno, "read the marks of", ret->id);
 	return 0;
 }
@@ -166,12 +167,9 @@ static int open_folder(const char *path, uint64_t device, uint64_t inode, const 
 	return -1;
 }
 
-int aj_change_state_trees(struct aj_change_state *s, struct aj_error *err)
+int aj_change_state_repository(struct aj_change_state *s, struct aj_error *err)
 {
 	const struct aj_change_record *r = &s->record;
-	if (open_view(s, s->dir, &s->view, &s->base, err) < 0 ||
-	    open_folder(r->workspace, r->device, r->inode, "workspace", &s->workspace, err) < 0)
-		return -1;
 	if (!*r->repository)
 		return 0;
 	cleanup_fd int dir = aj_beneath_open_here(s->dir, AJ_CHANGES_REPOSITORY, O_RDONLY | O_DIRECTORY);
@@ -180,6 +178,24 @@ int aj_change_state_trees(struct aj_change_state *s, struct aj_error *err)
 	return open_view(s, dir, &s->repository_view, &s->repository_base, err) < 0
 	         ? -1
 	         : open_folder(r->repository, r->repository_device, r->repository_inode, "main repository", &s->repository, err);
+}
+
+int aj_change_state_trees(struct aj_change_state *s, struct aj_error *err)
+{
+	const struct aj_change_record *r = &s->record;
+	if ((!r->direct && open_view(s, s->dir, &s->view, &s->base, err) < 0) ||
+	    open_folder(r->workspace, r->device, r->inode, "workspace", &s->workspace, err) < 0)
+		return -1;
+	return aj_change_state_repository(s, err);
+}
+
+bool aj_change_state_has_worktree(const struct aj_change_state *s)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	return s->workspace >= 0 && (size_t)snprintf(path, sizeof path, "worktrees/%s", s->record.worktree) < sizeof path &&
+	       fstatat(s->repository, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+	       st.st_ino == s->record.worktree_inode;
 }
 
 struct aj_change_side aj_change_side(const struct aj_change_state *s, const char *path)

@@ -381,7 +381,7 @@ static int walk_all(struct aj_change_state *state, bool only_repositories, aj_ch
 	if (!w)
 		abort();
 	*w = (struct aj_walk){ .s = state, .only_repositories = only_repositories, .each = each, .arg = arg, .err = err };
-	int result = aj_walk_top(w, state->view, state->workspace);
+	int result = state->view < 0 || state->workspace < 0 ? 0 : aj_walk_top(w, state->view, state->workspace);
 	if (result >= 0 && state->repository_view >= 0)
 		result = aj_walk_main(w);
 	aj_origins_free(&w->origins);

@@ -4,7 +4,7 @@
 #include "workspace/changes/change.h"
 #include "workspace/changes/run_state.h"
 
-/* The trees of `state` are open. 0; -1 with err, or because `each` returned -1. */
+/* The trees of `state` are open, or those of its main repository alone. 0; -1 with err, or because `each` returned -1. */
 int aj_changes_walk(struct aj_change_state *state, aj_change_fn *each, void *arg, struct aj_error *err);
 
 /* The same of the repositories alone; no other file is compared. */

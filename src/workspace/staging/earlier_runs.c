@@ -9,7 +9,7 @@
 #include "base/tree/node.h"
 #include "workspace/changes/run_state.h"
 
-bool aj_earlier_runs_text(int all, const char *own, const struct stat *workspace, bool copy, char out[AJ_EARLIER_RUNS_TEXT])
+bool aj_earlier_runs_text(int all, const char *own, const struct aj_staging_record *run, char out[AJ_EARLIER_RUNS_TEXT])
 {
 	struct aj_entries names;
 	char newest[AJ_CHANGES_ID] = "";
@@ -26,11 +26,11 @@ bool aj_earlier_runs_text(int all, const char *own, const struct stat *workspace
 		const struct aj_change_record *r = &s.record;
 		/* After an apply or a discard of some changes the person knows of the others. */
 		if (aj_change_state_open(all, names.items[i], &s, &unreadable) == 0 && !s.running && !s.interrupted &&
-		    s.marks.count == 0 && r->device == workspace->st_dev && r->inode == workspace->st_ino) {
+		    s.marks.count == 0 && r->device == run->device && r->inode == run->inode) {
 			count++;
 			if (r->started_ns >= newest_ns) {
 				newest_ns = r->started_ns;
-				same_mode = r->copy == copy;
+				same_mode = r->copy == run->copy && r->direct == run->direct;
 				memcpy(newest, s.id, sizeof newest);
 			}
 		}

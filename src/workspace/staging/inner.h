@@ -26,8 +26,9 @@ struct aj_staging {
 	char id[AJ_CHANGES_ID];
 	int all, dir, lock; /* the folder of all state folders, this run's, and its lock */
 	struct aj_staging_record record;
-	struct aj_staging_tree workspace, repository; /* the second one without a mount: there is none */
+	struct aj_staging_tree workspace, repository; /* without a mount: its changes are not kept apart, or there is none */
 	bool copy, resumed, ready, reported;
+	bool direct;                   /* the jail writes to the workspace itself, and the repository alone is kept apart */
 	bool read;                     /* the run is only shown: neither its lock is taken nor its state changed */
 	struct aj_unapplied unapplied; /* of the earlier run, where this one continues with its changes */
 	struct aj_staging_unmapped unmapped;
@@ -48,4 +49,5 @@ int aj_staging_state_take(struct aj_staging *a, const char *id, bool newest, str
 /* Remove it with everything in it, and the lock last. */
 void aj_staging_state_remove(struct aj_staging *a);
 /* Make the overlay's layers in the tree's folder, and name them in its mount. -1 with err. */
-int aj_staging_layers_make(struct aj_staging *a, struct aj_staging_tree *t, const struct aj_request *request, struct aj_error *err);
+int aj_staging_layers_make(struct aj_staging *a, struct aj_staging_tree *t, const struct aj_request *request,
+                           struct aj_error *err);

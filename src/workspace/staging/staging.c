@@ -119,18 +119,26 @@ static int open_folder(struct aj_staging_tree *t, struct stat *st, struct aj_err
 	return -1;
 }
 
-/* The host's folder, and what the record of the run says of it. */
-static int open_repository(struct aj_staging *a, struct aj_error *err)
+/* The host's folders, and what the record of the run says of them. */
+static int open_folders(struct aj_staging *a, struct aj_error *err)
 {
-	struct stat st, own;
+	struct stat st = { 0 }, own = { 0 };
 	char path[PATH_MAX];
+	if (a->workspace.path && open_folder(&a->workspace, &st, err) < 0)
+		return -1;
+	a->record.workspace = a->workspace.path;
+	a->record.copy = a->copy;
+	a->record.direct = a->direct;
+	a->record.device = st.st_dev;
+	a->record.inode = st.st_ino;
 	if (!a->repository.mount)
 		return 0;
 	if (open_folder(&a->repository, &st, err) < 0)
 		return -1;
-	if ((size_t)snprintf(path, sizeof path, "worktrees/%s", a->plan->worktree) >= sizeof path ||
-	    fstatat(a->repository.folder, path, &own, AT_SYMLINK_NOFOLLOW) < 0)
-		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "examine the worktree `%s` in the main repository", a->plan->worktree);
+	if (!a->read && ((size_t)snprintf(path, sizeof path, "worktrees/%s", a->plan->worktree) >= sizeof path ||
+	                 fstatat(a->repository.folder, path, &own, AT_SYMLINK_NOFOLLOW) < 0))
+		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "examine the worktree `%s` in the main repository",
+		               a->plan->worktree);
 	a->record.repository = a->repository.path;
 	a->record.repository_device = st.st_dev;
 	a->record.repository_inode = st.st_ino;
@@ -143,6 +151,9 @@ static int make_repository(struct aj_staging *a, const struct aj_request *reques
 	struct aj_staging_tree *t = &a->repository;
 	if (!t->mount)
 		return 0;
+	/* As in make(): the workspace's own layers have opened it already. */
+	if (a->direct && a->plan->host_uid != geteuid() && fchmod(a->dir, 0711) < 0)
+		return aj_staging_fail(err, errno, "let the jail's builder pass through the state folder");
 	if (mkdirat(a->dir, AJ_CHANGES_REPOSITORY, 0700) < 0 && errno != EEXIST)
 		return aj_staging_fail(err, errno, "make a folder for the changes of the main repository");
 	t->dir = aj_beneath_open_here(a->dir, AJ_CHANGES_REPOSITORY, O_RDONLY | O_DIRECTORY);
@@ -164,27 +175,28 @@ static void note_head(struct aj_staging *a)
 	a->record.head[strcspn(a->record.head, "\n")] = '\0';
 }
 
+static void tell_of_earlier_runs(const struct aj_staging *a, const struct aj_request *request)
+{
+	char text[AJ_EARLIER_RUNS_TEXT + 600];
+	if (!request->notice || a->read)
+		return;
+	if (a->resumed)
+		aj_unapplied_text(&a->unapplied, a->id, text, sizeof text);
+	if (a->resumed ? a->unapplied.files || a->unapplied.any : aj_earlier_runs_text(a->all, a->id, &a->record, text))
+		request->notice(text);
+}
+
 static int prepare(struct aj_staging *a, const struct aj_request *request, struct aj_error *err)
 {
-	struct stat st;
-	char text[AJ_EARLIER_RUNS_TEXT + 600];
-	if (open_folder(&a->workspace, &st, err) < 0 || open_repository(a, err) < 0 || aj_staging_state_open(a, request, err) < 0)
+	if (open_folders(a, err) < 0 || aj_staging_state_open(a, request, err) < 0)
 		return -1;
-	if (a->resumed && !a->read)
-		aj_unapplied_text(&a->unapplied, a->id, text, sizeof text);
-	if (request->notice && !a->read &&
-	    (a->resumed ? a->unapplied.files || a->unapplied.any : aj_earlier_runs_text(a->all, a->id, &st, a->copy, text)))
-		request->notice(text);
+	tell_of_earlier_runs(a, request);
 	a->workspace.dir = a->dir;
-	if (make_view(a, &a->workspace, request, err) < 0 || make_repository(a, request, err) < 0)
+	if ((a->workspace.mount && make_view(a, &a->workspace, request, err) < 0) || make_repository(a, request, err) < 0)
 		return -1;
 	if (a->read)
 		return 0;
 	note_head(a);
-	a->record.workspace = a->plan->staged_workspace;
-	a->record.copy = a->copy;
-	a->record.device = st.st_dev;
-	a->record.inode = st.st_ino;
 	if (aj_staging_record_write(a->plan, &a->record, a->dir, a->id, err) < 0)
 		return -1;
 	a->ready = true;
@@ -196,21 +208,24 @@ int aj_staging_open(struct aj_staging **ret, struct aj_built *built, const struc
 	const struct aj_plan *plan = built->plan;
 	sigset_t ends, before;
 	*ret = NULL;
-	if (!plan->staged_workspace || plan->inspect)
+	if ((!plan->staged_workspace && !plan->staged_repository) || plan->inspect)
 		return 0;
 	struct aj_staging *a = calloc(1, sizeof *a);
 	if (!a)
 		abort();
 	a->plan = plan;
 	a->all = a->dir = a->lock = -1;
+	a->read = request->changes_read;
 	a->workspace = (struct aj_staging_tree){
-		"the workspace", plan->staged_workspace, find_mount(built, plan->staged_workspace), -1, -1, -1, -1, NULL, { 0 }
+		"the workspace", request->workspace, find_mount(built, plan->staged_workspace), -1, -1, -1, -1, NULL, { 0 }
 	};
 	a->repository = a->workspace;
 	a->repository.name = "the main repository";
 	a->repository.path = plan->staged_repository;
 	a->repository.mount = find_mount(built, plan->staged_repository);
-	a->copy = a->workspace.mount && a->workspace.mount->row->flags & AJ_COPIED;
+	const struct aj_built_mount *any = a->workspace.mount ? a->workspace.mount : a->repository.mount;
+	a->copy = any && any->row->flags & AJ_COPIED;
+	a->direct = !plan->staged_workspace;
 	/* A signal that ends this program waits until the state folder is complete, or removed. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
@@ -304,7 +319,7 @@ json_t *aj_staging_report(struct aj_staging *a)
 	a->record.ended_ns = aj_clock_ns(CLOCK_REALTIME);
 	aj_staging_record_write(a->plan, &a->record, a->dir, a->id, &err);
 	bool kept = count_changes(a, &count);
-	json_t *doc = json_pack("{s:s, s:I}", "mode", a->copy ? "copy" : "overlay", "files", (json_int_t)count.files);
+	json_t *doc = json_pack("{s:s, s:I}", "mode", aj_changes_mode_name(a->copy, a->direct), "files", (json_int_t)count.files);
 	if (count.repositories)
 		json_object_set_new(doc, "repositories", json_integer((json_int_t)count.repositories));
 	if (count.more)
@@ -312,7 +327,8 @@ json_t *aj_staging_report(struct aj_staging *a)
 	if (a->unmapped.count)
 		json_object_set_new(doc, "unmapped", paths_json(a->unmapped.paths.items, a->unmapped.paths.count));
 	if (a->workspace.copied.skipped_count)
-		json_object_set_new(doc, "skipped", paths_json(a->workspace.copied.skipped.items, a->workspace.copied.skipped.count));
+		json_object_set_new(doc, "skipped",
+		                    paths_json(a->workspace.copied.skipped.items, a->workspace.copied.skipped.count));
 	if (kept)
 		json_object_set_new(doc, "id", json_string(a->id));
 	if (kept && a->resumed)

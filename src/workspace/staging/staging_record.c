@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/json/tree.h"
 #include "base/text.h"
+#include "workspace/changes/run_record.h"
 
 enum { WORDS_MAX = 500, WORD_BYTES = 1000 };
 
@@ -51,15 +52,16 @@ int aj_staging_record_write(const struct aj_plan *plan, const struct aj_staging_
                             struct aj_error *err)
 {
 	if (!is_utf8(record->workspace) || (record->repository && (!is_utf8(record->repository) || !is_utf8(plan->worktree)))) {
-		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the path of the %s is not UTF-8, so its changes could not be applied later",
+		aj_fail(err, AJ_EXIT_USAGE, "changes", 0,
+		        "the path of the %s is not UTF-8, so its changes could not be applied later",
 		        is_utf8(record->workspace) ? "main repository" : "workspace");
 		aj_advise(err, "use --workspace-mode rw, or rename the folder");
 		return -1;
 	}
 	json_t *doc = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:o, s:I, s:I, s:o}", "version", 1, "id", id, "mode",
-	                        record->copy ? "copy" : "overlay", "workspace", record->workspace, "seen_at", plan->workspace_at,
-	                        "policy", aj_json_text(plan->policy_name, strlen(plan->policy_name)), "command",
-	                        words(plan->argv), "started_ns", (json_int_t)record->started_ns, "ended_ns",
+	                        aj_changes_mode_name(record->copy, record->direct), "workspace", record->workspace, "seen_at",
+	                        plan->workspace_at, "policy", aj_json_text(plan->policy_name, strlen(plan->policy_name)),
+	                        "command", words(plan->argv), "started_ns", (json_int_t)record->started_ns, "ended_ns",
 	                        record->ended_ns ? json_integer(record->ended_ns) : json_null(), "device",
 	                        (json_int_t)record->device, "inode", (json_int_t)record->inode, "protected", places(plan));
 	if (is_utf8(record->head))

@@ -7,7 +7,7 @@
 
 struct aj_staging_record {
 	const char *workspace;
-	bool copy;
+	bool copy, direct;            /* as in struct aj_change_record */
 	int64_t started_ns, ended_ns; /* CLOCK_REALTIME; ended_ns 0: not yet */
 	char head[1024];              /* what is in the file HEAD of the workspace's repository at the start; "": none */
 	uint64_t device, inode;       /* of the workspace's folder */

@@ -105,7 +105,8 @@ static int hide_names(struct trim *t, int view, int work)
 		size_t before;
 		if (!enter(t, names.items[i], &before))
 			continue;
-		if (aj_unapplied_has(t->unapplied, t->path) && mknodat(view, names.items[i], S_IFCHR, makedev(0, 0)) < 0 && errno != EEXIST)
+		if (aj_unapplied_has(t->unapplied, t->path) && mknodat(view, names.items[i], S_IFCHR, makedev(0, 0)) < 0 &&
+		    errno != EEXIST)
 			result = fail(t, "hide");
 		leave(t, before);
 	}
@@ -199,8 +200,8 @@ int aj_staging_trim(struct aj_change_state *state, const struct aj_unapplied *un
 	cleanup_fd int marks = aj_marks_open(state->dir, AJ_MARKS_FILE);
 	if (marks < 0 || aj_marks_append(marks, t->marks.items, t->marks.count) < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "write the marks of conflicts");
-	if (!err->exit_code && trim_names(t, state->view, state->workspace, false) == 0 && trim_repository(t, state) == 0 &&
-	    aj_marks_replace(state->dir, t->marks.items, t->marks.count) < 0)
+	if (!err->exit_code && (state->view < 0 || trim_names(t, state->view, state->workspace, false) == 0) &&
+	    trim_repository(t, state) == 0 && aj_marks_replace(state->dir, t->marks.items, t->marks.count) < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "write the marks of conflicts");
 	free(t);
 	return err->exit_code ? -1 : 0;

@@ -237,6 +237,20 @@ Test(schema, names_and_numbers)
 	cr_expect_eq(a.require, AJ_WALL_LANDLOCK | AJ_WALL_PYTHON_LAYER);
 }
 
+Test(schema, a_key_that_was_boolean)
+{
+	const struct aj_key *key = key_of("filesystem.worktree");
+	take(key, &a, "true");
+	cr_expect_eq(a.worktree, AJ_WORKTREE_SHARED);
+	cr_expect_str_eq(of(key, &a), "\"shared\"");
+	take(key, &a, "false");
+	cr_expect_eq(a.worktree, AJ_WORKTREE_NONE);
+	cr_expect_null(aj_key_set_text(key, &a, &arena, "true"));
+	cr_expect_eq(a.worktree, AJ_WORKTREE_SHARED);
+	cr_expect(aj_key_set_text(key, &a, &arena, "tru"), "no prefix");
+	cr_expect_eq(take(key_of("filesystem.workspace"), &a, "true"), -1, "other names have no such values");
+}
+
 Test(schema, order)
 {
 	for (const struct aj_key *key = aj_policy_keys; key->name; key++) {

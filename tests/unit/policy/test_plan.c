@@ -835,6 +835,7 @@ Test(plan, workspace_at_its_own_path)
 	cr_expect_eq(build(), -1, "a bind over a folder above the workspace");
 	same_path_of("/repo/trees/one");
 	request.main_repository = "/repo";
+	policy.worktree = AJ_WORKTREE_SHARED;
 	must_build();
 	cr_expect(mount_at("/repo") < mount_at("/repo/trees/one"), "of two that lie in one another the outer one comes first");
 }
