@@ -270,7 +270,7 @@ for name in claude codex aider opencode gemini python-dev node-dev rust-dev go-d
 	*-dev) is "diff: $name works in place" "" "$(grep 'filesystem.workspace:' "$T/out")" ;;
 	*) is "diff: $name has an overlay" '  filesystem.workspace: "read-write" -> "overlay"' "$(grep -o '  filesystem.workspace: "read-write" -> "overlay"' "$T/out")" ;;
 	esac
-	is "diff: $name changes the network and the variables of coding-agent" "" "$(sed -n 's/^  \([a-z_.]*\).*/\1/p' "$T/out" | grep -vxE '|network.allow|process.env|process.pass_env|filesystem.workspace|filesystem.home|filesystem.home_import|description')"
+	is "diff: $name changes the network and the variables of coding-agent" "" "$(sed -n 's/^  \([a-z_.]*\).*/\1/p' "$T/out" | grep -vxE '|network.allow|process.env|process.pass_env|filesystem.workspace|filesystem.worktree|filesystem.home|filesystem.home_import|description')"
 done
 text "diff: looser" 1 'limits.memory: "512M" -> "2G"' policy diff snippet science
 text "diff: tighter only" 0 'limits.wall: "30s" -> "10s"' policy diff snippet minimal

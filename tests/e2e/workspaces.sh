@@ -282,23 +282,6 @@ printf '[user]\nname = the caller\n' >"$T/gitconfig"
 text "a configuration that the caller shows stays" 0 '^the caller$' run --bind "$ws" --bind "$T/gitconfig:/etc/gitconfig" -- git config user.name
 text "nothing is trusted that is not shown" 1 '' run -- git config --get-all safe.directory
 
-# --- a linked worktree ---
-rm -rf "$ws"
-printf 'extends = "offline-build"\n[filesystem]\nworktree = true\n' >"$T/worktree.toml"
-git -c init.defaultBranch=main init -q "$T/main"
-git -C "$T/main" -c user.name=x -c user.email=x@x commit -q --allow-empty -m one
-git -C "$T/main" worktree add -q -b topic "$ws"
-if [ "$(id -u)" != 0 ]; then # root's files are another user's for the jail
-	text "rw: a commit in a linked worktree" 0 '^two$' run --policy-file "$T/worktree.toml" --workspace "$ws" --workspace-mode rw -- \
-		sh -c 'git -c user.name=x -c user.email=x@x commit -q --allow-empty -m two && git log -1 --format=%s'
-	silent "without a line about it" 'is read-only for this run'
-fi
-text "a policy that does not show it" 0 '' run --policy offline-build --workspace "$ws" --workspace-mode overlay -- sh -c 'git status 2>/dev/null && exit 9; exit 0'
-says "a line before the run names it, and the key" 'whose main repository .*/main/.git. is not in the jail: git finds no repository there; .*filesystem.worktree = true'
-text "a policy that does not show it, and a bind that does" 0 '' run --policy offline-build --workspace "$ws" --bind "$T/main" -- true
-silent "without that line" 'is not in the jail: git'
-rm -rf "$ws" "$T/main"
-
 # --- killed at any instant: at most a state folder that can be listed, and nothing else ---
 fresh
 picture >"$T/before"

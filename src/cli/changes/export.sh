@@ -1,7 +1,8 @@
 # In the jail that reads a run: exports one of its repositories, and has git-upload-pack serve it, or prints a log of it.
-# Usage: export.sh GIT_FOLDER WORKTREE HEAD pack|log. WORKTREE: the name of the linked worktree whose HEAD and index count, "" for those
-# of GIT_FOLDER itself, or "." for no index: the worktree is gone. HEAD: what is in the file HEAD, or "" for what is there now. log: of what is reachable from its references, but not from the revisions on
-# standard input.
+# Usage: export.sh GIT_FOLDER WORKTREE HEAD pack|log
+# WORKTREE: the name of the linked worktree whose HEAD and index count, "" for those of GIT_FOLDER itself, or "." for no index: the
+# worktree is gone. HEAD: what is in the file HEAD, or "" for what is there now. log: of what is reachable from its references, but not
+# from the revisions on standard input.
 # Git serves a repository made here, whose objects are those of GIT_FOLDER: its configuration, hooks, alternates of other places,
 # replacements and grafts have no part in it. What comes out is a claim all the same; the host's git checks it.
 set -eu

@@ -51,6 +51,7 @@ int aj_changes_export(const struct aj_changes_args *args, struct aj_change_state
 	const struct aj_change_record *r = &state->record;
 	struct aj_options o = { .arena = args->arena, .quiet = true };
 	const char *repository = args->paths[0];
+	/* Where the worktree is gone, the run's HEAD and index are, too. */
 	bool main = repository[0] == '/', gone = aj_change_is_main(r, repository) && !aj_change_state_has_worktree(state);
 	const char *worktree = gone ? "." : aj_change_is_main(r, repository) ? r->worktree : "";
 	const char *head = gone ? "ref: refs/heads/none" : head_of(state, repository, args->arena);

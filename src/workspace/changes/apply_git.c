@@ -23,8 +23,10 @@ struct moving {
 
 const char *aj_apply_git_dir(const struct aj_change_record *r, const char *git, struct aj_arena *arena)
 {
-	if (git[0] == '/') /* HEAD and index of a linked worktree are in a folder of its own */
+	if (aj_change_is_main(r, git)) /* HEAD and index of a linked worktree are in a folder of its own */
 		return aj_printf(arena, "%s/worktrees/%s", git, r->worktree);
+	if (git[0] == '/')
+		return git;
 	return strcmp(git, ".") == 0 ? r->workspace : aj_printf(arena, "%s/%s", r->workspace, git);
 }
 

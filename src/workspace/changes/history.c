@@ -336,7 +336,8 @@ static void note_apart(struct aj_history_work *w, bool ahead, bool same_branch, 
 	r->verdict = AJ_HISTORY_APART;
 	if (!ahead && same_branch && head_stayed(w)) {
 		r->why = "the run has rewritten commits that you have, by rebase, amend or reset";
-		r->command = aj_printf(w->arena, "%s reset %s %s", git_in(w), w->state->record.direct ? "-q" : "--keep", run_head(w));
+		r->command = aj_printf(w->arena, "%s reset %s %s", git_in(w), w->state->record.direct ? "-q" : "--keep",
+		                       run_head(w));
 		return;
 	}
 	r->why = held ? held : !ahead ? "you and the run have both made commits" : "the run is on another branch";
@@ -431,7 +432,7 @@ static bool is_git_folder(int top, const char *path)
 static const char *tree_of(struct aj_history_work *w)
 {
 	const char *git = w->repo->git, *slash = strrchr(git, '/'), *workspace = w->state->record.workspace;
-	if (git[0] == '/')
+	if (aj_change_is_main(&w->state->record, git))
 		return ".";
 	if (strcasecmp(slash ? slash + 1 : git, ".git") == 0)
 		return slash ? aj_strndup(w->arena, git, (size_t)(slash - git)) : ".";
@@ -471,10 +472,10 @@ static struct aj_history_repo *fetch_repo(struct aj_change_state *state, struct 
 	const struct aj_change_record *record = &state->record;
 	struct aj_history_repo *r = AJ_PUSH(arena, &history->repos);
 	struct aj_history_work w = { .state = state, .arena = arena, .repo = r, .prefix = aj_history_prefix(state->id, arena) };
-	bool main = git[0] == '/', gone = main && !aj_change_state_has_worktree(state);
+	bool main = aj_change_is_main(record, git), gone = main && !aj_change_state_has_worktree(state);
 	char why[600];
 	r->git = aj_strdup(arena, git);
-	w.common = main ? r->git : aj_printf(arena, "%s/%s", record->workspace, git);
+	w.common = git[0] == '/' ? r->git : aj_printf(arena, "%s/%s", record->workspace, git);
 	if ((r->why = examine(&w)) || r->verdict == AJ_HISTORY_NEW)
 		return r;
 	r->tree = gone ? NULL : tree_of(&w);
@@ -531,6 +532,9 @@ int aj_history_fetch(struct aj_change_state *state, const struct aj_history_ask 
 		if (!fetch_repo(state, arena, ret, ask->repos[i])->dir)
 			continue;
 		find_submodules(&subs, aj_printf(arena, "%s/modules", ask->repos[i]), 0);
+		if (aj_change_is_main(&state->record, ask->repos[i]))
+			find_submodules(&subs, aj_printf(arena, "%s/worktrees/%s/modules", ask->repos[i], state->record.worktree),
+			                0);
 		for (size_t k = 0; k < subs.found.count; k++)
 			fetch_repo(state, arena, ret, subs.found.items[k]);
 	}

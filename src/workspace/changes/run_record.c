@@ -22,6 +22,11 @@ bool aj_changes_id_valid(const char *id)
 	       strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.") == bytes;
 }
 
+bool aj_change_is_main(const struct aj_change_record *record, const char *git)
+{
+	return *record->repository && strcmp(git, record->repository) == 0;
+}
+
 const char *aj_changes_mode_name(bool copy, bool direct)
 {
 	return direct ? "rw" : copy ? "copy" : "overlay";

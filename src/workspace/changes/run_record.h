@@ -30,6 +30,8 @@ struct aj_change_record {
 /* -1 with err. */
 int aj_change_record_read(const char *text, size_t bytes, struct aj_arena *arena, struct aj_change_record *ret,
                           struct aj_error *err);
+/* Is this git folder of a change the main repository itself, whose worktree the workspace is? Submodules of it lie below. */
+bool aj_change_is_main(const struct aj_change_record *record, const char *git);
 /* "overlay", "copy" or "rw", as in the record. */
 const char *aj_changes_mode_name(bool copy, bool direct);
 /* May a folder of the changes have this name? Letters, digits, `-`, `_` and `.`, which is not the first. */
