@@ -36,7 +36,7 @@ LINK_TOOL  := -pie $(if $(SAN),$(SANITIZE))
 LIBRARY_LIBS := -lcares -lnl-route-3 -lnl-3 -lcap -ljansson -lmd -lpthread -lm
 LDLIBS     := -ledit -ltinfo -lbsd $(LIBRARY_LIBS)
 
-# The groups of src/ and their folders: docs/internals/architecture.md.
+# The groups of src/ and their folders: src/README.md.
 SRCS       := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 in_folders  = $(foreach folder,$1,$(patsubst %,$2/%.o,$(basename $(wildcard src/$(folder)/*.c src/$(folder)/*.cc))))
 NOT_LINKED := src/cli/main.c src/cli/agentjail-scope.c src/policy/seccomp/compile.c $(wildcard src/gen/*.c src/guest/*.c)

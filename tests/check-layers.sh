@@ -1,6 +1,7 @@
 #!/bin/sh
-# The architecture as a test: the order of the groups of src/, what a folder may include, which files have a power of the kernel's or use a
-# library, no circle of files, no name twice, no line over 130 columns. It compiles nothing, and proves on planted violations that it can fail.
+# The architecture as a test: the order of the groups of src/, what a folder may include, which files make a sensitive system call or use a
+# library; no include cycle, no struct tag and no external function defined twice, no line over 130 columns. It compiles nothing, and shows
+# on planted violations that it can fail.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -45,9 +46,9 @@ only service/protocol   base base/json policy/plan
 only service/sockets    base base/loop
 # The library is what is below the service.
 only lib                base base/json policy policy/host policy/plan sandbox/mediate jail jail/result session session/tools
-# The guest is linked into the jail's Python: it gets as little of us as can be; the doors below are for it.
+# The guest is linked into the jail's Python: it may include little of this project; `door` rows are the exceptions.
 only guest              base
-# alone: a program of its own, which nothing of ours goes into
+# alone: a program of its own, which includes no header of this project
 alone cli/agentjail-scope.c
 
 # wide: a group whose lines may have more than 130 columns, until its files are rewritten
@@ -88,8 +89,8 @@ plain unistd.h wchar.h
 # functions. A folder (`/*`) stands there only with the reason; `-` is nobody. caller: a header of ours, or a function, whose users a security
 # review has to know, and these files. The numbers may be compared everywhere: `nr == SYS_clone` makes no call.
 
-# processes: base/clone.h says which function is for whom. Who execs the jail's program, a host's command and the MCP server of the same
-# installation, and the host's git, differ in everything before the call, so each is the one user of another function of libc's
+# processes: base/clone.h says which function is for whom. Four files exec a program: the jail's, a host command, the MCP server, the host's
+# git. What precedes the call differs in each, so each file uses another function of the exec family, which no other file may call
 power base/clone.c           clone() fork() _Fork() SYS_clone SYS_clone3 SYS_fork SYS_vfork linux/sched.h
 power base/spawn.c           posix_spawn() spawn.h
 power sandbox/launch.c       sys/single_threaded.h
@@ -341,8 +342,8 @@ check_python() {
 	}' - "$1"/guest/layer/*/*.py
 }
 
-# No circle of files: NAME.c and NAME.h are one, and a header of several files belongs to none. No struct, union or enum tag and no external
-# function twice, so that a search leads to one place.
+# No include cycle: NAME.c and NAME.h are one, and a header of several files belongs to none. No struct, union or enum tag and no external
+# function is defined twice, so that a search leads to one place.
 check_names() {
 	python3 -c '
 import os, re, sys
@@ -369,7 +370,7 @@ def bad(file, line, why):
 circles = {tuple(b for b in sorted(uses) if b + ".c" in text and (b == a or (b in reach[a] and a in reach[b]))) for a in uses if a in reach[a] and a + ".c" in text}
 for circle in sorted(circles):
     if len(circle) > 1:
-        bad(circle[-1] + ".c", 1, "a circle of files: " + " ".join(circle))
+        bad(circle[-1] + ".c", 1, "include cycle: " + " ".join(circle))
 place = {}
 for file in files:
     code = re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: "\n" * m.group().count("\n"), text[file], flags=re.S)
@@ -514,11 +515,11 @@ base/fd.c|#include <stdio.h>'
 	rules=$all
 	missed=$(printf '%s\n' "$planted_rules" | sed 's/.*|/tests\/check-layers.sh: /' | diff - "$copy.found") ||
 		{ echo 'check-layers: planted rules and not seen, or seen and not planted:' "$missed"; exit 1; }
-	planted_names='base/text.h|#include "base/json/json.h"|a circle of files: base/json/json base/text
+	planted_names='base/text.h|#include "base/json/json.h"|include cycle: base/json/json base/text
 workspace/growth.c|struct aj_error { int planted; };|tag aj_error is in base/error.h, too
 network/egress/rules.c|int aj_fail(struct aj_error *planted) { return 0; }|function aj_fail is in base/error.c, too'
 	printf '%s\n' "$planted_names" | while IFS='|' read -r file line why; do printf '%s\n' "$line" >> "$copy/$file"; done
-	if check_names "$copy" > "$copy.found"; then echo 'check-layers: passes over planted names and circles'; exit 1; fi
+	if check_names "$copy" > "$copy.found"; then echo 'check-layers: passes over planted names and cycles'; exit 1; fi
 	printf '%s\n' "$planted_names" | while IFS='|' read -r file line why; do
 		grep -qF "$why" "$copy.found" || { echo "check-layers: planted and not seen: $why"; exit 1; }
 	done || exit 1

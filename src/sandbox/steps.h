@@ -17,8 +17,8 @@ enum {
 
 /* clang-format off */
 #define AJ_STEPS(X)                                                                                                              \
-	X(tie_early,     AJ_BY_INIT,     "a network namespace takes the kernel as long as all others together, "                 \
-	                                 "and the supervisor makes it while init begins, in the host's: "                        \
+	X(tie_early,     AJ_BY_INIT,     "the kernel needs as long for a network namespace as for all others together, "         \
+	                                 "so it is made while init already runs, still in the host's network namespace: "        \
 	                                 "until the step `network` a parent-death signal ties init to the supervisor")           \
 	X(close_parent,  AJ_BY_BUILDERS, "init's copy of the supervisor's end of the socket: "                                   \
 	                                 "while it is open, init cannot see the supervisor die")                                 \
