@@ -52,7 +52,7 @@ const struct aj_key aj_policy_keys[] = {
 	  .looser = AJ_LOOSER_MORE, .by = AJ_BY_NOBODY,
 	  .help = "modules of the Python tree that libraries import while they run, as [WORD:]MODULE: "
 	          "they are loaded ahead of a snippet in which WORD occurs (without it: the module's top name), "
-	          "because with python.native = \"start\" no extension module can be mapped later. "
+	          "and in a jail that is kept ready: with python.native = \"start\" no extension module can be mapped later. "
 	          "This does not allow a snippet to import them" },
 	{ "python.builtins", AJ_KEY_ENUM, AT(builtins), .names = builtins_names,
 	  .fallback = "standard", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,

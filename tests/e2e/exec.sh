@@ -150,6 +150,14 @@ json "an empty source" 0 status=ok value=null -- exec -c ''
 json "an empty file" 0 status=ok value=null -- exec "$T/empty.py"
 cold json "machine code that comes too late: with a hint" 1 error.type=ImportError 'error.hint~for a single snippet those that its import statements name' -- exec --layer off -c 'm = "_sqlite3"
 __import__(m)'
+printf 'extends = "snippet"\n[python]\nnative = "tree"\nlayer = false\n' >"$T/native.toml"
+json "and that comes at any time, of the tree" 0 'value=_sqlite3' -- exec --policy-file "$T/native.toml" -c 'm = "_sqlite3"
+__import__(m).__name__'
+json "machine code of the snippet's own: with another hint" 1 error.type=ImportError "error.hint~from the jail's read-only tree alone" -- exec --policy-file "$T/native.toml" -c 'import sys
+m = "_sqlite3"
+with open(__import__(m).__file__, "rb") as f, open("/tmp/own.so", "wb") as to: to.write(f.read())
+sys.path.append("/tmp")
+import own'
 text "a coroutine of one's own that nobody awaits" 0 "line 2, column 1: RuntimeWarning: coroutine 'f' was never awaited" exec -c 'async def f(): pass
 f()'
 says "with what to write" 'hint: .f. is async: write .await f'

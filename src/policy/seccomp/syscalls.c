@@ -408,16 +408,18 @@ static const struct aj_syscall refused[] = {
 #define NO_EXEC "nothing to execute", "There are no programs in this jail; do it in Python."
 #define STAYS "limits and filters stay", "It cannot be changed from inside; leave this step out."
 #define SHARING "nothing to share", "Files in /tmp are for this snippet alone; leave this step out."
-#define NO_CODE \
-	"no new machine code", \
-	"Import extension modules by name in the code, or have the policy allow them: what is allowed is loaded before."
+#define NO_CODE "no new machine code"
+#define AT_START "Import extension modules by name in the code, or have the policy allow them: what is allowed is loaded before."
+#define FROM_TREE "Only files of the read-only tree are executable: switch off JIT compilers, and compile nothing at run time."
+#define NEW_CODE(instead_) \
+	REFUSE("mmap", NO_CODE, instead_), /* what no other row matches */ \
+	{ "mmap", ENOMEM, .arg = { ARG(3, HUGE_MAPPING, HUGE_MAPPING) }, REASON(HUGE_PAGES) }, \
+	{ "mprotect", EPERM, .arg = { ARG(2, PROT_EXEC_BIT, PROT_EXEC_BIT) }, REASON(NO_CODE, instead_) }
+static const struct aj_syscall start_refused[] = { NEW_CODE(AT_START) }, native_refused[] = { NEW_CODE(FROM_TREE) };
 static const struct aj_syscall snippet_refused[] = {
 	{ "clone", EPERM, .arg = { ARG(0, CLONE_THREAD_BIT, 0) }, REASON(ONE) },
 	REAL_TIME,
 	REFUSE("ptrace", MEMORY), REFUSE("process_vm_readv", MEMORY), REFUSE("process_vm_writev", MEMORY),
-	REFUSE("mmap", NO_CODE), /* what no other row matches */
-	{ "mmap", ENOMEM, .arg = { ARG(3, HUGE_MAPPING, HUGE_MAPPING) }, REASON(HUGE_PAGES) },
-	{ "mprotect", EPERM, .arg = { ARG(2, PROT_EXEC_BIT, PROT_EXEC_BIT) }, REASON(NO_CODE) },
 	REFUSE("fork", ONE), REFUSE("vfork", ONE), REFUSE("shmget", ONE),
 	REFUSE("execve", NO_EXEC), REFUSE("execveat", NO_EXEC),
 	REFUSE("socket", AJ_NO_NETWORK), REFUSE("connect", AJ_NO_NETWORK), REFUSE("bind", AJ_NO_NETWORK),
@@ -483,15 +485,17 @@ int aj_syscalls_native_each(aj_syscall_fn *each, void *data)
 
 int aj_syscalls_each(enum aj_profile profile, enum aj_network network, aj_syscall_fn *each, void *data)
 {
-	const struct table snippet_tables[] = { TABLE(snippet), TABLE(refused), TABLE(snippet_refused) };
-	const struct table command_tables[] = { TABLE(command), TABLE(refused) };
-	bool is_snippet = aj_profile_is_pure(profile);
-	const struct table *tables = is_snippet ? snippet_tables : command_tables;
-	size_t count = is_snippet ? sizeof snippet_tables / sizeof *tables : sizeof command_tables / sizeof *tables;
-	int r = profile == AJ_PROFILE_NATIVE ? aj_syscalls_native_each(each, data) : 0;
-	for (size_t t = 0; t < count && !r; t++)
-		r = aj_syscall_rows_each(tables[t].rows, tables[t].count, each, data);
-	return r || is_snippet ? r : aj_syscalls_sockets_each(network, each, data);
+	enum { TABLES = 5 };
+	const struct table tables[AJ_PROFILE_COUNT][TABLES] = {
+		[AJ_PROFILE_SNIPPET] = { TABLE(snippet), TABLE(refused), TABLE(snippet_refused), TABLE(start_refused) },
+		[AJ_PROFILE_NATIVE] = { TABLE(native), TABLE(snippet), TABLE(refused), TABLE(snippet_refused),
+		                        TABLE(native_refused) },
+		[AJ_PROFILE_COMMAND] = { TABLE(command), TABLE(refused) },
+	};
+	int r = 0;
+	for (size_t t = 0; t < TABLES && !r; t++)
+		r = aj_syscall_rows_each(tables[profile][t].rows, tables[profile][t].count, each, data);
+	return r || aj_profile_is_pure(profile) ? r : aj_syscalls_sockets_each(network, each, data);
 }
 
 int aj_syscalls_absent_each(aj_syscall_fn *each, void *data)

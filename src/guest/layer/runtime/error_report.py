@@ -226,6 +226,18 @@ def syntax_message(e):
     return truncate(e.msg if type(e.msg) is str else str(e.msg), MESSAGE_BYTES)[0]
 
 
+AT_START = ("This policy loads no machine code after the code has started (python.native = \"start\"). Extension modules are loaded earlier: for a single "
+            "snippet those that its import statements name, for a session those that the policy allows.")
+NOT_OF_THE_TREE = "Machine code is loaded from the jail's read-only tree alone, never from files that a snippet writes or a caller gives."
+# What the loader says of a library that it may not map, and why that is.
+MACHINE_CODE = (
+    ("failed to map segment", AT_START),
+    ("cannot make segment writable for relocation", "This library has text relocations: the loader would change its machine code, which no jail allows. "
+     "It has to be built as position-independent code (-fPIC)."),
+    ("cannot enable executable stack", "This library asks for an executable stack, which no jail allows. It has to be built without one (-z noexecstack)."),
+)
+
+
 def add_hints(session, e, out):
     """Add the rule, the allowed modules and a hint to the error of a guard, and a hint to that of an absent built-in function."""
     attributes = getattr(e, "__dict__", None)
@@ -249,9 +261,11 @@ def add_hints(session, e, out):
         out["hint"] = "This is plain Python: the commands of notebooks, as `!ls` and `%pip install`, are not part of it."
     if isinstance(e, (TypeError, AttributeError)) and "coroutine" in out["message"]:
         out["hint"] = "A coroutine has no value before it is awaited: write `await` before the call of an async function or tool."
-    if isinstance(e, ImportError) and "failed to map segment" in out["message"]:
-        out["hint"] = ("No machine code can be loaded after the code has started. Extension modules are loaded earlier: for a single snippet those that "
-                       "its import statements name, for a session those that the policy allows.")
+    if isinstance(e, (ImportError, OSError)):
+        for words, hint in MACHINE_CODE:
+            if words in out["message"]:
+                foreign = hint is AT_START and out["message"][:1] == "/" and not out["message"].startswith("/usr/")
+                out["hint"] = NOT_OF_THE_TREE if foreign else hint
     if "agentjail.runtime.early_imports" in sys.modules:
         hint = sys.modules["agentjail.runtime.early_imports"].hint_for(e, out["source"])
         if hint is not None:
