@@ -21,7 +21,7 @@
 #include "cli/terminal/findings.h"
 #include "workspace/git/host_git.h"
 
-enum { LOG_BYTES = 1 << 20, LISTED_MAX = 100, SHORT_OID = 12, REPOSITORIES_MAX = 20 };
+enum { LOG_BYTES = 1 << 20, LISTED_MAX = 100, ALL_MAX = 2 * LISTED_MAX, SHORT_OID = 12, REPOSITORIES_MAX = 20 };
 
 struct commit {
 	const char *oid, *author, *date, *refs, *subject;
@@ -170,7 +170,7 @@ static void read_log(struct log *log, const struct aj_buffer *text, struct aj_ar
 		c.subject = next_field(&at, end, arena);
 		c.set_aside = strncmp(c.refs, made, sizeof made - 1) == 0;
 		log->more |= !c.set_aside && log->count == LISTED_MAX;
-		if ((!c.set_aside && log->count == LISTED_MAX) || log->list.count == 2 * LISTED_MAX)
+		if ((!c.set_aside && log->count == LISTED_MAX) || log->list.count == ALL_MAX)
 			continue;
 		log->count += !c.set_aside;
 		last = AJ_PUSH(arena, &log->list);

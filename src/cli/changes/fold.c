@@ -93,12 +93,12 @@ static int close_folds(struct folding *f, const char *path)
 		else
 			result = give_change(f, &fold->first, true);
 	}
-	f->folds.count = left;
 	if (!left) {
 		aj_arena_free(&f->folds_arena);
 		f->folds.items = NULL;
 		f->folds.room = 0;
 	}
+	f->folds.count = left;
 	return result;
 }
 

@@ -97,7 +97,8 @@ static json_t *sum_json(const struct aj_tally *t)
 {
 	json_t *sum = json_pack("{s:I, s:I}", "files", (json_int_t)t->files, "repositories", (json_int_t)t->repositories);
 	for (int k = 0; k < AJ_CHANGE_KINDS; k++)
-		json_object_set_new(sum, aj_change_kind_name(k), json_integer((json_int_t)(t->kinds[k] + t->folder_kinds[k])));
+		json_object_set_new(sum, aj_change_kind_name(k),
+		                    json_integer((json_int_t)t->kinds[k] + (json_int_t)t->folder_kinds[k]));
 	json_object_update_new(sum, json_pack("{s:I, s:I, s:I}", "conflicts", (json_int_t)t->conflicts, "held",
 	                                      (json_int_t)t->held, "refused", (json_int_t)t->refused));
 	return sum;
