@@ -12,7 +12,7 @@
 
 enum { MEMORY_BYTES = 1 << 30 };
 
-#define SCRIPT AJ_SETTINGS "/export.sh"
+static const char script[] = AJ_SETTINGS "/export.sh";
 
 static int load(struct aj_options *o, const struct aj_change_record *r, bool main, struct aj_error *err)
 {
@@ -56,7 +56,7 @@ int aj_changes_export(const struct aj_changes_args *args, struct aj_change_state
 	const char *worktree = gone ? "." : aj_change_is_main(r, repository) ? r->worktree : "";
 	const char *head = gone ? "ref: refs/heads/none" : head_of(state, repository, args->arena);
 	char *argv[] = { "sh",
-		         SCRIPT,
+		         (char *)(uintptr_t)script,
 		         (char *)(uintptr_t)repository,
 		         (char *)(uintptr_t)worktree,
 		         (char *)(uintptr_t)head,
@@ -64,7 +64,7 @@ int aj_changes_export(const struct aj_changes_args *args, struct aj_change_state
 		         NULL };
 	if (load(&o, r, main, err) < 0)
 		return -1;
-	*AJ_PUSH(o.arena, &o.request.settings) = (struct aj_setting_file){ SCRIPT, aj_export_script, "exports a repository" };
+	*AJ_PUSH(o.arena, &o.request.settings) = (struct aj_setting_file){ script, aj_export_script, "exports a repository" };
 	o.request.workspace = main ? NULL : r->workspace;
 	o.request.main_repository = main ? r->repository : NULL;
 	o.request.worktree = main ? r->worktree : NULL;
