@@ -40,7 +40,7 @@ LDLIBS     := -ledit -ltinfo -lbsd $(LIBRARY_LIBS)
 SRCS       := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 in_folders  = $(foreach folder,$1,$(patsubst %,$2/%.o,$(basename $(wildcard src/$(folder)/*.c src/$(folder)/*.cc))))
 NOT_LINKED := src/cli/main.c src/cli/agentjail-scope.c src/policy/seccomp/compile.c $(wildcard src/gen/*.c src/guest/*.c)
-LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/src/base/toml/toml.o $B/gen/filters.o $B/gen/builtins.o $B/gen/export_script.o
+LIB_OBJS   := $(patsubst %.c,$B/%.o,$(filter-out $(NOT_LINKED),$(SRCS))) $B/src/base/toml/toml.o $B/gen/filters.o $B/gen/builtins.o $B/gen/export_script.o $B/gen/bytecode_script.o
 # The library is what is below cli/, and exports agentjail_* alone: neither ours nor the C++ runtime's names meet a program's own.
 LIBRARY_OBJS := $(filter-out $B/src/cli/% $B/src/service/%,$(LIB_OBJS))
 SO         := $B/libagentjail.so.0

@@ -18,6 +18,7 @@ import pyc
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DIST = "/usr/lib/python3/dist-packages"
+FOR_PACKAGES = "/usr/lib/python3/for-packages"
 
 
 def die(text):
@@ -28,15 +29,17 @@ def note(text):
     print("rootfs: " + text, file=sys.stderr)
 
 
+def rows_of(file, place):
+    """The patterns of one place in a list of this folder."""
+    with open(os.path.join(HERE, file), encoding="utf-8") as f:
+        return [line[len(place) + 1:].split()[0] for line in f if line.startswith(place + ":")]
+
+
 class Excludes:
     """The rows of exclude.list for one place; a row matches a path or any folder above it."""
 
     def __init__(self, place):
-        self.globs = []
-        with open(os.path.join(HERE, "exclude.list"), encoding="utf-8") as f:
-            for line in f:
-                if line.startswith(place + ":"):
-                    self.globs.append(line[len(place) + 1:].split()[0])
+        self.globs = rows_of("exclude.list", place)
         self.match = re.compile("|".join(fnmatch.translate(g) for g in self.globs)).match
 
     def __contains__(self, path):
@@ -176,6 +179,36 @@ def take_modules(tree, args, source, jail, excludes, jobs, lenient=False):
                 tree.copy(real, target)
 
 
+class Only:
+    """The opposite of for-packages.list, with the rows of exclude.list that are not about what that list names."""
+
+    def __init__(self, prefix=""):
+        rows = rows_of("for-packages.list", "lib")
+        self.prefix, self.match = prefix, re.compile("|".join(fnmatch.translate(row) for row in rows)).match
+        self.above = {row.partition("/")[0] for row in rows} - {"lib-dynload"}
+
+    def __contains__(self, path):
+        if not self.prefix and path.startswith("lib-dynload"):
+            return True
+        path = self.prefix + path
+        left_out = path.endswith(("/macholib", "/test", "/tests", "__pycache__")) or "/test/" in path or ".exe" in path
+        return left_out or not (self.match(path) or path in self.above)
+
+
+def take_for_packages(tree, args, libraries, libdir, jobs):
+    """The modules and libraries of for-packages.list. A module of C that this Python lacks is left out."""
+    take_modules(tree, args, args.stdlib, FOR_PACKAGES, Only(), jobs)
+    for name in sorted(os.listdir(args.dynload)):
+        if name not in Only("lib-dynload/") and os.path.isfile(os.path.join(args.dynload, name)):
+            tree.copy_elf(os.path.join(args.dynload, name), FOR_PACKAGES + "/" + name)
+    for soname in rows_of("for-packages.list", "so"):
+        found = libraries.find(soname, args.exe, [])
+        if found:
+            tree.copy_elf(found, libdir + "/" + soname)
+        else:
+            note("left out: %s, not found: wheels that need it will not load" % soname)
+
+
 def take_data(tree, args, excludes):
     """What a distribution keeps of a package outside of it, back to where the package's own build has it: /usr/share/matplotlib
     is dist-packages/matplotlib."""
@@ -202,7 +235,7 @@ def close_over(tree, libraries, libdir, interp, dist):
                 continue
             beside = [os.path.normpath(d.replace("$ORIGIN", os.path.dirname(jail))) + "/" + soname for d in wants.runpath]
             # A library of a wheel may have no run path: the loader also looks where the module's own (DT_RPATH) leads.
-            if any(b in inside for b in [*beside, os.path.dirname(jail) + "/" + soname]):
+            if any(b in inside for b in [*beside, os.path.dirname(jail) + "/" + soname, libdir + "/" + soname]):
                 continue  # a wheel's own library, already copied with it
             found = libraries.find(soname, source, wants.runpath)
             if found is None:
@@ -211,7 +244,7 @@ def close_over(tree, libraries, libdir, interp, dist):
             have.add(soname)
             tree.copy_elf(found, libdir + "/" + soname, whole=bool(dist) and found.startswith(dist + "/"))
             queue.append(tree.objects[-1])
-        if lacks and "/lib-dynload/" in jail:
+        if lacks and ("/lib-dynload/" in jail or jail.startswith(FOR_PACKAGES)):
             note("left out: %s needs %s, not found" % (jail, ", ".join(lacks)))
             os.unlink(tree.top + jail)
         elif lacks:
@@ -267,6 +300,7 @@ def build(args):
         if args.source == "packages":
             take_data(tree, args, Excludes("share"))
         take_modules(tree, args, HERE + "/stub", DIST, (), jobs)
+    take_for_packages(tree, args, libraries, libdir, jobs)
     if args.layer:
         jobs.append((args.layer, stdlib + "/agentjail.py", False))  # a folder: pyc.py bundles its core
         jobs.extend((os.path.join(args.layer, name), stdlib + "/agentjail/" + name, False) for name in bundle.rest(args.layer))
@@ -286,7 +320,8 @@ def build(args):
     prove(tree, interp, libdir, [name for name in args.modules.split(",") if name])
     manifest.write(args.out, {
         "python": "%d.%d.%d" % sys.version_info[:3], "source": args.source,
-        "arch": os.uname().machine, "with": args.with_ or "-"})
+        "arch": os.uname().machine,
+        "libc": os.confstr("CS_GNU_LIBC_VERSION").split()[-1], "with": args.with_ or "-"})
 
 
 class Under:

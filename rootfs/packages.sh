@@ -63,7 +63,7 @@ packages_plan() {
 	version=${minimal#python}
 	version=${version%-minimal}
 	[ -n "$version" ] || { reason="apt knows no python3-minimal"; return 1; }
-	wanted="$minimal libpython$version-stdlib tzdata"
+	wanted="$minimal libpython$version-stdlib tzdata libstdc++6 libgcc-s1 libgomp1 libffi8 libssl3"
 	for name_ in $(printf '%s' "$with" | tr ',' ' '); do
 		extra=$(other_name "$name_" 2)
 		extra=${extra:-python3-$(printf '%s' "$name_" | tr 'A-Z_' 'a-z-')}

@@ -100,7 +100,7 @@ power cli/cmd_mcp.c          execv()
 power workspace/git/host_git.c execve()
 power -                      vfork() posix_spawnp() execvpe() execlp() execle() fexecve() execveat() system() popen() SYS_execve SYS_execveat
 caller base/clone.h          sandbox/launch.c sandbox/child.c sandbox/holder.c sandbox/network.c sandbox/mounts/idmap.c sandbox/mediate/connector.c sandbox/mediate/connector_process.c network/helper/helper.c network/helper/host_command.c jail/fork/copier.c guest/birth.c guest/branch.c workspace/git/host_git.c
-caller base/spawn.h          cli/scope.c cli/changes/commits.c cli/terminal/pager.c workspace/changes/patch.c
+caller base/spawn.h          cli/env/host_run.c cli/scope.c cli/changes/commits.c cli/terminal/pager.c workspace/changes/patch.c
 caller network/helper/host_command.h network/egress/credentials.c network/ask/by_command.c
 caller AJ_BRANCH_FLAGS       base/branch_flags.h guest/branch.c policy/seccomp/notify.c
 
@@ -176,12 +176,12 @@ owner ares.h                 network/resolve/resolver.c
 
 # word: what only these files may say in code (comments and strings do not count); without a file: nobody.
 # Library code never prints: only the folders of the program itself and the build-time tools decide what a person sees.
-word printf()               cli/terminal/* cli/* cli/policy/* cli/shell/* gen/* cli/changes/*
-word puts()                 cli/terminal/* cli/* cli/policy/* cli/shell/* gen/* cli/changes/*
-word putchar()              cli/terminal/* cli/* cli/policy/* cli/shell/* gen/* cli/changes/*
+word printf()               cli/terminal/* cli/* cli/policy/* cli/shell/* gen/* cli/changes/* cli/env/*
+word puts()                 cli/terminal/* cli/* cli/policy/* cli/shell/* gen/* cli/changes/* cli/env/*
+word putchar()              cli/terminal/* cli/* cli/policy/* cli/shell/* gen/* cli/changes/* cli/env/*
 word perror()
-word stdout                 cli/terminal/* cli/* cli/options/load_policy.c cli/policy/* cli/shell/* gen/* cli/changes/*
-word stderr                 cli/terminal/* cli/* cli/options/load_policy.c cli/policy/* cli/shell/* gen/* cli/changes/*
+word stdout                 cli/terminal/* cli/* cli/options/load_policy.c cli/policy/* cli/shell/* gen/* cli/changes/* cli/env/*
+word stderr                 cli/terminal/* cli/* cli/options/load_policy.c cli/policy/* cli/shell/* gen/* cli/changes/* cli/env/*
 # Unbounded or silently wrong; base/text has what takes their place. sprintf: one fixed format into a measured buffer.
 word gets()
 word strcat()

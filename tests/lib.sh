@@ -52,7 +52,7 @@ self=${folder##*/}/$(basename "$0" .sh)
 
 passed=0 failed=0 skipped=0
 T=$(mktemp -d "${TMPDIR:-/tmp}/aj-test.XXXXXX") || exit 1
-export XDG_STATE_HOME="$T/state" # homes that are kept
+export XDG_STATE_HOME="$T/state" XDG_DATA_HOME="$T/data" # homes that are kept; environments
 chmod 755 "$T" # root's jails run as another id and are to see what is bound from here
 # Overlays leave folders that are closed to their owner, and Go's module cache is closed to changes.
 trap 'end_canaries; rm -rf "$T" 2>/dev/null || { chmod -R u+rwx "$T"; rm -rf "$T"; }' EXIT

@@ -101,9 +101,10 @@ complete -F _agentjail agentjail
 _agentjail_words() # PLACE
 {
 	case $1 in
-	'') echo 'exec run session serve mcp changes policy doctor rootfs homes audit --help --version' ;;
+	'') echo 'exec run session serve mcp changes policy env doctor rootfs homes audit --help --version' ;;
 	'changes') echo 'list show diff apply fetch discard --help' ;;
 	'policy') echo 'list show explain check diff schema --help' ;;
+	'env') echo 'create list show verify update remove path --help' ;;
 	'rootfs') echo 'verify path --help' ;;
 	'homes') echo 'list --help' ;;
 	'audit') echo 'verify --help' ;;
@@ -115,8 +116,8 @@ _agentjail_options() # PLACE
 	case $1 in
 	'exec') echo '--policy --policy-file --local-policy --config -c --allow-import --imports-checked --builtins --clock --sleep-max --layer --input --stdin --value-of --seed --file --output --rootfs --workspace --workspace-mode --workspace-at --changes --env --timeout --memory --pids --cpu-percent --limits --cgroup --json --for-model --report --id --dry-run --help' ;;
 	'run') echo '--policy --policy-file --local-policy --config --rootfs --bind --connect --sign --workspace --workspace-mode --workspace-at --changes --changes-end --home --home-scope --toolchain --proc --network --allow-host --network-ask --network-ask-command --network-ask-fd --network-ask-timeout --network-ask-save --publish --chdir --env --mcp --timeout --memory --pids --cpu-percent --limits --cgroup --json --json-fd --report --id --dry-run --help' ;;
-	'session') echo '--policy --policy-file --local-policy --config --allow-import --imports-checked --builtins --clock --sleep-max --layer --value-of --seed --rootfs --workspace --workspace-at --timeout --memory --pids --cpu-percent --limits --cgroup --json --help' ;;
-	'serve') echo '--config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --timeout --memory --pids --cpu-percent --limits --cgroup --policy --policy-file --socket --connection --metrics --shards --parked --jails-max --sessions-max --tenant-sessions --queue-max --queue-time --clients-max --pools-max --idle --lifetime --grace --request-max --request-time --unread-max --help' ;;
+	'session') echo '--policy --policy-file --local-policy --config --allow-import --imports-checked --builtins --clock --sleep-max --layer --value-of --seed --rootfs --workspace --workspace-at --env --timeout --memory --pids --cpu-percent --limits --cgroup --json --help' ;;
+	'serve') echo '--config --allow-import --imports-checked --builtins --clock --sleep-max --layer --rootfs --env --timeout --memory --pids --cpu-percent --limits --cgroup --policy --policy-file --socket --connection --metrics --shards --parked --jails-max --sessions-max --tenant-sessions --queue-max --queue-time --clients-max --pools-max --idle --lifetime --grace --request-max --request-time --unread-max --help' ;;
 	'mcp') echo '--workspace --http --help' ;;
 	'changes list') echo '--json' ;;
 	'changes show') echo '--all --json' ;;
@@ -130,6 +131,13 @@ _agentjail_options() # PLACE
 	'policy check') echo '--policy-file --codes --config --json --help' ;;
 	'policy diff') echo '--policy-file --config --json --help' ;;
 	'policy schema') echo '--site --text --help' ;;
+	'env create') echo '' ;;
+	'env list') echo '' ;;
+	'env show') echo '' ;;
+	'env verify') echo '' ;;
+	'env update') echo '' ;;
+	'env remove') echo '' ;;
+	'env path') echo '' ;;
 	'doctor') echo '--json --config --apparmor --help' ;;
 	'rootfs verify') echo '' ;;
 	'rootfs path') echo '' ;;

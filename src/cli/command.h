@@ -21,6 +21,7 @@ int aj_cmd_serve(int argc, char **argv);
 int aj_cmd_mcp(int argc, char **argv);
 int aj_cmd_doctor(int argc, char **argv);
 int aj_cmd_rootfs(int argc, char **argv);
+int aj_cmd_env(int argc, char **argv);
 int aj_cmd_homes(int argc, char **argv);
 int aj_cmd_audit(int argc, char **argv);
 int aj_cmd_changes(int argc, char **argv);

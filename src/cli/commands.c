@@ -17,6 +17,8 @@ const struct aj_subcommand aj_commands[] = {
 	  "apply or discard the changes of runs in an overlay or a copy of a workspace", "Changes and policies" },
 	{ "policy", aj_cmd_policy, 0, "policy list|show|explain|check|diff|schema ...", "show policies, and ask what they allow",
 	  NULL },
+	{ "env", aj_cmd_env, 0, "env create|list|show|verify|update|remove|path ...",
+	  "environments: Python packages for snippets, downloaded by uv or pip", "Packages" },
 	{ "doctor", aj_cmd_doctor, 0, "doctor [--json] [--config FILE] | --apparmor",
 	  "list what this host can enforce, and how to enable what is missing", "This host" },
 	{ "rootfs", aj_cmd_rootfs, 0, "rootfs verify|path [DIR]", "check the Python tree against its manifest, or print its path",

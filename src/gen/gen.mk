@@ -21,6 +21,11 @@ $B/gen/export_script.c: src/cli/changes/export.sh
 	$(call say,GEN)mkdir -p $(@D) && { echo 'extern const char aj_export_script[];' && echo 'const char aj_export_script[] =' && \
 	    sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< && echo ';'; } > $@.tmp && mv $@.tmp $@
 
+# What the jails run that compile the modules of an environment.
+$B/gen/bytecode_script.c: src/cli/env/bytecode.py
+	$(call say,GEN)mkdir -p $(@D) && { echo 'extern const char aj_env_bytecode_script[];' && echo 'const char aj_env_bytecode_script[] =' && \
+	    sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< && echo ';'; } > $@.tmp && mv $@.tmp $@
+
 $B/gen/%.o: $B/gen/%.c
 	$(call say,CC)$(CC) $(CPPFLAGS) $(AJ_CFLAGS) $(CFLAGS) -c -o $@ $<
 

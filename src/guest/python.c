@@ -3,10 +3,15 @@
 #include "guest/python.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <wchar.h>
+
+/* AJ_PYTHON_ENV of policy/policy.h: where a jail has the packages of its environment. */
+#define PACKAGES "/env"
 
 static void (*py_initialize)(int);
 static object *(*py_import)(const char *);
@@ -103,9 +108,12 @@ static void set_path(void)
 	if (!found || sscanf(py_version(), "%d.%d", &major, &minor) != 2)
 		return;
 	memcpy(&py_set_path, &found, sizeof found);
-	static const wchar_t folders[] = L"/usr/lib/python%d.%d:/usr/lib/python%d.%d/lib-dynload:/usr/lib/python3/dist-packages";
+	static const wchar_t folders[] = L"%ls/usr/lib/python%d.%d:/usr/lib/python%d.%d/lib-dynload:/usr/lib/python3/dist-packages%ls";
 	wchar_t path[256];
-	swprintf(path, sizeof path / sizeof *path, folders, major, minor, major, minor);
+	/* An environment's packages need ctypes and ssl, which the standard library of the tree lacks. */
+	bool env = access(PACKAGES, F_OK) == 0;
+	swprintf(path, sizeof path / sizeof *path, folders, env ? L"/usr/lib/python3/for-packages:" : L"", major, minor, major,
+	         minor, env ? L":" PACKAGES : L"");
 	py_set_path(path);
 }
 

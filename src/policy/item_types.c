@@ -248,6 +248,11 @@ static const char *check_rootfs(struct aj_arena *arena, const char *text)
 	return check_name(arena, text);
 }
 
+static const char *check_python_env(struct aj_arena *arena, const char *text)
+{
+	return *text ? check_name(arena, text) : NULL;
+}
+
 static const char *check_hash_seed(struct aj_arena *arena, const char *text)
 {
 	uint64_t seed;
@@ -319,4 +324,6 @@ const struct aj_item_kind aj_item_ids = { "a range of ids", check_ids, same_item
 const struct aj_item_kind aj_item_destination = { "a destination", check_destination, same_item,
 	                                          "^(none|syslog|journal|file:/[^$]+)$" };
 const struct aj_item_kind aj_item_hash_seed = { "a seed", check_hash_seed, same_item, "^(random|[0-9]{1,10})$" };
+const struct aj_item_kind aj_item_python_env = { "an environment's name", check_python_env, same_item,
+	                                         "^([A-Za-z0-9][A-Za-z0-9_-]{0,63})?$" };
 const struct aj_item_kind aj_item_rootfs = { "a tree's name", check_rootfs, same_item, NAME_PATTERN };

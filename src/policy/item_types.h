@@ -17,7 +17,7 @@ struct aj_item_kind {
 extern const struct aj_item_kind aj_item_import, aj_item_preload, aj_item_bind, aj_item_mask, aj_item_env, aj_item_variable,
     aj_item_in_home, aj_item_toolchain, aj_item_host, aj_item_name, aj_item_key, aj_item_text, aj_item_folder,
     aj_item_destination, aj_item_rootfs, aj_item_hash_seed, aj_item_clock, aj_item_socket, aj_item_reached, aj_item_under,
-    aj_item_ids, aj_item_proxy, aj_item_credentials, aj_item_publish, aj_item_place;
+    aj_item_ids, aj_item_python_env, aj_item_proxy, aj_item_credentials, aj_item_publish, aj_item_place;
 
 /* `numpy`, `numpy.*`, `a.b.c`: identifiers with dots, a star only as the last part. */
 bool aj_import_pattern_valid(const char *text);

@@ -54,6 +54,11 @@ const struct aj_key aj_policy_keys[] = {
 	          "they are loaded ahead of a snippet in which WORD occurs (without it: the module's top name), "
 	          "and in a jail that is kept ready: with python.native = \"start\" no extension module can be mapped later. "
 	          "This does not allow a snippet to import them" },
+	{ "python.env", AJ_KEY_TEXT, AT(python_env), .items = &aj_item_python_env,
+	  .fallback = "", .looser = AJ_LOOSER_ANY, .by = AJ_BY_LAUNCHER,
+	  .help = "environment of packages of `agentjail env` that a snippet gets, read-only at /env: "
+	          "its top-level packages, with all their submodules, are added to python.imports, and python.native is tree, "
+	          "unless these keys are locked" },
 	{ "python.builtins", AJ_KEY_ENUM, AT(builtins), .names = builtins_names,
 	  .fallback = "standard", .looser = AJ_LOOSER_MORE, .by = AJ_BY_RAIL,
 	  .help = "built-in functions of a snippet: minimal (21 names), static (standard without eval, exec, compile, globals, "

@@ -87,6 +87,9 @@ struct aj_policy_file {
 	bool built_in;
 };
 
+/* Where a jail has the packages of its environment. The runner, which sees no policy, takes its presence for one. */
+#define AJ_PYTHON_ENV "/env"
+
 struct aj_policy {
 	const char *name;
 	const char *description;
@@ -102,6 +105,8 @@ struct aj_policy {
 	AJ_LIST(const char *) reached; /* folders of the jail, beside those of the snippet's own */
 	enum aj_native native;
 	AJ_LIST(const char *) preload; /* [WORD:]MODULE, see policy/item_types.h */
+	const char *python_env;        /* name of an environment of packages, "" for none; see policy/host/python_env.h */
+	const char *python_env_site;   /* the host's folder of its packages, found when the policy is loaded; NULL: none */
 	const char *clock;             /* of time and datetime, as aj_clock_parse() reads it */
 	uint64_t sleep_ms;             /* longest time.sleep(); 0: none */
 	const char *hash_seed;         /* of hash() and so of the order of sets: "random", or a number */

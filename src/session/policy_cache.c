@@ -51,6 +51,8 @@ static int add_policy_files(struct aj_policy_version *v, struct aj_error *err)
 {
 	for (size_t i = 0; i < v->site.path.count; i++)
 		add_file(v, v->site.path.items[i]); /* a folder's ctime changes when a file is created in it */
+	if (v->loaded.policy.python_env_site) /* an update puts another folder in its place */
+		add_file(v, v->loaded.policy.python_env_site);
 	for (size_t i = 0; i < v->loaded.policy.files.count; i++) {
 		const struct aj_policy_file *f = &v->loaded.policy.files.items[i];
 		struct aj_diags diags = { .arena = &v->arena };

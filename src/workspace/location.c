@@ -16,6 +16,7 @@
 #include "policy/host/home.h"
 #include "policy/host/own_folders.h"
 #include "policy/host/paths.h"
+#include "policy/host/python_env.h"
 #include "sandbox/mounts/mount.h"
 
 /* System folders: a workspace at or below one of them must be named, as must a folder at or below it that contains the workspace. */
@@ -132,6 +133,7 @@ static void own_paths(const struct asked_place *a, path_list *ret)
 	add_path(ret, a->request->rootfs, a->arena);
 	add_path(ret, aj_own_path(a->arena), a->arena);
 	add_path(ret, aj_state_path(a->arena), a->arena);
+	add_path(ret, aj_python_envs(a->arena), a->arena);
 }
 
 /* The first of agentjail's own paths at or below this folder, except those in `held`; or its state folder or the caller's policies, if the folder is in
@@ -139,7 +141,8 @@ static void own_paths(const struct asked_place *a, path_list *ret)
 static const char *own_beside(const struct asked_place *a, const char *folder, const path_list *held)
 {
 	/* A jail could create a missing folder, with homes, changes and policies that the host would trust. */
-	const char *const folders[] = { aj_state_path(a->arena), aj_home_policies(aj_home_of_caller(a->arena), a->arena) };
+	const char *const folders[] = { aj_state_path(a->arena), aj_home_policies(aj_home_of_caller(a->arena), a->arena),
+		                        aj_python_envs(a->arena) };
 	const char *found = real(folder, a->arena);
 	path_list own = { 0 };
 	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)

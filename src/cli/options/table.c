@@ -167,6 +167,14 @@ static const char *add_env(struct aj_options *o, const char *v)
 	return push_setting(o, "--env", "process.env", v, true);
 }
 
+/* A snippet's variables are given with their values: a name alone is an environment's. */
+static const char *set_env(struct aj_options *o, const char *v)
+{
+	if (!*v)
+		return "empty";
+	return strchr(v, '=') ? add_env(o, v) : push_setting(o, "--env", "python.env", v, false);
+}
+
 static const char *add_input(struct aj_options *o, const char *v)
 {
 	const char *eq = strchr(v, '=');
@@ -441,7 +449,11 @@ const struct aj_option aj_option_table[] = {
 	  "publish a port of the jail on this host, on 127.0.0.1 unless HOST is another address (repeatable)" },
 	{ .help = "Program" },
 	{ "--chdir", "DIR", AJ_FOR_RUN, set_chdir, NULL, "start in this folder of the jail (default the workspace or /tmp)" },
-	{ "--env", "NAME[=VALUE]", AJ_FOR_BOTH, add_env, NULL,
+	{ "--env", "NAME[=VALUE]", AJ_FOR_EXEC, set_env, NULL,
+	  "NAME: give the snippet the packages of this environment, see `agentjail env`; NAME=VALUE: set a variable (repeatable)" },
+	{ "--env", "NAME", AJ_FOR_SESSION | AJ_FOR_SERVE, NULL, "python.env",
+	  "give snippets the packages of this environment, see `agentjail env`" },
+	{ "--env", "NAME[=VALUE]", AJ_FOR_RUN, add_env, NULL,
 	  "set a variable, or pass on the caller's; otherwise only TERM, COLORTERM and the language are passed, "
 	  "and only to a terminal (repeatable)" },
 	{ "--mcp", NULL, AJ_FOR_RUN, set_mcp, NULL,

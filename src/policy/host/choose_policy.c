@@ -5,6 +5,7 @@
 
 #include "policy/host/home.h"
 #include "policy/host/paths.h"
+#include "policy/host/python_env.h"
 #include "policy/load/policy_names.h"
 
 int aj_find_own_policy(struct aj_ask *ask, const struct aj_site *site, struct aj_diags *diags)
@@ -25,5 +26,7 @@ int aj_choose_policy(struct aj_loaded *loaded, const struct aj_site *site, const
 {
 	struct aj_ask asked = *ask;
 	asked.tree_variable = aj_rootfs_variable();
-	return aj_find_own_policy(&asked, site, diags) < 0 ? -1 : aj_policy_load(loaded, site, &asked, diags);
+	if (aj_find_own_policy(&asked, site, diags) < 0 || aj_policy_load(loaded, site, &asked, diags) < 0)
+		return -1;
+	return aj_python_env_use(loaded, site, diags);
 }

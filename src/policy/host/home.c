@@ -46,13 +46,14 @@ const char *aj_home_listed(struct aj_arena *arena)
 	return home;
 }
 
-const char *aj_home_state(struct aj_arena *arena)
+/* The folder that the variable names, or `below` in the home. */
+static const char *home_place(const char *variable, const char *below, struct aj_arena *arena)
 {
-	const char *state = secure_getenv("XDG_STATE_HOME"), *home = aj_home_of_caller(arena), *found = NULL;
+	const char *state = secure_getenv(variable), *home = aj_home_of_caller(arena), *found = NULL;
 	if (!home)
 		home = aj_home_listed(arena);
 	if (!state || state[0] != '/')
-		state = home ? aj_printf(arena, "%s/.local/state", home) : NULL;
+		state = home ? aj_printf(arena, "%s/%s", home, below) : NULL;
 	if (!state)
 		return NULL;
 	state = aj_path_simplify(state, arena);
@@ -61,6 +62,16 @@ const char *aj_home_state(struct aj_arena *arena)
 		there = aj_path_folder(there, arena);
 	const char *rest = found ? state + (strcmp(there, "/") == 0 ? 0 : strlen(there)) : NULL;
 	return !rest ? NULL : strcmp(found, "/") == 0 ? rest : aj_printf(arena, "%s%s", found, rest);
+}
+
+const char *aj_home_state(struct aj_arena *arena)
+{
+	return home_place("XDG_STATE_HOME", ".local/state", arena);
+}
+
+const char *aj_home_data(struct aj_arena *arena)
+{
+	return home_place("XDG_DATA_HOME", ".local/share", arena);
 }
 
 const char *aj_home_policies(const char *home, struct aj_arena *arena)

@@ -9,5 +9,7 @@ const char *aj_home_listed(struct aj_arena *arena);
 /* Where programs of the caller keep what lasts: $XDG_STATE_HOME, or .local/state in the home; it may not exist yet. Without
  * symlinks as far as it exists. NULL: there is no home. */
 const char *aj_home_state(struct aj_arena *arena);
+/* Where programs of the caller keep data: $XDG_DATA_HOME, or .local/share in the home; else as above. */
+const char *aj_home_data(struct aj_arena *arena);
 /* The caller's own folder of policies, .config/agentjail/policies in this home; it may not exist. NULL: there is no home. */
 const char *aj_home_policies(const char *home, struct aj_arena *arena);

@@ -488,6 +488,9 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/lib", "usr/lib", 0, "where the dynamic loader looks for libraries");
 		add_row(plan, arena, AJ_MOUNT_SYMLINK, "/lib64", "usr/lib64", 0, "where the dynamic loader is");
 	}
+	if (plan->snippet && policy->python_env_site)
+		add_row(plan, arena, AJ_MOUNT_BIND, AJ_PYTHON_ENV, policy->python_env_site, AJ_RO | AJ_FOLLOW,
+		        "packages of the environment");
 	if (!plan->snippet || policy->network == AJ_NET_ALLOW)
 		name_files(plan, arena);
 	devices(plan, arena, policy);
