@@ -100,8 +100,12 @@ int aj_python_env_use(struct aj_loaded *loaded, const struct aj_site *site, stru
 		aj_diag_error(diags, &at, AJ_E_VALUE, "there is no environment `%s` in %s", policy->python_env,
 		              envs ? envs : "$XDG_DATA_HOME/agentjail/envs: no home is known");
 		aj_diag_advise(diags,
-		               "`agentjail env create %s --packages ...` makes it, and `agentjail env list` shows those that are there",
-		               policy->python_env);
+		               "`agentjail env create %s --packages ...` makes it, and `agentjail env list` shows those that are there%s",
+		               policy->python_env,
+		               strcmp(at.file, "--env") == 0
+		                   ? aj_printf(diags->arena, "; a variable is given with its value: --env %s=VALUE",
+		                               policy->python_env)
+		                   : "");
 		return -1;
 	}
 	json_t *env = aj_python_env_read(folder, &err);

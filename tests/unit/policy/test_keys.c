@@ -80,6 +80,7 @@ static const struct {
 	{ &aj_item_hash_seed, "1", "2" },
 	{ &aj_item_clock, "+1h", "2026-01-01T00:00:00Z" },
 	{ &aj_item_rootfs, "data", "numpy" },
+	{ &aj_item_python_env, "data", "numpy" },
 	{ &aj_item_place, "src/a", "b/" },
 };
 
