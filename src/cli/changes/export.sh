@@ -12,7 +12,7 @@ repository=$(cd -- "$1" && pwd) x=/tmp/export stashes=100 stash=-1
 own=$repository
 case $2 in '' | .) ;; *) own=$repository/worktrees/$2 ;; esac
 
-theirs() { git --git-dir="$own" "$@"; }
+theirs() { git --git-dir="$own" --work-tree="$x" "$@"; } # its own may be out of the jail
 ours() { git --git-dir="$x" "$@"; }
 
 format=$(theirs rev-parse --show-object-format)

@@ -502,7 +502,7 @@ int aj_plan_mounts(struct aj_plan *plan, struct aj_arena *arena, const struct aj
 		tmpfs(plan, arena, "/dev/shm", AJ_NOEXEC, 01777, scratch_bytes(policy), policy->tmp_inodes,
 		      "shared memory of its own");
 	/* Where one of the two is inside the other, at their own paths: the outer one first. */
-	bool outer = policy->workspace_at == AJ_AT_SAME && request->main_repository &&
+	bool outer = policy->workspace_at == AJ_AT_SAME && request->main_repository && request->workspace &&
 	             aj_path_within(request->workspace, request->main_repository);
 	plan->named_from = plan->mounts.count;
 	if (home(plan, arena, policy, request, err) < 0)
