@@ -464,6 +464,20 @@ def head(run, *words):
 
 
 @test
+def what_git_notes_is_no_change():
+    """`git status` refreshes the index, and a fetch or gc may leave notes; what is staged is a change, as a branch named like such a note is."""
+    note = "touch -d @1000000000 a; git status --short; git update-index --refresh; echo x >.git/FETCH_HEAD; echo x >.git/gc.log; "
+    for mode in MODES:
+        for script, found in [(note, {}), (note + "git add --chmod=+x a", {".git": "modified"}), ("git branch FETCH_HEAD", {".git": "modified"}),
+                              ("git update-index --assume-unchanged a", {".git": "modified"}), ("git update-index --force-write-index --index-version 4", {})]:
+            run = Run(repository, GIT + script, mode=mode)
+            same(run.kinds(), found, script)
+            if "index" in script:
+                with open("%s/%s/.git/index" % (run.state, "copy" if mode == "copy" else "upper"), "rb") as f:
+                    assert f.read() != run.read(".git/index"), script
+
+
+@test
 def a_branch_moves_forward():
     """The files by us, the branch and the index by git; what the host's git did meanwhile on its own is no conflict."""
     for mode in MODES:

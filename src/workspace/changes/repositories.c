@@ -16,6 +16,7 @@
 #include "workspace/changes/approval_spelling.h"
 #include "workspace/changes/needs_approval.h"
 #include "workspace/changes/walk_inner.h"
+#include "workspace/git/index.h"
 
 /* --- a repository by its entries --- */
 
@@ -171,25 +172,54 @@ static int report(struct aj_walk *w, struct aj_change *c)
 	return w->each(w->arg, c);
 }
 
-static int stop(void *arg, const struct aj_change *c)
-{
-	(void)c;
-	*(bool *)arg = true;
-	return -1;
-}
-
 /* A walk that ends at the first difference. */
 struct first_difference {
 	aj_change_fn *each;
 	void *arg;
+	const struct aj_change_state *s;
+	size_t bytes; /* of the repository's path */
 	bool any;
 };
 
+static bool same_index(const struct aj_change_state *s, const char *path)
+{
+	struct stat st;
+	struct aj_change_side side = aj_change_side(s, path);
+	cleanup_fd int place = aj_node_place(side.host, side.path, false);
+	cleanup_fd int was = place < 0 ? -1 : aj_node_open_place(place, false, &st);
+	cleanup_fd int is = was < 0 ? -1 : aj_change_open_file(s, path, &st);
+	return is >= 0 && aj_gitindex_same(is, was);
+}
+
+/* Does it say nothing of commits, references or what is staged? `git status` writes such files; below `refs` every name is a reference. */
+static bool is_noise(const struct first_difference *scan, const struct aj_change *c)
+{
+	static const char *const notes[] = { "FETCH_HEAD", "gc.log", "gc.pid" };
+	const char *rest = c->path + scan->bytes, *name = strrchr(c->path, '/');
+	rest += *rest == '/';
+	name = name ? name + 1 : c->path;
+	if (aj_path_within(rest, "logs"))
+		return !c->refused;
+	if (c->refused || aj_path_within(rest, "refs") || strstr(rest, "/refs/") || !S_ISREG(c->is.st_mode))
+		return false;
+	for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+		if (strcmp(name, notes[i]) == 0)
+			return true;
+	return c->kind == AJ_CHANGE_MODIFIED && strcmp(name, "index") == 0 && same_index(scan->s, c->path);
+}
+
+static int stop(void *arg, const struct aj_change *c)
+{
+	struct first_difference *scan = arg;
+	scan->any = !is_noise(scan, c);
+	return scan->any ? -1 : 0;
+}
+
 static void begin_scan(struct aj_walk *w, struct first_difference *scan)
 {
-	*scan = (struct first_difference){ w->each, w->arg, false };
+	*scan = (struct first_difference){ w->each, w->arg, w->s, w->bytes, false };
 	w->each = stop;
-	w->arg = &scan->any;
+	w->arg = scan;
 	w->in_repository = true;
 }
 

@@ -13,6 +13,8 @@
 
 enum {
 	HEAD_BYTES = 12,
+	MODE_AT = 24,     /* in an entry; before it are times and numbers of the file */
+	OBJECT_AT = 40,   /* its name and the flags */
 	ENTRY_BYTES = 62, /* before the path */
 	EXTENDED = 0x4000,
 	LENGTH = 0xfff, /* of the path; the most where it is longer */
@@ -30,6 +32,7 @@ struct index_reader {
 	size_t end, at; /* end: of what the sum at the end is over */
 	unsigned version;
 	uint32_t entries;
+	bool required;         /* an extension that a reader of the entries may not ignore */
 	unsigned char *starts; /* two bits for each place: does an entry begin there, and has it a whole path? */
 	size_t path_bytes;
 	char path[PATH_BYTES];
@@ -130,13 +133,15 @@ static bool blocks_fit(const struct index_reader *r, size_t at, size_t bytes, si
 static bool read_extensions(struct index_reader *r)
 {
 	size_t entries_end = r->at;
-	if (r->end >= END_BYTES && memcmp(r->data + r->end - END_BYTES, "EOIE", 4) == 0 && number_at(r, r->end - END_BYTES + 8) != entries_end)
+	if (r->end >= END_BYTES && memcmp(r->data + r->end - END_BYTES, "EOIE", 4) == 0 &&
+	    number_at(r, r->end - END_BYTES + 8) != entries_end)
 		return false;
 	while (r->end - r->at >= 8) {
 		uint32_t bytes = number_at(r, r->at + 4);
 		if (bytes > r->end - r->at - 8 ||
 		    (memcmp(r->data + r->at, "IEOT", 4) == 0 && !blocks_fit(r, r->at + 8, bytes, entries_end)))
 			return false;
+		r->required |= r->data[r->at] < 'A' || r->data[r->at] > 'Z';
 		r->at += 8 + bytes;
 	}
 	return r->at == r->end;
@@ -147,39 +152,91 @@ static bool has_place(const char *data, size_t bytes)
 {
 	bool found = false;
 	for (const char *at = data, *end = data + bytes; !found && (at = memchr(at, '/', (size_t)(end - at))); at++)
-		found = (at - data >= 4 && strncasecmp(at - 4, ".git", 4) == 0) || (at - data >= 2 && memcmp(at - 2, "..", 2) == 0);
+		found = (at - data >= 4 && strncasecmp(at - 4, ".git", 4) == 0) ||
+		        (at - data >= 2 && memcmp(at - 2, "..", 2) == 0);
 	return found;
+}
+
+static bool is_index(const char *data, size_t bytes)
+{
+	return bytes >= HEAD_BYTES + SUM_BYTES && memcmp(data, "DIRC", 4) == 0;
+}
+
+/* False: of a version that is not read. */
+static bool begin(struct index_reader *r, const char *data, size_t bytes)
+{
+	*r = (struct index_reader){ .data = (const unsigned char *)data, .end = bytes - SUM_BYTES, .at = HEAD_BYTES };
+	r->starts = calloc(1, bytes / 4 + 1);
+	if (!r->starts)
+		abort();
+	r->version = number_at(r, 4);
+	r->entries = number_at(r, 8);
+	return r->version >= 2 && r->version <= 4;
 }
 
 bool aj_gitindex_plain(const char *data, size_t bytes)
 {
-	if (bytes < HEAD_BYTES + SUM_BYTES || memcmp(data, "DIRC", 4) != 0)
+	if (!is_index(data, bytes))
 		return true; /* git refuses it */
-	struct index_reader *r = calloc(1, sizeof *r);
-	unsigned char *starts = calloc(1, bytes / 4 + 1);
-	if (!r || !starts)
-		abort();
-	*r = (struct index_reader){ .data = (const unsigned char *)data, .end = bytes - SUM_BYTES, .at = HEAD_BYTES, .starts = starts };
-	r->version = number_at(r, 4);
-	r->entries = number_at(r, 8);
-	bool plain = r->version >= 2 && r->version <= 4 && !has_place(data, bytes);
-	for (uint32_t left = r->entries; plain && left; left--)
-		plain = read_entry(r);
-	plain = plain && read_extensions(r);
-	free(starts);
-	free(r);
+	struct index_reader r;
+	bool plain = begin(&r, data, bytes) && !has_place(data, bytes);
+	for (uint32_t left = r.entries; plain && left; left--)
+		plain = read_entry(&r);
+	plain = plain && read_extensions(&r);
+	free(r.starts);
 	return plain;
+}
+
+/* The content, malloced; NULL: it cannot be read. */
+static char *read_file(int fd, size_t *ret_bytes)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > FILE_BYTES)
+		return NULL;
+	char *data = malloc((size_t)st.st_size + 1);
+	if (!data)
+		abort();
+	*ret_bytes = (size_t)st.st_size;
+	if (aj_read_all(fd, data, *ret_bytes) == 0)
+		return data;
+	free(data);
+	return NULL;
 }
 
 bool aj_gitindex_file_plain(int fd)
 {
-	struct stat st;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > FILE_BYTES)
-		return false;
-	char *data = malloc((size_t)st.st_size + 1);
-	if (!data)
-		abort();
-	bool plain = aj_read_all(fd, data, (size_t)st.st_size) == 0 && aj_gitindex_plain(data, (size_t)st.st_size);
+	size_t bytes;
+	char *data = read_file(fd, &bytes);
+	bool plain = data && aj_gitindex_plain(data, bytes);
 	free(data);
 	return plain;
+}
+
+/* The next entry of both: the bytes of mode, and of name and flags, and the path. */
+static bool same_entry(struct index_reader *one, struct index_reader *two)
+{
+	const unsigned char *x = one->data + one->at, *y = two->data + two->at;
+	if (!read_entry(one) || !read_entry(two) || memcmp(x + MODE_AT, y + MODE_AT, 4) != 0)
+		return false;
+	size_t bytes = ENTRY_BYTES - OBJECT_AT + ((x[ENTRY_BYTES - 2] & EXTENDED >> 8) ? 2 : 0);
+	return memcmp(x + OBJECT_AT, y + OBJECT_AT, bytes) == 0 && strcmp(one->path, two->path) == 0;
+}
+
+bool aj_gitindex_same(int one, int two)
+{
+	struct index_reader r[2] = { 0 };
+	size_t bytes[2];
+	char *data[2] = { read_file(one, &bytes[0]), read_file(two, &bytes[1]) };
+	bool same = true;
+	for (int i = 0; i < 2 && same; i++)
+		same = data[i] && is_index(data[i], bytes[i]) && begin(&r[i], data[i], bytes[i]);
+	same = same && r[0].entries == r[1].entries;
+	for (uint32_t left = r[0].entries; same && left; left--)
+		same = same_entry(&r[0], &r[1]);
+	for (int i = 0; i < 2; i++) {
+		same = same && read_extensions(&r[i]) && !r[i].required;
+		free(r[i].starts);
+		free(data[i]);
+	}
+	return same;
 }

@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "workspace/git/index.h"
 
@@ -17,7 +19,8 @@ static void add(const void *data, size_t n)
 
 static void add_number(uint32_t n)
 {
-	add((unsigned char[]){ (unsigned char)(n >> 24), (unsigned char)(n >> 16), (unsigned char)(n >> 8), (unsigned char)n }, 4);
+	add((unsigned char[]){ (unsigned char)(n >> 24), (unsigned char)(n >> 16), (unsigned char)(n >> 8), (unsigned char)n },
+	    4);
 }
 
 static void begin(unsigned version, unsigned entries)
@@ -150,4 +153,46 @@ Test(gitindex, what_is_whole)
 		add_number(1);
 		cr_expect_eq(plain(), !kept);
 	}
+}
+
+/* --- whether two have the same entries --- */
+
+enum { SUM = 1000 };
+
+static int file_with(unsigned version, size_t change, const char *extension)
+{
+	int fd = memfd_create("index", MFD_CLOEXEC);
+	begin(version, 2);
+	add_entry(version == 4 ? 0 : -1, "a");
+	add_entry(version == 4 ? 1 : -1, "b");
+	if (*extension) {
+		add(extension, 4);
+		add_number(0);
+	}
+	made[change == SUM ? bytes + 1 : change] ^= 1;
+	cr_assert_eq(write(fd, made, bytes + 20), (ssize_t)bytes + 20);
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+Test(gitindex, same_entries)
+{
+	static const struct {
+		unsigned version;
+		size_t change; /* of this byte; the sum at the end is not looked at */
+		const char *extension;
+		bool same;
+	} cases[] = {
+		{ 2, 0, "", false },       { 2, 11, "", false },         { 2, SUM, "", true },      { 2, 12, "", true },
+		{ 2, 12 + 23, "", true },  { 2, 12 + 36, "", true },     { 2, 12 + 24, "", false }, { 2, 12 + 40, "", false },
+		{ 2, 12 + 59, "", false }, { 2, 12 + 60, "", false },    { 2, 12 + 62, "", false }, { 3, SUM, "", true },
+		{ 4, SUM, "", true },      { 2, 12 + 64 + 4, "", true }, { 2, SUM, "TREE", true },  { 2, SUM, "link", false },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		int one = file_with(2, SUM, ""), two = file_with(cases[i].version, cases[i].change, cases[i].extension);
+		cr_expect_eq(aj_gitindex_same(one, two), cases[i].same, "case %zu", i);
+		close(one);
+		close(two);
+	}
+	cr_expect_not(aj_gitindex_same(-1, -1));
 }
