@@ -105,6 +105,12 @@ text "a policy that does not show it" 0 '' run --policy offline-build --workspac
 says "names the key" 'whose main repository .*/main/.git. is not in the jail: .*filesystem.worktree = "apart"'
 text "a policy that does not show it, and a bind that does" 0 '' run --policy offline-build --workspace "$T/second" --bind "$main" -- true
 silent "without that line" 'is not in the jail: git'
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then # an overlay of a folder with a mount in it would show what is below
+	mkdir "$main/.git/mounted"
+	is "rw, and no overlay can be made: the run has no repository" "wrote none" "$(unshare -m sh -c 'mount -t tmpfs none "$1/.git/mounted" && shift && exec "$@"' sh "$main" \
+		"$AJ" run --policy-file "$T/p.toml" --workspace "$T/second" --workspace-mode rw -- sh -c 'echo wrote >w; git log 2>/dev/null || echo $(cat w) none' 2>"$T/err")"
+	says "rw, and no overlay can be made: a line says so" "does not get the worktree's main repository, since no overlay can be made: something is mounted"
+fi
 if [ "$(id -u)" != 0 ]; then # root's files are another user's for the jail
 	printf 'extends = "offline-build"\n[filesystem]\nworktree = true\n' >"$T/shared.toml"
 	text "shared: under rw a commit is the repository's at once" 0 '' run --policy-file "$T/shared.toml" --workspace "$T/second" --workspace-mode rw -- \
