@@ -27,7 +27,7 @@ long aj_prctl_death_signal_raw(int signal)
 	return set_raw(PR_SET_PDEATHSIG, signal, 0);
 }
 
-int aj_prctl_end_with(pid_t parent, int signal)
+int aj_prctl_die_with_parent(pid_t parent, int signal)
 {
 	if (aj_prctl_death_signal(signal) < 0)
 		return -1;

@@ -8,7 +8,7 @@
 int aj_prctl_death_signal(int signal);
 long aj_prctl_death_signal_raw(int signal);
 /* The same; -1 with ESRCH if `parent` has ended already. */
-int aj_prctl_end_with(pid_t parent, int signal);
+int aj_prctl_die_with_parent(pid_t parent, int signal);
 /* May processes with the same ids read this one's memory and descriptors? A change of ids sets it to the sysctl
  * fs.suid_dumpable. */
 int aj_prctl_dumpable(bool dumpable);

@@ -188,7 +188,7 @@ int aj_helper_limits(void)
 
 int aj_helper_end_with(pid_t parent, struct aj_error *err)
 {
-	if (aj_prctl_end_with(parent, SIGKILL) < 0)
+	if (aj_prctl_die_with_parent(parent, SIGKILL) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "helper", errno, "tie a helper process to the supervisor");
 	return 0;
 }

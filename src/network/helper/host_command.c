@@ -61,7 +61,7 @@ pid_t aj_host_command_start(const struct aj_host_command *command)
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
 	setpgid(0, 0);
-	if (aj_prctl_end_with(us, command->whole_group ? PARENT_ENDED : SIGKILL) < 0 ||
+	if (aj_prctl_die_with_parent(us, command->whole_group ? PARENT_ENDED : SIGKILL) < 0 ||
 	    aj_fd_close_others(3, keep, sizeof keep / sizeof *keep) < 0)
 		_exit(EXIT_BROKEN);
 	if (command->whole_group)

@@ -109,7 +109,7 @@ static int wait_for_connect(const struct connector_work *w, const struct aj_noti
 
 static void die_with(pid_t parent)
 {
-	if (aj_prctl_end_with(parent, SIGKILL) < 0)
+	if (aj_prctl_die_with_parent(parent, SIGKILL) < 0)
 		_exit(1);
 }
 

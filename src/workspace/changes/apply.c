@@ -1,6 +1,6 @@
-/* Plans an apply and runs it through its phases. The plan is made, and every conflict found, before the journal exists; until then the
- * workspace is only read. An apply that cannot continue is rolled back.
- * It asks no questions. */
+/* Plans an apply and runs it through its phases. The plan is made, and the conflicts that the walk finds are collected, before
+ * the journal exists; until then the workspace is only read. An apply that cannot continue is rolled back. It asks no
+ * questions. */
 #include "workspace/changes/apply.h"
 
 #include <errno.h>

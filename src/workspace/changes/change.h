@@ -3,9 +3,10 @@
  * The files of this folder in the order in which they are read:
  *   run_state, run_record, copied_files, settled    the state folder that a run leaves, and what it records
  *   walk, upper_layer, origins, patch               both trees beside each other, and the changes between them
+ *   conflicts                                       which of them the host has changed or removed meanwhile
  *   repositories                                    a repository's own data is one change, and never applied by file
  *   needs_approval, approval_*                      which changes are applied only by name
- *   apply_select, apply                             which changes are taken, and where conflicts are found
+ *   apply_select, apply                             which changes are taken; conflicts are collected
  *   apply_journal, apply_steps, apply_forward/back  how they are taken, and taken back */
 #pragma once
 #include <stdbool.h>

@@ -1,5 +1,6 @@
-/* Walks the view and the workspace beside each other and reports the changes. Memory is bounded by the largest folders on one path.
- * It changes nothing, follows no link, and opens only files whose type and size are the same in both trees, or whose ctime is new. */
+/* Walks the view and the workspace beside each other and reports the changes. Memory is bounded by the largest folders on one
+ * path. It changes nothing, follows no link, and opens only files whose type and size are the same in both trees, or whose ctime
+ * is new. */
 #include "workspace/changes/walk.h"
 
 #include <errno.h>
@@ -13,88 +14,12 @@
 
 #include "base/beneath.h"
 #include "base/fd.h"
-#include "base/sha256.h"
 #include "base/tree/node.h"
 #include "workspace/changes/needs_approval.h"
 #include "workspace/changes/upper_layer.h"
 #include "workspace/changes/walk_inner.h"
 
-/* File systems stamp a change with a clock that stands still for a tick: a change after the run's start can seem that much older. */
-enum { TICK_NS = 10000000 };
-
-static const char gone_since[] = "the host has removed it since", changed[] = "the host has changed it since the run began",
-		  unreadable[] = "it cannot be read", elsewhere[] = "another file system is mounted there";
-
-/* The hash of the host's file that `st` describes; false if the file has changed since. */
-static bool sum_of(const struct aj_change_state *s, const char *path, const struct stat *st, char ret_hex[AJ_SHA256_HEX])
-{
-	struct stat now;
-	struct aj_change_side side = aj_change_side(s, path);
-	if (!S_ISREG(st->st_mode) || st->st_size > AJ_ORIGINAL_MAX)
-		return false;
-	cleanup_fd int place = aj_node_place(side.host, side.path, false);
-	cleanup_fd int fd = place < 0 ? -1 : aj_node_open_place(place, false, &now);
-	return fd >= 0 && aj_sha256_fd(fd, ret_hex) == 0 && fstat(fd, &now) == 0 && now.st_ino == st->st_ino &&
-	       now.st_dev == st->st_dev && aj_node_ctime_ns(&now) == aj_node_ctime_ns(st);
-}
-
-bool aj_change_original(const struct aj_change_state *s, const struct aj_change *c, struct aj_mark *ret)
-{
-	char content[AJ_SHA256_HEX];
-	if (c->conflict || aj_changed_since(s, c->path, &c->was) || !sum_of(s, c->path, &c->was, content))
-		return false;
-	aj_marks_set_original(ret, c->path, c->was.st_mode & 0777, content);
-	return true;
-}
-
-static bool is_original(const struct aj_change_state *s, const char *path, const struct stat *st)
-{
-	char content[AJ_SHA256_HEX];
-	return s->originals.count && sum_of(s, path, st, content) &&
-	       aj_marks_original(&s->originals, path, st->st_mode & 0777, content);
-}
-
-bool aj_changed_since(const struct aj_change_state *s, const char *path, const struct stat *st)
-{
-	struct aj_base_entry copied;
-	long long ns = aj_node_ctime_ns(st);
-	struct aj_change_side side = aj_change_side(s, path);
-	bool other = s->record.copy
-	               ? !aj_base_find(side.base, side.path, &copied) || copied.ctime_ns != ns || copied.ino != st->st_ino
-	               : ns > s->record.started_ns - TICK_NS;
-	return other && !aj_marks_ours(&s->marks, path, ns) && !is_original(s, path, st);
-}
-
-/* The entry at w->path in the list of what was copied. */
-static bool find_copied(const struct aj_walk *w, struct aj_base_entry *ret)
-{
-	struct aj_change_side side = aj_change_side(w->s, w->path);
-	return aj_base_find(side.base, side.path, ret);
-}
-
-/* Was the entry made of one that the workspace had? */
-static bool copied_up(const struct aj_walk *w, const struct aj_pair *p)
-{
-	struct aj_base_entry copied;
-	if (w->s->record.copy)
-		return find_copied(w, &copied);
-	return aj_upper_was_copied_up(p->view, p->name, p->is.st_mode, !w->s->running);
-}
-
-/* Whether the host removed an entry of the view since the run began. A file that the run renamed or linked is copied up too, but then its old
- * name is still in the workspace, or the folder on the host has not changed. */
-static bool removed_since(struct aj_walk *w, const struct aj_pair *p)
-{
-	struct stat folder;
-	if (!copied_up(w, p))
-		return false;
-	if (w->s->record.copy || S_ISDIR(p->is.st_mode))
-		return true;
-	if (p->work < 0 ? !w->gone
-	                : fstat(p->work, &folder) == 0 && aj_node_ctime_ns(&folder) <= w->s->record.started_ns - TICK_NS)
-		return false;
-	return !aj_origins_has(&w->origins, w->top, &p->is);
-}
+static const char unreadable[] = "it cannot be read", elsewhere[] = "another file system is mounted there";
 
 /* `marked`: the folder may hold whiteouts that are files with an attribute. */
 static bool is_whiteout(const struct aj_walk *w, const struct aj_pair *p, bool marked)
@@ -147,11 +72,6 @@ static int report_change(struct aj_walk *w, const struct aj_pair *p, enum aj_cha
 	return w->each(w->arg, &c);
 }
 
-static const char *since(const struct aj_walk *w, const struct aj_pair *p)
-{
-	return aj_changed_since(w->s, w->path, &p->was) ? changed : NULL;
-}
-
 static bool same_mode(const struct aj_pair *p)
 {
 	return ((p->is.st_mode ^ p->was.st_mode) & 0777) == 0;
@@ -162,10 +82,10 @@ static int tell_file(struct aj_walk *w, const struct aj_pair *p)
 {
 	int same = aj_node_same(p->view, !w->s->running, p->work, p->name);
 	if (same < 0)
-		return report_change(w, p, AJ_CHANGE_MODIFIED, since(w, p), unreadable);
+		return report_change(w, p, AJ_CHANGE_MODIFIED, aj_walk_changed_since(w, p), unreadable);
 	if (same && (S_ISLNK(p->is.st_mode) || same_mode(p)))
 		return 0;
-	return report_change(w, p, same ? AJ_CHANGE_MODE : AJ_CHANGE_MODIFIED, since(w, p), NULL);
+	return report_change(w, p, same ? AJ_CHANGE_MODE : AJ_CHANGE_MODIFIED, aj_walk_changed_since(w, p), NULL);
 }
 
 /* --- folders --- */
@@ -279,8 +199,8 @@ static int walk_into(struct aj_walk *w, const struct aj_pair *p, bool in_view, b
 		*ret_why = errno == EXDEV ? elsewhere : unreadable;
 		return 1;
 	}
-	/* The kernel marks a folder that replaces another one, and none in it. It may mark a new one, too: where that was applied, what the
-	 * workspace has there besides is the host's. */
+	/* The kernel marks a folder that replaces another one, and none in it. It may mark a new one, too: where that was
+	 * applied, what the workspace has there besides is the host's. */
 	bool hidden = w->hidden;
 	w->hidden = hidden || (view >= 0 && !shows_through(w->s, view) && !is_settled(w, p));
 	bool merged = view >= 0 && work >= 0 && !w->hidden;
@@ -300,8 +220,8 @@ static int note_one(void *arg, const struct aj_change *c)
 	return 0;
 }
 
-/* In a copy: whether the run left the entry as it was copied, by ctime, which no jail can set. A file that moved with a renamed folder keeps its
- * ctime, but differs from the list's entry at this path. */
+/* In a copy: whether the run left the entry as it was copied, by ctime, which no jail can set. A file that moved with a renamed
+ * folder keeps its ctime, but differs from the list's entry at this path. */
 static bool untouched(struct aj_walk *w, const struct aj_pair *p)
 {
 	struct aj_base_entry copied;
@@ -312,11 +232,12 @@ static bool untouched(struct aj_walk *w, const struct aj_pair *p)
 	if (!w->s->record.copy)
 		return false;
 	if (!p->is.st_mode) /* the host has made it since, in a folder that the view has as well */
-		return p->view >= 0 && !find_copied(w, &copied);
+		return p->view >= 0 && !aj_walk_find_copied(w, &copied);
 	if (!S_ISDIR(p->is.st_mode))
-		return aj_node_ctime_ns(&p->is) < w->s->record.started_ns - TICK_NS && find_copied(w, &copied) &&
-		       copied.bytes == (uint64_t)p->is.st_size && copied.mtime_ns == aj_node_mtime_ns(&p->is);
-	if (p->was.st_mode || !find_copied(w, &copied))
+		return aj_node_ctime_ns(&p->is) < w->s->record.started_ns - AJ_CHANGE_TICK_NS &&
+		       aj_walk_find_copied(w, &copied) && copied.bytes == (uint64_t)p->is.st_size &&
+		       copied.mtime_ns == aj_node_mtime_ns(&p->is);
+	if (p->was.st_mode || !aj_walk_find_copied(w, &copied))
 		return false;
 	w->each = note_one; /* the host has removed the folder: is there anything in it that it could not know? */
 	w->arg = &any;
@@ -332,7 +253,7 @@ static bool mode_changed(const struct aj_walk *w, const struct aj_pair *p)
 	struct aj_base_entry copied;
 	if (same_mode(p))
 		return false;
-	return !w->s->record.copy || !find_copied(w, &copied) || ((p->is.st_mode ^ copied.mode) & 0777);
+	return !w->s->record.copy || !aj_walk_find_copied(w, &copied) || ((p->is.st_mode ^ copied.mode) & 0777);
 }
 
 int aj_walk_entry(struct aj_walk *w, const struct aj_pair *p)
@@ -347,14 +268,15 @@ int aj_walk_entry(struct aj_walk *w, const struct aj_pair *p)
 		return result < 0 ? -1 : report_change(w, p, now ? AJ_CHANGE_TYPE : AJ_CHANGE_DELETED, NULL, result ? why : NULL);
 	}
 	if (!now)
-		return report_change(w, p, AJ_CHANGE_DELETED, since(w, p), NULL);
+		return report_change(w, p, AJ_CHANGE_DELETED, aj_walk_changed_since(w, p), NULL);
 	if (folder_now && folder_was) {
 		result = walk_into(w, p, true, true, &why);
 		if (result > 0)
 			return report_change(w, p, AJ_CHANGE_MODIFIED, NULL, why);
-		return result < 0 || !mode_changed(w, p) ? result : report_change(w, p, AJ_CHANGE_MODE, since(w, p), NULL);
+		return result < 0 || !mode_changed(w, p) ? result
+		                                         : report_change(w, p, AJ_CHANGE_MODE, aj_walk_changed_since(w, p), NULL);
 	}
-	const char *conflict = p->was.st_mode ? since(w, p) : removed_since(w, p) ? gone_since : NULL;
+	const char *conflict = p->was.st_mode ? aj_walk_changed_since(w, p) : aj_walk_removed_since(w, p);
 	if (!folder_now && p->was.st_mode && ((p->is.st_mode ^ p->was.st_mode) & S_IFMT) == 0 && !never(p))
 		return tell_file(w, p);
 	result = report_change(w, p, p->was.st_mode ? AJ_CHANGE_TYPE : AJ_CHANGE_ADDED, conflict, NULL);

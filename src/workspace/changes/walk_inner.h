@@ -1,4 +1,4 @@
-/* The state of a walk, which walk.c and repositories.c share. */
+/* The state of a walk, which walk.c, repositories.c and conflicts.c share. */
 #pragma once
 #include <limits.h>
 
@@ -43,6 +43,18 @@ int aj_walk_entry(struct aj_walk *w, const struct aj_pair *p);
 int aj_walk_names(struct aj_walk *w, const struct aj_folder *folder);
 /* Everything in two trees, which are open. */
 int aj_walk_top(struct aj_walk *w, int view, int work);
+
+/* Of conflicts.c. */
+
+/* File systems stamp a change with a clock that stands still for a tick: a change after the run's start can seem that much
+ * older. */
+enum { AJ_CHANGE_TICK_NS = 10000000 };
+/* The entry at w->path in the list of what was copied. */
+bool aj_walk_find_copied(const struct aj_walk *w, struct aj_base_entry *ret);
+/* The conflict where the host has changed the workspace's entry since the run began; NULL: there is none. */
+const char *aj_walk_changed_since(const struct aj_walk *w, const struct aj_pair *p);
+/* The same where the host has removed it. */
+const char *aj_walk_removed_since(struct aj_walk *w, const struct aj_pair *p);
 
 /* Of repositories.c. */
 

@@ -97,7 +97,7 @@ _Noreturn static void begin(const struct start *s, pid_t parent)
 	if (s->owned && become(s->uid, s->gid) < 0)
 		_exit(126);
 	/* After the change of ids, which clears it. SIGTERM: git removes its lock files. */
-	if (aj_prctl_end_with(parent, SIGTERM) < 0)
+	if (aj_prctl_die_with_parent(parent, SIGTERM) < 0)
 		_exit(126);
 	execve(s->program, s->argv, s->env);
 	_exit(127);

@@ -37,9 +37,10 @@ static bool look_at_owner(struct aj_tree_walk *w, int dir, const char *name, con
 void aj_staging_find_unmapped(struct aj_staging_unmapped *ret, struct aj_arena *arena, int workspace, uid_t uid, gid_t gid)
 {
 	struct owners owners = { ret, arena, uid, gid };
-	struct aj_tree_walk walk = {
-		.visit = look_at_owner, .arg = &owners, .entries_max = LOOK_ENTRIES, .until_us = aj_now_us() + aj_us_of_ms(OWNERS_MS)
-	};
+	struct aj_tree_walk walk = { .visit = look_at_owner,
+		                     .arg = &owners,
+		                     .entries_max = LOOK_ENTRIES,
+		                     .until_us = aj_now_us() + aj_us_of_ms(OWNERS_MS) };
 	*ret = (struct aj_staging_unmapped){ 0 };
 	aj_tree_walk(&walk, workspace);
 	ret->more = walk.incomplete;
@@ -80,13 +81,13 @@ void aj_staging_skipped_text(const struct aj_copied_tree *copied, const char *na
 
 const char *aj_staging_mount_below(struct aj_arena *arena, const char *folder)
 {
-	enum { PLACE = 4 };
+	enum { MOUNT_POINT_FIELD = 4 }; /* of proc_pid_mountinfo(5), from 0 */
 	FILE *mounts = fopen("/proc/self/mountinfo", "re");
 	char *line = NULL;
 	const char *found = NULL;
 	for (size_t room = 0; mounts && !found && getline(&line, &room, mounts) > 0;) {
 		char *rest = line, *field = NULL;
-		for (int i = 0; i <= PLACE; i++)
+		for (int i = 0; i <= MOUNT_POINT_FIELD; i++)
 			field = strsep(&rest, " ");
 		if (!field)
 			continue;

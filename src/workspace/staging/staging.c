@@ -1,5 +1,5 @@
-/* Makes the private view in which a jail changes a workspace, by a copy or the layers of an overlay, and keeps or removes it at the end.
- * It mounts no overlay (the jail's own init does, with the jail's ids), and it changes no file of the workspace. */
+/* Makes the private view in which a jail changes a workspace, by a copy or the layers of an overlay, and keeps or removes it at
+ * the end. It mounts no overlay (the jail's own init does, with the jail's ids), and it changes no file of the workspace. */
 #include "workspace/staging/staging.h"
 
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include "base/json/tree.h"
 #include "base/tree/node.h"
 #include "sandbox/mounts/mount.h"
+#include "workspace/changes/conflicts.h"
 #include "workspace/changes/walk.h"
 #include "workspace/staging/copy.h"
 #include "workspace/staging/earlier_runs.h"
@@ -42,11 +43,11 @@ int aj_staging_fail(struct aj_error *err, int errnum, const char *what)
 	return aj_fail(err, AJ_EXIT_SETUP, "changes", errnum, "%s", what);
 }
 
-/* Readers of a record take so much from its start (workspace/changes/walk.c). */
+/* Readers of a record take so much from its start (workspace/changes/conflicts.c). */
 enum { TICK_NS = 10000000 };
 
-/* File systems stamp changes with the coarse clock of the tick, or with a finer one in between. When the coarse one is later than `since`,
- * every change from then on is stamped later, and every change of before was stamped earlier. */
+/* File systems stamp changes with the coarse clock of the tick, or with a finer one in between. When the coarse one is later than
+ * `since`, every change from then on is stamped later, and every change of before was stamped earlier. */
 static void pass_tick(int64_t since)
 {
 	enum { TRIES = 100 }; /* the clock may be set back */
