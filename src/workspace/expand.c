@@ -1,5 +1,5 @@
-/* Expands a pattern of filesystem.protect to the places that match it, on descriptors beneath the workspace and through no symlink.
- * It decides nothing about a place: its caller's function does. */
+/* Expands a pattern of filesystem.protect to the places that match it, on descriptors beneath the workspace and through no
+ * symlink. It decides nothing about a place: its caller's function does. */
 #include "workspace/expand.h"
 
 #include <errno.h>
@@ -66,7 +66,9 @@ static int expand_entry(struct aj_expansion *x, int dir, const char *prefix, con
 /* Is this entry part of a repository, and no submodule's folder? Such entries lie beside a HEAD. */
 static bool is_part(int dir, const char *name)
 {
-	static const char *const parts[] = { "objects", "refs", "logs", "hooks", "info", "branches", "modules", "worktrees", "lfs" };
+	static const char *const parts[] = {
+		"objects", "refs", "logs", "hooks", "info", "branches", "modules", "worktrees", "lfs"
+	};
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		if (strcmp(name, parts[i]) == 0)
 			return aj_beneath_has(dir, "HEAD");
@@ -88,7 +90,8 @@ static int each_match(struct aj_expansion *x, int dir, const char *prefix, const
 	cleanup_listing struct aj_listing entries = aj_beneath_list(dir, ".");
 	if (!entries.dir && aj_expand_may_skip(x, dir, entries.error))
 		return 0;
-	/* A star before the last component matches folders only: a submodule's index is beside the folders of its own submodules. */
+	/* A star before the last component matches folders only: a submodule's index is beside the folders of its own
+	 * submodules. */
 	bool last = rest[bytes + strspn(rest + bytes, "/")] == '\0';
 	for (const struct dirent *e; r == 0 && (e = aj_listing_next(&entries));)
 		if (aj_protect_part_matches(rest, bytes, e->d_name) &&
@@ -118,5 +121,6 @@ int aj_expand_one(struct aj_expansion *x)
 	/* A linked worktree's `.git` is a file; its folder is in the main repository. */
 	if (x->p->main < 0 || !aj_expand_of_git(x->pattern))
 		return 0;
-	return expand_rest(x, x->p->main, aj_printf(x->arena, "%s/", x->p->plan->main_repository), x->pattern + strlen(DOT_GIT), false);
+	return expand_rest(x, x->p->main, aj_printf(x->arena, "%s/", x->p->plan->main_repository), x->pattern + strlen(DOT_GIT),
+	                   false);
 }

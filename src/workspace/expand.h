@@ -1,5 +1,5 @@
-/* The patterns of filesystem.protect, expanded in a workspace: what an expansion needs, and the state that the files of aj_protect share.
- * For protect.c, protect_ask.c and protect_report.c alone. */
+/* The patterns of filesystem.protect, expanded in a workspace: what an expansion needs, and the state that the files of
+ * aj_protect share. For protect.c, protect_ask.c and protect_report.c alone. */
 #pragma once
 #include <sys/stat.h>
 #include <time.h>
@@ -35,7 +35,8 @@ struct aj_expansion {
 	struct aj_arena *arena; /* of paths */
 	const char *pattern;
 	/* Called for a place, existing (`st`) or missing (NULL). `name` is its last component, in `dir`. */
-	int (*found)(struct aj_expansion *x, int dir, const char *name, const char *path, const struct stat *st, bool folder, bool starred);
+	int (*found)(struct aj_expansion *x, int dir, const char *name, const char *path, const struct stat *st, bool folder,
+	             bool starred);
 	json_t *changed; /* the report's array */
 	size_t steps;
 	struct aj_error *err;
@@ -46,13 +47,14 @@ int aj_expand_one(struct aj_expansion *x);
 
 /* Is the pattern one of git's own places? */
 bool aj_expand_of_git(const char *pattern);
-/* A folder that this process may not search is closed to the jail as well, which has no more rights, unless the jail's user owns the
- * folder. */
+/* A folder that this process may not search is closed to the jail as well, which has no more rights, unless the jail's user owns
+ * the folder. */
 bool aj_expand_may_skip(const struct aj_expansion *x, int dir, int error);
 /* -1 with an error that names the place and the pattern. */
 int aj_expand_fail(const struct aj_expansion *x, int errnum, const char *what, const char *path);
 
-/* The placeholder for a missing path that does no harm to programs that find it; NULL: none. name: the last component of `path`. */
+/* The placeholder for a missing path that does no harm to programs that find it; NULL: none. name: the last component of
+ * `path`. */
 const char *aj_protect_blank_for(const struct aj_protect *p, bool repository, const char *path, const char *name, bool folder,
                                  bool starred);
 /* Whether the workspace is empty, except for git's entries, a license, and placeholders of other runs. */

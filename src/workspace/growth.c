@@ -1,5 +1,6 @@
 /* Walks a workspace turn by turn and counts its files and bytes: first those of the start, then, pass after pass, those of now.
- * It blocks for no longer than a turn, keeps one folder open between turns, and accepts a number only when a second pass confirms it. */
+ * It blocks for no longer than a turn, keeps one folder open between turns, and accepts a number only when a second pass confirms
+ * it. */
 #include "workspace/growth.h"
 
 #include <errno.h>
@@ -103,7 +104,8 @@ static int open_path(const struct aj_growth *g)
 	return aj_beneath_open(at < 0 ? g->roots[g->root] : at, path, O_RDONLY | O_DIRECTORY);
 }
 
-/* The owner can close a folder to itself, and so to a supervisor of the same user: that is noticed where it happened since the start. */
+/* The owner can close a folder to itself, and so to a supervisor of the same user: that is noticed where it happened since the
+ * start. */
 static void note_closed(struct aj_growth *g)
 {
 	struct statx st;
@@ -304,14 +306,16 @@ int aj_growth_open(struct aj_growth **ret, const struct aj_built *built, const s
 	g->pace = pace;
 	g->budget_ms = budget_ms;
 	bool within = main && aj_path_below(workspace, main); /* which is measured with it then */
-	if ((!within && open_root(g, workspace, err) < 0) || (main && !aj_path_below(main, workspace) && open_root(g, main, err) < 0)) {
+	if ((!within && open_root(g, workspace, err) < 0) ||
+	    (main && !aj_path_below(main, workspace) && open_root(g, main, err) < 0)) {
 		aj_growth_close(g);
 		return -1;
 	}
 	begin_pass(g);
 	bool done = walk(g, UINT32_MAX, aj_now_us() + aj_us_of_ms(budget_ms));
 	if (g->too_big) {
-		aj_fail(err, AJ_EXIT_SETUP, "workspace", 0, "limits.workspace cannot be kept for `%s`: %s", workspace, g->too_big);
+		aj_fail(err, AJ_EXIT_SETUP, "workspace", 0, "limits.workspace cannot be kept for `%s`: %s", workspace,
+		        g->too_big);
 		aj_advise(err, "remove those folders, or use a policy without limits.workspace and limits.workspace_files");
 		aj_growth_close(g);
 		return -1;

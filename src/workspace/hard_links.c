@@ -24,7 +24,8 @@ bool aj_hard_links_each(int dir, const char *path, struct aj_arena *arena, size_
 			continue;
 		if (S_ISREG(st.st_mode) && st.st_nlink > 1)
 			found(arg, aj_printf(arena, "%s/%s", path, e->d_name), &st);
-		cleanup_fd int next = S_ISDIR(st.st_mode) ? openat(dir, e->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+		cleanup_fd int next = S_ISDIR(st.st_mode) ? openat(dir, e->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+		                                          : -1;
 		if (next >= 0 && strlen(path) < PATH_BYTES)
 			whole &= aj_hard_links_each(next, aj_printf(arena, "%s/%s", path, e->d_name), arena, left, found, arg);
 	}

@@ -19,7 +19,8 @@
 #include "policy/host/python_env.h"
 #include "sandbox/mounts/mount.h"
 
-/* System folders: a workspace at or below one of them must be named, as must a folder at or below it that contains the workspace. */
+/* System folders: a workspace at or below one of them must be named, as must a folder at or below it that contains the
+ * workspace. */
 static const char *const systems[] = { "/etc",     "/usr", "/boot", "/proc", "/sys",   "/dev",  "/run",
 	                               "/var/run", "/bin", "/sbin", "/lib",  "/lib32", "/lib64" };
 
@@ -136,8 +137,8 @@ static void own_paths(const struct asked_place *a, path_list *ret)
 	add_path(ret, aj_python_envs(a->arena), a->arena);
 }
 
-/* The first of agentjail's own paths at or below this folder, except those in `held`; or its state folder or the caller's policies, if the folder is in
- * them; else NULL. */
+/* The first of agentjail's own paths at or below this folder, except those in `held`; or its state folder or the caller's
+ * policies, if the folder is in them; else NULL. */
 static const char *own_beside(const struct asked_place *a, const char *folder, const path_list *held)
 {
 	/* A jail could create a missing folder, with homes, changes and policies that the host would trust. */
@@ -146,7 +147,8 @@ static const char *own_beside(const struct asked_place *a, const char *folder, c
 	const char *found = real(folder, a->arena);
 	path_list own = { 0 };
 	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-		if (folders[i] && (aj_source_within(folder, folders[i], a->arena) || (found && aj_path_within(folders[i], found))))
+		if (folders[i] &&
+		    (aj_source_within(folder, folders[i], a->arena) || (found && aj_path_within(folders[i], found))))
 			return folders[i];
 	own_paths(a, &own);
 	for (size_t i = 0; i < own.count; i++) {
@@ -177,7 +179,8 @@ static bool below_default(const struct asked_place *a)
 	               !(a->listed && aj_source_within(a->listed, cwd, a->arena));
 	bool below = project && (aj_path_within(a->path, cwd) || (a->request->workspace_around && aj_path_within(cwd, a->path)));
 	free(cwd);
-	return below || (a->home && plain_in(a->path, a->home)) || aj_path_below(a->path, "/tmp") || aj_path_below(a->path, "/var/tmp");
+	return below || (a->home && plain_in(a->path, a->home)) || aj_path_below(a->path, "/tmp") ||
+	       aj_path_below(a->path, "/var/tmp");
 }
 
 static bool below_allowed(const struct asked_place *a)
@@ -192,7 +195,8 @@ static bool below_allowed(const struct asked_place *a)
 	return false;
 }
 
-/* The absolute path, which must equal the given one except for `.` and `..`: an earlier run may have chosen the target of a symlink. */
+/* The absolute path, which must equal the given one except for `.` and `..`: an earlier run may have chosen the target of a
+ * symlink. */
 static const char *plain_path(const char *given, struct aj_arena *arena, struct aj_error *err)
 {
 	const char *found = real(given, arena), *whole = given;
@@ -221,8 +225,8 @@ static const char *environment_around(const struct asked_place *a, const char *o
 	return NULL;
 }
 
-/* agentjail installed in the project's virtual environment: the whole environment is read-only, since the host runs agentjail with its
- * interpreter and modules. */
+/* agentjail installed in the project's virtual environment: the whole environment is read-only, since the host runs agentjail
+ * with its interpreter and modules. */
 static const char *own_in_workspace(struct asked_place *a)
 {
 	struct aj_request *request = a->request;
@@ -241,8 +245,10 @@ static const char *own_in_workspace(struct asked_place *a)
 	for (size_t i = 0; i < held.count; i++) {
 		*AJ_PUSH(a->arena, &request->environments) = held.items[i];
 		if (request->notice)
-			request->notice(aj_printf(a->arena, "`%s` is read-only in the jail: agentjail is installed in this virtual environment",
-			                          held.items[i]));
+			request
+			    ->notice(aj_printf(a->arena,
+			                       "`%s` is read-only in the jail: agentjail is installed in this virtual environment",
+			                       held.items[i]));
 	}
 	return NULL;
 }
@@ -263,14 +269,16 @@ static int check_workspace(struct asked_place *a, struct aj_error *err)
 		why = aj_printf(a->arena, "contains agentjail's configuration or program (%s)", own);
 	if (why) {
 		aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "`%s` cannot be a workspace: the folder %s", a->path, why);
-		aj_advise(err, "start in a project's folder, or name one with --workspace; a policy can allow this folder by naming it in filesystem.workspace_under");
+		aj_advise(err,
+		          "start in a project's folder, or name one with --workspace; a policy can allow this folder by naming it in filesystem.workspace_under");
 		return -1;
 	}
 	if (below_allowed(a))
 		return 0;
 	aj_fail(err, AJ_EXIT_USAGE, "workspace", 0, "`%s` is not below %.200s (filesystem.workspace_under, %s)", a->path,
 	        aj_key_value(&aj_policy_keys[k], p, a->arena), aj_origin_text(&a->loaded->at[k], a->arena));
-	aj_advise(err, "start agentjail in that folder if the folder is a project, or add it to filesystem.workspace_under of a policy");
+	aj_advise(err,
+	          "start agentjail in that folder if the folder is a project, or add it to filesystem.workspace_under of a policy");
 	return -1;
 }
 
@@ -280,7 +288,8 @@ static int check_bind(const struct asked_place *a, const struct aj_bind *bind, s
 	if (!own)
 		return 0;
 	aj_fail(err, AJ_EXIT_USAGE, "bind", 0,
-	        "`%s` cannot be bound writable: the folder contains agentjail's configuration or program (%s)", bind->source, own);
+	        "`%s` cannot be bound writable: the folder contains agentjail's configuration or program (%s)", bind->source,
+	        own);
 	aj_advise(err, "bind a folder below it, or keep the configuration and the program elsewhere");
 	return -1;
 }

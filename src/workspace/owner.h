@@ -5,5 +5,6 @@
 
 #include "policy/plan/plan.h"
 
-/* False where it may, and without a writable workspace; else `out` is the cause and the remedy, for the hint of a run that failed. */
+/* False where it may, and without a writable workspace; else `out` is the cause and the remedy, for the hint of a run that
+ * failed. */
 bool aj_workspace_closed(const struct aj_plan *plan, char *out, size_t out_bytes);

@@ -1,6 +1,6 @@
 /* Creates and removes placeholders: marked by their mode from creation on, counted by locks on themselves.
- * It removes no file or folder that bears another mark, is not empty, or is not the locked one; and no jail can reach the lock, since
- * the jail sees a read-only blank instead. */
+ * It removes no file or folder that bears another mark, is not empty, or is not the locked one; and no jail can reach the lock,
+ * since the jail sees a read-only blank instead. */
 #include "workspace/placeholder.h"
 
 #include <errno.h>
@@ -97,8 +97,8 @@ int aj_placeholder_take(int dir, const char *name, const char *blank)
 			errno = EEXIST;
 		if (fd < 0 && errno != ENOENT)
 			return -1;
-		/* The remover holds an exclusive lock for a moment; after that the descriptor refers to a removed file and the next one
-		 * must be opened. */
+		/* The remover holds an exclusive lock for a moment; after that the descriptor refers to a removed file and the
+		 * next one must be opened. */
 		if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 && is_at(dir, name, fd)) {
 			bool folder = is_folder(blank);
 			int empty = folder ? is_empty(fd) : 1;

@@ -1,5 +1,5 @@
-/* Before a jail starts: finds the places of a workspace that its plan protects, and creates placeholders where places are missing. It
- * mounts nothing: sandbox/mounts/ does. */
+/* Before a jail starts: finds the places of a workspace that its plan protects, and creates placeholders where places are
+ * missing. It mounts nothing: sandbox/mounts/ does. */
 #include "workspace/protect.h"
 
 #include <errno.h>
@@ -41,7 +41,8 @@ bool aj_protect_is_blank(int workspace)
 	return blank && !entries.error;
 }
 
-const char *aj_protect_blank_for(const struct aj_protect *p, bool repository, const char *path, const char *name, bool folder, bool starred)
+const char *aj_protect_blank_for(const struct aj_protect *p, bool repository, const char *path, const char *name, bool folder,
+                                 bool starred)
 {
 	/* `git clone URL .` and project generators require an empty folder. */
 	if (folder && p->blank && !strchr(path, '/'))
@@ -67,8 +68,9 @@ static int take_placeholder(struct aj_expansion *x, struct aj_place *place, int 
 		return 0;
 	if (fd < 0) {
 		aj_expand_fail(x, errno, "create a placeholder at", place->path);
-		aj_advise(x->err, "without a placeholder the jail could create that file, which programs of the host would obey: make the folder above it "
-		                  "writable, or remove the place from the policy's filesystem.protect");
+		aj_advise(x->err,
+		          "without a placeholder the jail could create that file, which programs of the host would obey: make the folder above it "
+		          "writable, or remove the place from the policy's filesystem.protect");
 		return -1;
 	}
 	place->dir = fcntl(dir, F_DUPFD_CLOEXEC, 3);
@@ -81,7 +83,8 @@ static int take_placeholder(struct aj_expansion *x, struct aj_place *place, int 
 	return 0;
 }
 
-static int on_place(struct aj_expansion *x, int dir, const char *name, const char *path, const struct stat *st, bool folder, bool starred)
+static int on_place(struct aj_expansion *x, int dir, const char *name, const char *path, const struct stat *st, bool folder,
+                    bool starred)
 {
 	struct aj_protect *p = x->p;
 	struct stat now;
@@ -90,7 +93,8 @@ static int on_place(struct aj_expansion *x, int dir, const char *name, const cha
 	if (aj_protect_find_place(p, path) || (!st && starred && !repository && aj_expand_of_git(x->pattern)))
 		return 0;
 	if (p->places.count >= PLACES_MAX) {
-		aj_fail(x->err, AJ_EXIT_SETUP, "protect", 0, "filesystem.protect matches more than %d places of the workspace", PLACES_MAX);
+		aj_fail(x->err, AJ_EXIT_SETUP, "protect", 0, "filesystem.protect matches more than %d places of the workspace",
+		        PLACES_MAX);
 		aj_advise(x->err, "use patterns with fewer stars in filesystem.protect");
 		return -1;
 	}
@@ -131,7 +135,8 @@ static void on_othername(void *arg, const char *path, const struct stat *st)
 		                                             .changed = st->st_ctim };
 }
 
-/* A mount protects a path. A file in a held folder with another hard link can be changed through that link, which the report says. */
+/* A mount protects a path. A file in a held folder with another hard link can be changed through that link, which the report
+ * says. */
 static void find_othernames(struct aj_protect *p)
 {
 	size_t left = INSIDE_MAX, count = p->places.count;
@@ -139,7 +144,8 @@ static void find_othernames(struct aj_protect *p)
 		const struct aj_place *place = &p->places.items[i];
 		if (!place->held || !place->there || place->changed.tv_sec) /* a regular file has been checked on its own */
 			continue;
-		cleanup_fd int dir = aj_beneath_open(place->path[0] == '/' ? AT_FDCWD : p->workspace, place->path, O_PATH | O_DIRECTORY);
+		cleanup_fd int dir = aj_beneath_open(place->path[0] == '/' ? AT_FDCWD : p->workspace, place->path,
+		                                     O_PATH | O_DIRECTORY);
 		if (dir >= 0 && !aj_hard_links_each(dir, place->path, &p->arena, &left, on_othername, p))
 			snprintf(p->before.why, sizeof p->before.why, "a folder cannot be listed: %.80s", place->path);
 	}
@@ -151,8 +157,9 @@ static void note_places(struct aj_protect *p, struct aj_built *built)
 		const struct aj_place *place = &p->places.items[i];
 		if (place->held && !place->inside)
 			*AJ_PUSH(&p->arena, &built->protected) = (struct aj_protected_place){
-				.target = place->path[0] == '/' ? place->path
-				                                : aj_printf(&p->arena, "%s/%s", p->plan->workspace_at, place->path),
+				.target = place->path[0] == '/'
+				            ? place->path
+				            : aj_printf(&p->arena, "%s/%s", p->plan->workspace_at, place->path),
 				.placeholder = place->blank ? place->blank : "",
 			};
 	}

@@ -41,7 +41,9 @@ enum aj_protect_answer aj_protect_ask(const struct aj_plan *plan, const char *pa
 	if (plan->main_repository)
 		p.main = aj_beneath_open(AT_FDCWD, plan->main_repository, O_PATH | O_DIRECTORY);
 	p.blank = p.workspace >= 0 && aj_protect_is_blank(p.workspace);
-	struct question q = { { .p = &p, .arena = &arena, .pattern = pattern, .found = on_place_asked, .err = &ignored }, path, AJ_PROTECT_FREE };
+	struct question q = { { .p = &p, .arena = &arena, .pattern = pattern, .found = on_place_asked, .err = &ignored },
+		              path,
+		              AJ_PROTECT_FREE };
 	/* A pattern with too many places stops the run, so nothing can be written either. */
 	if (p.workspace >= 0 && aj_expand_one(&q.x) < 0)
 		q.answer = AJ_PROTECT_HELD;

@@ -1,5 +1,5 @@
-/* After a jail has ended, or between a session's snippets: reports what has changed at the places of a workspace, and moves what the jail
- * has made aside where the policy requires it. It changes no place that existed before the jail. */
+/* After a jail has ended, or between a session's snippets: reports what has changed at the places of a workspace, and moves what
+ * the jail has made aside where the policy requires it. It changes no place that existed before the jail. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -44,7 +44,8 @@ static bool leads_into(const struct aj_protect *p, int dir, const char *name)
 	return aj_fd_path(fd, real, sizeof real) && aj_path_below(real, p->plan->writable_workspace);
 }
 
-/* Is a held or watched place still the same file? A jail's mount is detached when the host removes or replaces the mount point. */
+/* Is a held or watched place still the same file? A jail's mount is detached when the host removes or replaces the mount
+ * point. */
 static void recheck(const struct aj_protect *p, const struct aj_place *place, struct aj_arena *arena, json_t *changed)
 {
 	struct stat st;
@@ -56,18 +57,21 @@ static void recheck(const struct aj_protect *p, const struct aj_place *place, st
 		dir = aj_beneath_open(place->path[0] == '/' ? AT_FDCWD : p->workspace,
 		                      aj_strndup(arena, place->path, (size_t)(slash - place->path)), O_PATH | O_DIRECTORY);
 	if (fstatat(slash ? dir : p->workspace, place->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		add_change(changed, place->path, place->held ? "removed on the host during the run, so not held from then on" : "removed");
+		add_change(changed, place->path,
+		           place->held ? "removed on the host during the run, so not held from then on" : "removed");
 	else if (st.st_dev != place->dev || st.st_ino != place->ino)
 		add_change(changed, place->path,
 		           place->held ? "replaced on the host during the run, so not held from then on" : "replaced");
-	else if (place->changed.tv_sec && (st.st_ctim.tv_sec != place->changed.tv_sec || st.st_ctim.tv_nsec != place->changed.tv_nsec))
-		add_change(changed, place->path, "changed on the host during the run, or by another name of the same file (a hard link)");
+	else if (place->changed.tv_sec &&
+	         (st.st_ctim.tv_sec != place->changed.tv_sec || st.st_ctim.tv_nsec != place->changed.tv_nsec))
+		add_change(changed, place->path,
+		           "changed on the host during the run, or by another name of the same file (a hard link)");
 	else if (place->link && leads_into(p, slash ? dir : p->workspace, place->name))
 		add_change(changed, place->path, "a symlink into the workspace, so what it leads to is not held");
 }
 
-/* Rename new files and folders that a program would obey. A place that existed before may belong to the host's user even if it has
- * changed: the report only names it. A repository is disabled by renaming its HEAD. */
+/* Rename new files and folders that a program would obey. A place that existed before may belong to the host's user even if it
+ * has changed: the report only names it. A repository is disabled by renaming its HEAD. */
 static void quarantine(const struct aj_protect *p, json_t *items, struct aj_arena *arena)
 {
 	size_t i;
@@ -117,7 +121,8 @@ json_t *aj_protect_report(struct aj_protect *p, bool jail_gone)
 	                           "repositories", repositories, "complete", !p->before.why[0] && !now.why[0]);
 	if (p->before.why[0] || now.why[0])
 		json_object_set_new(report, "why",
-		                    aj_json_text(now.why[0] ? now.why : p->before.why, strlen(now.why[0] ? now.why : p->before.why)));
+		                    aj_json_text(now.why[0] ? now.why : p->before.why,
+		                                 strlen(now.why[0] ? now.why : p->before.why)));
 	aj_repos_free(&now);
 	aj_arena_free(&arena);
 	return report;

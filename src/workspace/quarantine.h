@@ -1,4 +1,4 @@
-/* Renames a file or folder of a workspace within its parent folder, so that programs that look for the old name do not find it. */
+/* Renames a file or folder of a workspace within its parent folder: programs that look for the old name do not find it. */
 #pragma once
 #include "base/arena.h"
 

@@ -1,5 +1,5 @@
-/* Finds the root of the repository around a folder. The root of a submodule is that of the outer repository, which contains the submodule's git
- * folder. Opens only files `.git`. */
+/* Finds the root of the repository around a folder. The root of a submodule is that of the outer repository, which contains the
+ * submodule's git folder. Opens only files `.git`. */
 #include "workspace/repository.h"
 
 #include <fcntl.h>
@@ -59,7 +59,8 @@ struct aj_repository aj_repository_around(const char *folder, struct aj_arena *a
 		return found;
 	for (const char *at = folder; stat(at, &st) == 0 && st.st_dev == start.st_dev; at = aj_path_folder(at, arena)) {
 		const char *git = git_of(at, &start, arena);
-		/* A file `.git` may come from an earlier jail: it leads out of a repository only if it is a submodule of that one. */
+		/* A file `.git` may come from an earlier jail: it leads out of a repository only if it is a submodule of that
+		 * one. */
 		if (git && found.root && !aj_path_below(found.git, aj_printf(arena, "%s/modules", git)))
 			return found;
 		if (git && !found.root)

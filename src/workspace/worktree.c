@@ -46,8 +46,8 @@ static bool points_back(int own, int workspace, struct aj_arena *arena)
 	       here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
-/* As git reports it. A workspace may lie at `proj/worktrees/x`: a jail that has written a record of a worktree into the workspace itself, or into
- * another one beside it, would have named `proj` as its main repository. */
+/* As git reports it. A workspace may lie at `proj/worktrees/x`: a jail that has written a record of a worktree into the workspace
+ * itself, or into another one beside it, would have named `proj` as its main repository. */
 static bool is_repository(const char *path)
 {
 	cleanup_fd int fd = aj_beneath_open(AT_FDCWD, path, O_PATH | O_DIRECTORY);
@@ -73,8 +73,8 @@ static int refuse_unread(const struct aj_request *request, const char *below, st
 	return -1;
 }
 
-/* The main repository's folder in the path, with a slash, that a worktree's `.git` file has: all before /worktrees/NAME. NULL: the file is a
- * submodule's, whose path is relative, or that of a repository with a separate git dir. */
+/* The main repository's folder in the path, with a slash, that a worktree's `.git` file has: all before /worktrees/NAME. NULL:
+ * the file is a submodule's, whose path is relative, or that of a repository with a separate git dir. */
 static const char *main_repository(const char *path, struct aj_arena *arena)
 {
 	const char *name = strrchr(path, '/');

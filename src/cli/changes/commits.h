@@ -12,7 +12,8 @@ struct aj_commit_lists {
 };
 /* Note a change, if it is of a repository that the run has. */
 void aj_commits_note(struct aj_commit_lists *lists, const struct aj_change *change);
-/* For each repository a line, and one for each of its newest commits, `max` at most. A repository without new ones has no lines. */
+/* For each repository a line, and one for each of its newest commits, `max` at most. A repository without new ones has no
+ * lines. */
 void aj_commits_print(const struct aj_commit_lists *lists, const struct aj_change_state *state, size_t max, FILE *out);
 /* [{"path", "commits": [...], "more", "error"}]; a new reference. */
 json_t *aj_commits_json(const struct aj_commit_lists *lists, const struct aj_change_state *state);

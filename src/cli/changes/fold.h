@@ -1,4 +1,4 @@
-/* The changes of a run as rows for people: one for each change, and one for all files of a folder that git of the host ignores. */
+/* The changes of a run as rows for people: one for each change, and one for all files of a folder that git ignores. */
 #pragma once
 #include "cli/changes/changescmd.h"
 

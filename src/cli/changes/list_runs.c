@@ -78,11 +78,12 @@ static json_t *run_json(const struct run *r)
 	json_t *row = json_pack("{s:s, s:s}", "id", r->state.id, "state", aj_change_state_name(&r->state));
 	set_count(row, r);
 	if (record->workspace)
-		json_object_update_new(row, json_pack("{s:s, s:s?, s:s, s:s, s:s, s:s}", "started",
-		                                      aj_time_text(record->started_ns, true, began), "ended",
-		                                      record->ended_ns ? aj_time_text(record->ended_ns, true, ended) : NULL,
-		                                      "mode", aj_changes_mode_name(record->copy, record->direct), "policy", record->policy,
-		                                      "command", record->command, "workspace", record->workspace));
+		json_object_update_new(row,
+		                       json_pack("{s:s, s:s?, s:s, s:s, s:s, s:s}", "started",
+		                                 aj_time_text(record->started_ns, true, began), "ended",
+		                                 record->ended_ns ? aj_time_text(record->ended_ns, true, ended) : NULL, "mode",
+		                                 aj_changes_mode_name(record->copy, record->direct), "policy", record->policy,
+		                                 "command", record->command, "workspace", record->workspace));
 	json_object_set_new(row, "base", base_json(&r->base));
 	json_object_set_new(row, "problem",
 	                    r->err.exit_code ? json_string(aj_error_cause(&r->err, why, sizeof why)) : json_null());

@@ -36,8 +36,8 @@ struct aj_applied {
 	struct aj_buffer kept; /* after an undo: files that the host had changed meanwhile, each with a newline; malloced */
 };
 
-/* The state is locked, and its trees are open. -1 with err, whose exit code is AJ_EXIT_ERROR where conflicts were the reason; then the
- * workspace is as it was before. */
+/* The state is locked, and its trees are open. -1 with err, whose exit code is AJ_EXIT_ERROR where conflicts were the reason;
+ * then the workspace is as it was before. */
 int aj_apply(struct aj_change_state *state, const struct aj_apply_how *how, struct aj_applied *ret, struct aj_error *err);
 /* Take an interrupted apply back; one that had nothing left to do but to remove what was there is ended. -1 with err. */
 int aj_apply_abort(struct aj_change_state *state, struct aj_applied *ret, struct aj_error *err);

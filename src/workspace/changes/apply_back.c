@@ -1,6 +1,6 @@
-/* The phases that roll an apply back: the previous entry returns to its place, and new content is removed if it is still what the run
- * left.
- * A file that the host has changed during the apply is left where it is, with the previous entry beside it, and reported. */
+/* The phases that roll an apply back: the previous entry returns to its place, and new content is removed if it is still what the
+ * run left. A file that the host has changed during the apply is left where it is, with the previous entry beside it, and
+ * reported. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -18,8 +18,8 @@ enum { FSYNC_EACH = 500 };
 
 /* --- staging --- */
 
-/* A file that is replaced keeps its owner and group, as far as the caller may set them; root gives what is new to the owner of its folder.
- * The file is `fd`, which may be O_PATH. Where the kernel refuses, it stays the caller's. */
+/* A file that is replaced keeps its owner and group, as far as the caller may set them; root gives what is new to the owner of
+ * its folder. The file is `fd`, which may be O_PATH. Where the kernel refuses, it stays the caller's. */
 static void give_owner(const struct aj_applying *a, int fd)
 {
 	struct stat like = a->step.op == AJ_STEP_PUT && a->step.was_mode ? aj_step_stat(a, a->at) : (struct stat){ 0 };
@@ -243,8 +243,8 @@ int aj_steps_swap(struct aj_applying *a)
 
 /* --- cleaning --- */
 
-/* Remove what was there. Of a folder all that is left are our own names; a file that the host has put there since stays, and with it the
- * folder, under our name. */
+/* Remove what was there. Of a folder all that is left are our own names; a file that the host has put there since stays, and with
+ * it the folder, under our name. */
 static void remove_old(int parent, const char *name)
 {
 	struct aj_entries names = { 0 };

@@ -1,5 +1,6 @@
-/* The phase of an apply in which the host's git moves branches, each from the commit that it had to the run's, and the index with it. Like
- * the others it can be killed at any instant and run again, forward or back. No file of the working tree, no hook and no filter takes part. */
+/* The phase of an apply in which the host's git moves branches, each from the commit that it had to the run's, and the index with
+ * it. Like the others it can be killed at any instant and run again, forward or back. No file of the working tree, no hook and no
+ * filter takes part. */
 #include "workspace/changes/apply_git.h"
 
 #include <errno.h>
@@ -109,8 +110,8 @@ static const char *tree_of(const char *commit, const char *other)
 	                           : "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
 }
 
-/* The index gets the times of the files, as far as that needs no filter: a file of the run could choose one of the host's. The host's git does
- * the same when asked for a status. */
+/* The index gets the times of the files, as far as that needs no filter: a file of the run could choose one of the host's. The
+ * host's git does the same when asked for a status. */
 static void refresh(const struct aj_git *git)
 {
 	const char *const filters[] = { "config", "--get-regexp", "^filter\\.", NULL };

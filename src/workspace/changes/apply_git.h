@@ -9,5 +9,6 @@ int aj_steps_unmove(struct aj_applying *a);
 
 /* The folder with HEAD and index of the repository at the path of a change. */
 const char *aj_apply_git_dir(const struct aj_change_record *record, const char *git, struct aj_arena *arena);
-/* Take the index from one commit ("0": none) to another, and leave what is staged; `check`: only ask whether that can be done. -1 with err. */
+/* Take the index from one commit ("0": none) to another, and leave what is staged; `check`: only ask whether that can be done. -1
+ * with err. */
 int aj_apply_read_tree(const struct aj_git *git, const char *from, const char *to, bool check, struct aj_error *err);

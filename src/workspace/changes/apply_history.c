@@ -1,5 +1,5 @@
-/* Plans what an apply does with history. A branch moves only where the host's is an ancestor of the run's; else the fetched references wait
- * for a merge, and with them the files that their commits touch. */
+/* Plans what an apply does with history. A branch moves only where the host's is an ancestor of the run's; else the fetched
+ * references wait for a merge, and with them the files that their commits touch. */
 #include "workspace/changes/apply_history.h"
 
 #include <errno.h>
@@ -104,8 +104,8 @@ static void hold_back(struct aj_apply_history *h, struct aj_history_repo *r, con
 		return;
 	if (count > HELD_SHOWN)
 		names = aj_printf(&h->arena, "%s and %zu more", names, count - HELD_SHOWN);
-	r->why = aj_printf(&h->arena, "%s%sthe run's commits change held places (%s)", r->why ? r->why : "", r->why ? ", and " : "",
-	                   names);
+	r->why = aj_printf(&h->arena, "%s%sthe run's commits change held places (%s)", r->why ? r->why : "",
+	                   r->why ? ", and " : "", names);
 	if (r->verdict != AJ_HISTORY_FORWARD)
 		return;
 	r->verdict = AJ_HISTORY_APART;

@@ -1,4 +1,4 @@
-/* What an apply does with the history of the workspace's repositories: which branches move, and which files a merge will bring. */
+/* What an apply does with the history of the workspace's repositories: which branches move, which files a merge will bring. */
 #pragma once
 #include "workspace/changes/apply_journal.h"
 #include "workspace/changes/change.h"

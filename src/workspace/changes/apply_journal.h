@@ -1,5 +1,5 @@
-/* The journal of an apply: each step with what was in its place before, in a file of the state folder that is complete, and on the disk,
- * before the first change. The file's name is the phase, by which a killed apply is continued or rolled back. */
+/* The journal of an apply: each step with what was in its place before, in a file of the state folder that is complete, and on
+ * the disk, before the first change. The file's name is the phase, by which a killed apply is continued or rolled back. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ enum aj_step_op {
 	AJ_STEP_PUT = 'P',    /* a file or a link takes the place of what was there, or of nothing */
 	AJ_STEP_DELETE = 'D',
 	AJ_STEP_MODE = 'C',
-	AJ_STEP_MERGED = 'W', /* AJ_STEP_PUT with content that a merge has written to the state folder: AJ_MERGED and the number */
+	AJ_STEP_MERGED = 'W', /* AJ_STEP_PUT with content that a merge wrote to the state folder: AJ_MERGED and the number */
 	AJ_STEP_MOVE = 'G',   /* a reference of git's; all others are steps of files */
 };
 

@@ -1,5 +1,5 @@
-/* Merges files by `git merge-file`. The version that both began with is the blob of a commit: the merge base where the run has commits of its
- * own, else the host's HEAD as its log has it just before the run. */
+/* Merges files by `git merge-file`. The version that both began with is the blob of a commit: the merge base where the run has
+ * commits of its own, else the host's HEAD as its log has it just before the run. */
 #include "workspace/changes/apply_merge.h"
 
 #include <fcntl.h>

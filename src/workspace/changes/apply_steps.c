@@ -1,5 +1,5 @@
-/* The parts that all phases of an apply use: the step at hand, its folder, and the entry that is there. All names are looked up beneath the workspace,
- * through no link and into no other file system. */
+/* The parts that all phases of an apply use: the step at hand, its folder, and the entry that is there. All names are looked up
+ * beneath the workspace, through no link and into no other file system. */
 #include "workspace/changes/apply_steps.h"
 
 #include <errno.h>
@@ -125,7 +125,8 @@ int aj_step_chmod(struct aj_applying *a, mode_t mode)
 	return place < 0 || aj_fd_chmod(place, mode & 0777) < 0 ? aj_step_fail(a, errno, "change the mode of") : 0;
 }
 
-/* Write down the times of change that the workspace's files have now, as ours; `settled`: and that the view's files are no changes any more. */
+/* Write down the times of change that the workspace's files have now, as ours; `settled`: and that the view's files are no
+ * changes any more. */
 int aj_steps_mark(struct aj_applying *a, bool settled)
 {
 	struct aj_mark marks[MARKS_AT_ONCE + 2];

@@ -1,5 +1,5 @@
-/* The steps of an apply, for apply.c. Each phase is idempotent: it does only what is not done yet, so it can be killed at any instant and
- * run again. */
+/* The steps of an apply, for apply.c. Each phase is idempotent: it does only what is not done yet, so it can be killed at any
+ * instant and run again. */
 #pragma once
 #include <limits.h>
 

@@ -1,10 +1,11 @@
-/* Names that a host's file system may take for equal: it may ignore case (which the comparisons of this folder do), invisible characters,
- * and dots and blanks at the end, and may have DOS short names. */
+/* Names that a host's file system may take for equal: it may ignore case (which the comparisons of this folder do), invisible
+ * characters, and dots and blanks at the end, and may have DOS short names. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The path with each name in its plainest spelling, in `room` (strlen(path) + 1 bytes) or `path` itself. It has as many names as `path`. */
+/* The path with each name in its plainest spelling, in `room` (strlen(path) + 1 bytes) or `path` itself. It has as many names as
+ * `path`. */
 const char *aj_spelling_plain(const char *path, char *room);
 /* Does some file system take `name` for `plain`, which is lower case in ASCII? */
 bool aj_spelling_is(const char *name, const char *plain);

@@ -1,5 +1,5 @@
-/* Looks paths up in the list of the files that a copy was made from. Of a line only its position and a hash are kept in memory: the list
- * of a million files takes 16 MiB. It trusts no length and no number that it has not checked. */
+/* Looks paths up in the list of the files that a copy was made from. Of a line only its position and a hash are kept in memory:
+ * the list of a million files takes 16 MiB. It trusts no length and no number that it has not checked. */
 #include "workspace/changes/copied_files.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* The list of the files that a copy of a workspace was made from. The supervisor wrote it before the run: one line for each file and folder,
+/* The list of the files that a copy of a workspace was made from. The supervisor wrote it before the run: one line for each file
+ * and folder,
  *
  *   TYPE MODE SIZE MTIME CTIME INODE PATH
  *

@@ -1,6 +1,5 @@
-/* Decides by path, type and target of a link which changes require approval. It checks no content: a program that the user builds or runs
- * by hand may do anything, and no list of names covers that.
- * It follows links by their text and opens nothing else. */
+/* Decides by path, type and target of a link which changes require approval. It checks no content: a program that the user builds
+ * or runs by hand may do anything, and no list of names covers that. It follows links by their text and opens nothing else. */
 #include "workspace/changes/needs_approval.h"
 
 #include <errno.h>
@@ -55,7 +54,8 @@ bool aj_link_leads_out(const char *path, const char *target, const char *workspa
 		return relative_leads_out(path, target);
 	if (strstr(target, "/../") || (strlen(target) > 3 && strcmp(target + strlen(target) - 3, "/..") == 0))
 		return true;
-	return !aj_path_within(target, workspace) && (geteuid() == 0 || !below_any(target, of_root, sizeof of_root / sizeof *of_root));
+	return !aj_path_within(target, workspace) &&
+	       (geteuid() == 0 || !below_any(target, of_root, sizeof of_root / sizeof *of_root));
 }
 
 /* --- following --- */
@@ -131,14 +131,16 @@ static bool folder_has(const struct aj_change_state *s, const char *folder, size
 	char path[PATH_MAX + 16];
 	struct stat st;
 	snprintf(path, sizeof path, "%.*s/%s", (int)bytes, folder, name);
-	return fstatat(s->workspace, path, &st, AT_SYMLINK_NOFOLLOW) == 0 || fstatat(s->view, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	return fstatat(s->workspace, path, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
+	       fstatat(s->view, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Is there a repository on the way, whatever its folder is called? */
 static bool through_repository(const struct aj_change_state *s, const char *path)
 {
 	for (size_t bytes = strcspn(path, "/"); bytes > 0; bytes += path[bytes] ? 1 + strcspn(path + bytes + 1, "/") : 0) {
-		if (folder_has(s, path, bytes, "HEAD") && (folder_has(s, path, bytes, "refs") || folder_has(s, path, bytes, "commondir")))
+		if (folder_has(s, path, bytes, "HEAD") &&
+		    (folder_has(s, path, bytes, "refs") || folder_has(s, path, bytes, "commondir")))
 			return true;
 		if (!path[bytes])
 			break;
@@ -157,7 +159,8 @@ static bool is_held_place(const struct aj_change_state *s, const char *target, s
 	return through_repository(s, target);
 }
 
-static const char *leads_badly(const struct aj_change *c, const char *target, const struct aj_change_state *s, struct aj_arena *arena)
+static const char *leads_badly(const struct aj_change *c, const char *target, const struct aj_change_state *s,
+                               struct aj_arena *arena)
 {
 	static const char out[] = "a link that leads out of the workspace", held[] = "a link that leads to a held place";
 	if (aj_link_leads_out(c->path, target, s->record.workspace))

@@ -1,5 +1,5 @@
-/* Files of the workspace by size and mtime, which a copy-up keeps: finds the old name of a file that a run renamed or linked without writing it.
- * The overlay's own origin attribute is empty in a mount of an ordinary user. */
+/* Files of the workspace by size and mtime, which a copy-up keeps: finds the old name of a file that a run renamed or linked
+ * without writing it. The overlay's own origin attribute is empty in a mount of an ordinary user. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Writes changes as a patch: headers as git's, hunks by the host's diff(1), which gets both files as descriptors without their names.
- * It runs no git, so no configuration, attribute or hook of a repository has an effect. */
+/* Writes changes as a patch: headers as git's, hunks by the host's diff(1), which gets both files as descriptors without their
+ * names. It runs no git, so no configuration, attribute or hook of a repository has an effect. */
 #include "workspace/changes/patch.h"
 
 #include <errno.h>

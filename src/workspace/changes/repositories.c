@@ -1,5 +1,5 @@
-/* Finds repositories as git does, by the name `.git` or by their entries, and reports each as one change. It looks for the first difference
- * in one, and no further: what became of branches and commits is read by git, in a jail. */
+/* Finds repositories as git does, by the name `.git` or by their entries, and reports each as one change. It looks for the first
+ * difference in one, and no further: what became of branches and commits is read by git, in a jail. */
 #include "workspace/changes/repositories.h"
 
 #include <errno.h>
@@ -191,7 +191,8 @@ static bool same_index(const struct aj_change_state *s, const char *path)
 	return is >= 0 && aj_gitindex_same(is, was);
 }
 
-/* Does it say nothing of commits, references or what is staged? `git status` writes such files; below `refs` every name is a reference. */
+/* Does it say nothing of commits, references or what is staged? `git status` writes such files; below `refs` every name is a
+ * reference. */
 static bool is_noise(const struct first_difference *scan, const struct aj_change *c)
 {
 	static const char *const notes[] = { "FETCH_HEAD", "gc.log", "gc.pid" };

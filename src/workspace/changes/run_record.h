@@ -17,13 +17,14 @@ struct aj_change_record {
 	const char *policy, *command;    /* the command's words, with blanks between; may be "" */
 	int64_t started_ns, ended_ns;    /* CLOCK_REALTIME; ended_ns 0: the end was not written */
 	uint64_t device, inode;          /* of the workspace */
-	/* The git folder of the main repository, where the workspace is a linked worktree and the run had a view of that folder, too: its path,
+	/* The git folder of the main repository, where the workspace is a linked worktree and the run had a view of that folder,
+	 * too: its path,
 	 * "" where it had none, and the name of the worktree in it. */
 	const char *repository, *worktree;
 	uint64_t repository_device, repository_inode, worktree_inode; /* of that folder, and of worktrees/NAME in it */
-	const char *head; /* the text of the workspace's HEAD when the run began; "": none, or not known */
-	uint64_t git_bytes, git_objects, git_ms;                      /* limits of a fetch from the run; 0: none */
-	const char *const *protect;                                   /* places of filesystem.protect */
+	const char *head;                        /* the text of the workspace's HEAD when the run began; "": none, or not known */
+	uint64_t git_bytes, git_objects, git_ms; /* limits of a fetch from the run; 0: none */
+	const char *const *protect;              /* places of filesystem.protect */
 	size_t protect_count;
 };
 

@@ -1,6 +1,5 @@
-/* Finds and opens the state folders of runs, all beneath one descriptor. A folder of another user, or one that others may write, is
- * refused.
- * It neither makes nor reads the view of a workspace. */
+/* Finds and opens the state folders of runs, all beneath one descriptor. A folder of another user, or one that others may write,
+ * is refused. It neither makes nor reads the view of a workspace. */
 #include "workspace/changes/run_state.h"
 
 #include <errno.h>

@@ -46,11 +46,13 @@ int aj_change_state_open(int all, const char *id, struct aj_change_state *ret, s
 int aj_change_state_trees(struct aj_change_state *state, struct aj_error *err);
 /* Open those of the main repository alone, which outlasts a worktree. -1 with err. */
 int aj_change_state_repository(struct aj_change_state *state, struct aj_error *err);
-/* Is the main repository's worktree the one that the run had? It may have been removed since, and another one made under its name. */
+/* Is the main repository's worktree the one that the run had? It may have been removed since, and another one made under its
+ * name. */
 bool aj_change_state_has_worktree(const struct aj_change_state *state);
 /* Does the host's tree or the run's have this path? The trees need not be open. */
 bool aj_change_state_has_path(const struct aj_change_state *state, const char *path);
-/* The trees that contain the path of a change: a relative one in those of the workspace, an absolute one in those of the main repository. */
+/* The trees that contain the path of a change: a relative one in those of the workspace, an absolute one in those of the main
+ * repository. */
 struct aj_change_side {
 	int view, host; /* the run's tree, and the host's; -1: neither of them has such a path */
 	const struct aj_base *base;

@@ -1,12 +1,14 @@
-/* Marks of paths of a run's changes. Applied or discarded paths are settled and no longer changes. For a path that an apply restored, the
- * new ctime is known to be ours. An original is the content of the workspace's file at the end of the run: rewriting it is not a conflict. */
+/* Marks of paths of a run's changes. Applied or discarded paths are settled and no longer changes. For a path that an apply
+ * restored, the new ctime is known to be ours. An original is the content of the workspace's file at the end of the run:
+ * rewriting it is not a conflict. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
 struct aj_mark {
-	char sum[64]; /* SHA-256 of the path, in hex; of an original: of permissions, content and path */
-	long long stamp_ns; /* our ctime in the workspace; negative: ctime of the settled change in the view; 0: a conflict, or an original */
+	char sum[64];       /* SHA-256 of the path, in hex; of an original: of permissions, content and path */
+	long long stamp_ns; /* our ctime in the workspace; negative: ctime of the settled change in the view; 0: a conflict, or an
+	                       original */
 };
 
 struct aj_marks {
@@ -21,8 +23,8 @@ int aj_marks_read(struct aj_marks *marks, int dir, const char *file); /* -1 with
 void aj_marks_free(struct aj_marks *marks);
 /* Is there a mark like this one? */
 bool aj_marks_has(const struct aj_marks *marks, const struct aj_mark *wanted);
-/* `view_ns`: the time of change in the view, 0 where it has nothing there: a later run that continues in the same view unsettles what it
- * changes. */
+/* `view_ns`: the time of change in the view, 0 where it has nothing there: a later run that continues in the same view unsettles
+ * what it changes. */
 bool aj_marks_settled(const struct aj_marks *marks, const char *path, long long view_ns);
 bool aj_marks_ours(const struct aj_marks *marks, const char *path, long long ctime_ns);
 /* The host had changed the path before a later run continued with the changes; the start time of that run does not show it. */

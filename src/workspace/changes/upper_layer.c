@@ -1,6 +1,5 @@
-/* Reads an upper layer as overlayfs(5) has written it, and removes single marks: character devices 0:0, and attributes of the class that
- * a user may set.
- * It opens only folders and regular files, and ignores attributes longer than one byte. */
+/* Reads an upper layer as overlayfs(5) has written it, and removes single marks: character devices 0:0, and attributes of the
+ * class that a user may set. It opens only folders and regular files, and ignores attributes longer than one byte. */
 #include "workspace/changes/upper_layer.h"
 
 #include <stddef.h>

@@ -89,8 +89,8 @@ static bool read_path(struct index_reader *r, size_t begin, bool *ret_whole)
 	return r->at <= r->end;
 }
 
-/* Git takes the length of a path, and so the place of the next entry, from the flags. Git obeys the flag CE_EXTENDED in version 2, too,
- * which does not have that flag. */
+/* Git takes the length of a path, and so the place of the next entry, from the flags. Git obeys the flag CE_EXTENDED in version
+ * 2, too, which does not have that flag. */
 static bool read_entry(struct index_reader *r)
 {
 	size_t begin = r->at;
@@ -112,8 +112,8 @@ static unsigned starts_at(const struct index_reader *r, size_t place)
 	return r->starts[place / 4] >> place % 4 * 2 & (START | WHOLE);
 }
 
-/* The table from which git reads entries by several threads: the place of each block, and how many entries it has. Git takes the first path of a
- * block for a whole one. */
+/* The table from which git reads entries by several threads: the place of each block, and how many entries it has. Git takes the
+ * first path of a block for a whole one. */
 static bool blocks_fit(const struct index_reader *r, size_t at, size_t bytes, size_t entries_end)
 {
 	bool fit = bytes % 8 == 4 && bytes / 8 <= BLOCKS_MAX;

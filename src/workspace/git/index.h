@@ -1,4 +1,5 @@
-/* Git's index as data: the paths that `git restore .` and `git checkout .` write. Git accepts any path there, even one in `.git`. */
+/* Git's index as data: the paths that `git restore .` and `git checkout .` write. Git accepts any path there, even one in
+ * `.git`. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,6 @@
-/* Follows the host's git configuration to the files of a workspace that it names. It reads configuration and the names of hooks, as git
- * does through links, and runs nothing.
- * It does not interpret commands: a word of a command that is a file in the workspace counts as a place, whatever the command does with
- * it. */
+/* Follows the host's git configuration to the files of a workspace that it names. It reads configuration and the names of hooks,
+ * as git does through links, and runs nothing. It does not interpret commands: a word of a command that is a file in the
+ * workspace counts as a place, whatever the command does with it. */
 #include "workspace/git/named.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* Reads, as data, what decides which programs git runs in one repository: configuration, hooks, an unfinished rebase, an index's paths.
- * It runs no git and follows no symlink; every text and every list is bounded. */
+/* Reads, as data, what decides which programs git runs in one repository: configuration, hooks, an unfinished rebase, an index's
+ * paths. It runs no git and follows no symlink; every text and every list is bounded. */
 #include "workspace/git/repo.h"
 
 #include <ctype.h>
@@ -196,8 +196,8 @@ static void read_hooks(struct reading *r, int dir, const char *folder)
 	}
 }
 
-/* An old configuration may name files of the workspace, which the jail can change and which can name further ones. Each file is read
- * once, below the workspace. */
+/* An old configuration may name files of the workspace, which the jail can change and which can name further ones. Each file is
+ * read once, below the workspace. */
 static void read_referenced(struct reading *r)
 {
 	for (size_t i = 0; i < r->includes_count; i++) {
@@ -231,8 +231,8 @@ static void add_link(struct reading *r, int dir, const char *name, const char *p
 	add_run(r->repo, path, aj_printf(r->at->arena, "a symlink, which git writes through: %s", target));
 }
 
-/* Folders that git writes besides the git dir itself. `hooks` and `info` are held, and git writes objects under temporary names and
- * renames them. */
+/* Folders that git writes besides the git dir itself. `hooks` and `info` are held, and git writes objects under temporary names
+ * and renames them. */
 static bool written_by_git(const char *below, const char *name)
 {
 	if (!*below)
@@ -254,8 +254,8 @@ static void read_index(struct reading *r, int dir, const char *name)
 	        "by its paths git may write into a repository or out of the working tree, at the next `git restore .`");
 }
 
-/* Git writes through a symlink in its folder: a reflog that links to a shell's start-up file would put a commit's message there, which
- * the shell runs. */
+/* Git writes through a symlink in its folder: a reflog that links to a shell's start-up file would put a commit's message there,
+ * which the shell runs. */
 static void read_entries(struct reading *r, int dir, const char *below, int depth, size_t *left)
 {
 	cleanup_listing struct aj_listing entries = aj_beneath_list(dir, ".");

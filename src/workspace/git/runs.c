@@ -1,5 +1,6 @@
-/* The variables of a configuration that make git run a program: a table after git-config(1), gitattributes(5) and git-lfs-config(5).
- * It prefers false positives: a listed variable may be harmless, and other programs than git may have variables of their own. */
+/* The variables of a configuration that make git run a program: a table after git-config(1), gitattributes(5) and
+ * git-lfs-config(5). It prefers false positives: a listed variable may be harmless, and other programs than git may have
+ * variables of their own. */
 #include <string.h>
 
 #include "workspace/git/config.h"

@@ -1,5 +1,5 @@
-/* Walks a workspace for repositories as git recognises them, and reads as data the files that determine which programs git runs in them.
- * It follows no symlink, runs no git, and stops at limits of time, entries and repositories, which it reports. */
+/* Walks a workspace for repositories as git recognises them, and reads as data the files that determine which programs git runs
+ * in them. It follows no symlink, runs no git, and stops at limits of time, entries and repositories, which it reports. */
 #include "workspace/git/search.h"
 
 #include <errno.h>
@@ -17,7 +17,8 @@
 #include "base/path.h"
 
 enum { ENTRIES_MAX = 2000000, FOLDERS_MAX = 400000, REPOS_MAX = 1000, PER_LOOK = 256 };
-/* A ctime is reliable only when it is older than this: clocks of file systems are coarse, so a later change could get the same ctime. */
+/* A ctime is reliable only when it is older than this: clocks of file systems are coarse, so a later change could get the same
+ * ctime. */
 enum { OLD_S = 1 };
 /* How many entries ahead the next known folder is searched for in a listing, whose order mostly repeats. */
 enum { AHEAD = 32 };
@@ -99,7 +100,8 @@ static size_t find_known(const struct repository_walk *w, const struct aj_repos_
 	return SIZE_MAX;
 }
 
-static void push_named(struct repository_walk *w, const char *folder, const char *name, const struct aj_repos_folder *known, size_t *next)
+static void push_named(struct repository_walk *w, const char *folder, const char *name, const struct aj_repos_folder *known,
+                       size_t *next)
 {
 	if (strlen(folder) + strlen(name) + 2 > PATH_MAX) {
 		snprintf(w->repos->why, sizeof w->repos->why, "a path is longer than %d bytes", PATH_MAX);
@@ -122,7 +124,8 @@ static bool limit_reached(struct repository_walk *w)
 	if (w->entries <= ENTRIES_MAX && aj_now_us() < w->deadline_us)
 		return false;
 	snprintf(w->repos->why, sizeof w->repos->why,
-	         w->entries > ENTRIES_MAX ? "the workspace has more than %d files and folders" : "the search took more than %d ms",
+	         w->entries > ENTRIES_MAX ? "the workspace has more than %d files and folders"
+	                                  : "the search took more than %d ms",
 	         w->entries > ENTRIES_MAX ? ENTRIES_MAX : w->budget_ms);
 	return true;
 }
@@ -146,8 +149,9 @@ static unsigned list_folder(struct repository_walk *w, const char *path, int dir
 	cleanup_listing struct aj_listing entries = aj_beneath_list(dir, ".");
 	for (const struct dirent *e; (e = aj_listing_next(&entries));) {
 		struct stat st;
-		bool folder = e->d_type == DT_DIR || (e->d_type == DT_UNKNOWN &&
-		                                      fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode));
+		bool folder = e->d_type == DT_DIR ||
+		              (e->d_type == DT_UNKNOWN && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		               S_ISDIR(st.st_mode));
 		w->entries++;
 		if ((w->entries > ENTRIES_MAX || w->entries % PER_LOOK == 0) && limit_reached(w))
 			break;
@@ -159,8 +163,8 @@ static unsigned list_folder(struct repository_walk *w, const char *path, int dir
 		snprintf(w->repos->why, sizeof w->repos->why, "a folder cannot be listed: %.80s", path);
 		found |= probe_marks(dir);
 	}
-	/* The large parts of a repository contain no other repository that git would find by itself. This holds only in `.git`: a jail
-	 * can put a HEAD beside a folder `objects`, and git would find a repository in that folder. */
+	/* The large parts of a repository contain no other repository that git would find by itself. This holds only in `.git`: a
+	 * jail can put a HEAD beside a folder `objects`, and git would find a repository in that folder. */
 	if ((found & HAS_HEAD) && (found & (HAS_OBJECTS | HAS_COMMONDIR)) && in_dot_git(path))
 		for (size_t i = queued; i < w->repos->folders.count; i++) {
 			struct aj_repos_folder *child = &w->repos->folders.items[i];
@@ -177,8 +181,8 @@ static bool ends_in_dot_git(const char *path)
 	return bytes >= 4 && strcmp(path + bytes - 4, ".git") == 0 && (bytes == 4 || path[bytes - 5] == '/');
 }
 
-/* Is it the same folder, with the same entries? Device and inode identify it, and its parents have been visited already, so a symlink on
- * the path changes nothing. */
+/* Is it the same folder, with the same entries? Device and inode identify it, and its parents have been visited already, so a
+ * symlink on the path changes nothing. */
 static bool unchanged(const struct repository_walk *w, const char *path, const struct aj_repos_folder *known)
 {
 	struct stat st;
@@ -253,9 +257,12 @@ void aj_repos_look(struct aj_repos *ret, struct aj_arena *arena, int workspace, 
 {
 	struct timespec now;
 	*ret = (struct aj_repos){ 0 };
-	struct repository_walk w = {
-		.repos = ret, .arena = arena, .workspace = workspace, .path = path, .before = before, .deadline_us = aj_in_ms(budget_ms)
-	};
+	struct repository_walk w = { .repos = ret,
+		                     .arena = arena,
+		                     .workspace = workspace,
+		                     .path = path,
+		                     .before = before,
+		                     .deadline_us = aj_in_ms(budget_ms) };
 	w.times = aj_beneath_tells_changes(workspace, &w.dev);
 	clock_gettime(CLOCK_REALTIME, &now);
 	w.old_s = now.tv_sec - OLD_S;
@@ -275,7 +282,8 @@ void aj_repos_add(struct aj_repos *repos, struct aj_arena *arena, int dir, const
 	cleanup_listing struct aj_listing entries = aj_beneath_list(dir, "worktrees");
 	for (const struct dirent *e; (e = aj_listing_next(&entries));)
 		if (e->d_name[0] != '.')
-			add_repo(&w, NULL, aj_printf(arena, "%s/worktrees/%s", path, e->d_name), "folder", dirfd(entries.dir), e->d_name);
+			add_repo(&w, NULL, aj_printf(arena, "%s/worktrees/%s", path, e->d_name), "folder", dirfd(entries.dir),
+			         e->d_name);
 	if (entries.error && entries.error != ENOENT)
 		snprintf(repos->why, sizeof repos->why, "a folder cannot be listed: %.70s/worktrees", path);
 }

@@ -42,8 +42,9 @@ static int read_file(struct import_reader *r, int fd, const struct stat *st, con
 		if (n < 0)
 			return fail(r, errno, "read", path);
 	r->bytes += used;
-	*AJ_PUSH(r->arena,
-	         &r->request->imports) = (struct aj_import){ .path = path, .data = data, .bytes = used, .program = st->st_mode & S_IXUSR };
+	*AJ_PUSH(r->arena, &r->request->imports) = (struct aj_import){
+		.path = path, .data = data, .bytes = used, .program = st->st_mode & S_IXUSR
+	};
 	return 0;
 }
 

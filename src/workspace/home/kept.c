@@ -101,7 +101,8 @@ static int write_record(int folder, const struct aj_plan *plan, const struct aj_
 		return 0;
 	unlinkat(folder, next, 0);
 	cleanup_fd int fd = openat(folder, next, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	bool written = fd >= 0 && aj_write_all(fd, text, strlen(text)) == 0 && renameat(folder, next, folder, AJ_KEPT_RECORD) == 0;
+	bool written = fd >= 0 && aj_write_all(fd, text, strlen(text)) == 0 &&
+	               renameat(folder, next, folder, AJ_KEPT_RECORD) == 0;
 	int errnum = errno;
 	free(text);
 	/* Another run, which makes the same home, may have been quicker. */
@@ -116,7 +117,8 @@ static int make_home(int folder, const struct aj_plan *plan, struct aj_error *er
 	struct stat st;
 	bool made = mkdirat(folder, AJ_KEPT_HOME, 0700) == 0;
 	cleanup_fd int home = openat(folder, AJ_KEPT_HOME, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (home < 0 || (made && plan->host_uid != geteuid() && fchownat(home, "", plan->host_uid, plan->host_gid, AT_EMPTY_PATH) < 0) ||
+	if (home < 0 ||
+	    (made && plan->host_uid != geteuid() && fchownat(home, "", plan->host_uid, plan->host_gid, AT_EMPTY_PATH) < 0) ||
 	    fstat(home, &st) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "home", errno, "make `%s`", plan->home_source);
 	if (st.st_uid == plan->host_uid)

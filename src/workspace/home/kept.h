@@ -4,11 +4,11 @@
 #include "policy/plan/request.h"
 #include "policy/policy.h"
 
-/* Choose the request's home under filesystem.home = "kept": home_source, and home_at, its path in the jail. Nothing is made. The request's
- * workspace is absolute by now. 0, or -1 with err. */
+/* Choose the request's home under filesystem.home = "kept": home_source, and home_at, its path in the jail. Nothing is made. The
+ * request's workspace is absolute by now. 0, or -1 with err. */
 int aj_kept_choose(struct aj_request *request, const struct aj_policy *policy, struct aj_arena *arena, struct aj_error *err);
-/* Make that home where it is missing, with a record that a person can read, and hold it until the descriptor is closed: a home in use is
- * not removed. -1 without a kept home, or with err. */
+/* Make that home where it is missing, with a record that a person can read, and hold it until the descriptor is closed: a home in
+ * use is not removed. -1 without a kept home, or with err. */
 int aj_kept_open(const struct aj_plan *plan, const struct aj_request *request, struct aj_error *err);
 
 struct aj_kept {

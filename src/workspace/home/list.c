@@ -66,7 +66,8 @@ int aj_kept_list_all(aj_kept_list *ret, struct aj_arena *arena, struct aj_error 
 		if (folder < 0)
 			continue;
 		struct aj_kept *kept = AJ_PUSH(arena, ret);
-		*kept = (struct aj_kept){ .name = aj_strdup(arena, e->d_name), .path = aj_printf(arena, "%s/%s", root, e->d_name) };
+		*kept = (struct aj_kept){ .name = aj_strdup(arena, e->d_name),
+			                  .path = aj_printf(arena, "%s/%s", root, e->d_name) };
 		read_record(kept, folder, arena);
 	}
 	if (entries.error)

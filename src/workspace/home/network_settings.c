@@ -1,6 +1,6 @@
 /* Passes the caller's certificates and package registries to a command: variables and lines of files, by tables.
- * Values with a password are not passed. Of a file with certificates only the certificates are copied, so a path that an earlier jail
- * redirected to another file discloses nothing else. */
+ * Values with a password are not passed. Of a file with certificates only the certificates are copied, so a path that an earlier
+ * jail redirected to another file discloses nothing else. */
 #include "workspace/home/network_settings.h"
 
 #include <errno.h>
@@ -47,11 +47,19 @@ static const struct config {
 	const char *paths[2];    /* the first that exists is used */
 	const char *sections[3]; /* prefixes of section names; none: all sections */
 	const char *keys[4];
-	const char *certificate_key, *certificate_variable; /* key whose value is the path of a PEM file, and the variable for it */
-	const char *target, *variable;                      /* variable: set to the target; NULL: programs read it by default */
-	bool continued;                                     /* a line that begins with a blank continues the one before it */
+	const char *certificate_key,
+	    *certificate_variable;     /* key whose value is the path of a PEM file, and the variable for it */
+	const char *target, *variable; /* variable: set to the target; NULL: programs read it by default */
+	bool continued;                /* a line that begins with a blank continues the one before it */
 } configs[] = {
-	{ { ".npmrc" }, { NULL }, { "registry", "@*:registry" }, "cafile", "NPM_CONFIG_CAFILE", AJ_SETTINGS "/npmrc", "NPM_CONFIG_GLOBALCONFIG", false },
+	{ { ".npmrc" },
+	  { NULL },
+	  { "registry", "@*:registry" },
+	  "cafile",
+	  "NPM_CONFIG_CAFILE",
+	  AJ_SETTINGS "/npmrc",
+	  "NPM_CONFIG_GLOBALCONFIG",
+	  false },
 	{ { ".config/pip/pip.conf", ".pip/pip.conf" },
 	  { NULL },
 	  { "index-url", "extra-index-url", "trusted-host" },
@@ -101,8 +109,8 @@ static void set(struct taker *t, const char *name, const char *value)
 	*AJ_PUSH(t->arena, &t->request->tool_env) = aj_printf(t->arena, "%s=%s", name, value);
 }
 
-/* A user's name in a URL is often a token, and so is a query, which no registry needs. Programs parse URLs differently, so their place in the
- * value does not matter. */
+/* A user's name in a URL is often a token, and so is a query, which no registry needs. Programs parse URLs differently, so their
+ * place in the value does not matter. */
 static bool has_secret(const struct taker *t, const char *value)
 {
 	const char *query = strchr(value, '?');
@@ -144,7 +152,8 @@ static char *read_text(const struct taker *t, int fd, size_t most)
 	}
 	char *text = aj_alloc(t->arena, (size_t)st.st_size + 1);
 	size_t used = 0;
-	for (ssize_t n; used < (size_t)st.st_size && (n = read(fd, text + used, (size_t)st.st_size - used)) != 0; used += (size_t)n)
+	for (ssize_t n; used < (size_t)st.st_size && (n = read(fd, text + used, (size_t)st.st_size - used)) != 0;
+	     used += (size_t)n)
 		if (n < 0)
 			return NULL;
 	text[used] = '\0';
@@ -209,7 +218,8 @@ static void take_certificates(struct taker *t, const char *variable, const char 
 		cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 		const char *text = read_text(t, fd, FILE_MAX), *found = text ? certificates_of(t, text, &count) : NULL;
 		if (!count) {
-			SAY(t, "%s is not passed: `%s`: %s", where, path, text ? "no certificate in PEM form" : strerrordesc_np(errno));
+			SAY(t, "%s is not passed: `%s`: %s", where, path,
+			    text ? "no certificate in PEM form" : strerrordesc_np(errno));
 			return;
 		}
 		target = aj_printf(t->arena, AJ_SETTINGS "/%s.pem", variable);
@@ -298,7 +308,8 @@ static void take_lines(struct taker *t, const struct config *config, const char 
 	unsigned passed = 0, secret = 0;
 	bool in_kept = false; /* whether the line before this one is passed */
 	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-		size_t bytes = without_comment(line, strcspn(line, "\n")), equals = strcspn(line, config->continued ? "=:\n" : "=\n");
+		size_t bytes = without_comment(line, strcspn(line, "\n")),
+		       equals = strcspn(line, config->continued ? "=:\n" : "=\n");
 		const char *whole = trimmed(t, line, bytes), *key, *value;
 		if (!*whole || strchr("#;", *whole))
 			continue;

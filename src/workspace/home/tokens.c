@@ -22,7 +22,8 @@ struct token_search {
 };
 typedef void found_fn(struct token_search *);
 
-/* Hide the file in each folder that shows it. A link's file is hidden where that file is; a link to elsewhere leads nowhere in the jail. */
+/* Hide the file in each folder that shows it. A link's file is hidden where that file is; a link to elsewhere leads nowhere in
+ * the jail. */
 static void hide(struct token_search *s)
 {
 	char real[PATH_MAX];
@@ -75,7 +76,8 @@ static void expand(struct token_search *s, const char *pattern, found_fn *found)
 	s->path[at] = '\0';
 }
 
-/* The same for many patterns, for most of which there is nothing: the folder is read once. One that cannot be listed is asked for each. */
+/* The same for many patterns, for most of which there is nothing: the folder is read once. One that cannot be listed is asked for
+ * each. */
 static void expand_all(struct token_search *s, const char *const patterns[], found_fn *found)
 {
 	size_t at = strlen(s->path);

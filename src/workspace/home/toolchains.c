@@ -1,6 +1,5 @@
-/* Finds the caller's toolchains by the entries of PATH, and determines which of their folders the jail is shown: those of the table,
- * nothing else.
- * It opens no file of theirs, runs none, and never shows a home or a folder above one. */
+/* Finds the caller's toolchains by the entries of PATH, and determines which of their folders the jail is shown: those of the
+ * table, nothing else. It opens no file of theirs, runs none, and never shows a home or a folder above one. */
 #include "workspace/home/toolchains.h"
 
 #include <fnmatch.h>
@@ -48,7 +47,8 @@ static const char *expand(struct toolchain_search *s, const char *path, const ch
 	} else if (path[0] == '$') {
 		size_t bytes = strcspn(path, "/");
 		const char *value = getenv(aj_strndup(s->arena, path + 1, bytes - 1));
-		path = value && value[0] == '/' ? aj_printf(s->arena, "%s%s", aj_path_simplify(value, s->arena), path + bytes) : NULL;
+		path = value && value[0] == '/' ? aj_printf(s->arena, "%s%s", aj_path_simplify(value, s->arena), path + bytes)
+		                                : NULL;
 	}
 	return path && aj_jail_path_valid(path) ? path : NULL;
 }

@@ -85,9 +85,10 @@ static bool is_denied(int error)
 	return error == EACCES || error == EPERM;
 }
 
-/* A copy for another id is made by root, who can open more files than the workspace's owner: may the owner open `fd` with these rights (R_OK,
- * X_OK)? The kernel is asked, which knows access lists, for a thread with the owner's id and without capabilities. -1 with errno: no, if
- * is_denied(), or it cannot be told. The groups are what the jail would have in an overlay: the folder's alone, see aj_copy_workspace(). */
+/* A copy for another id is made by root, who can open more files than the workspace's owner: may the owner open `fd` with these
+ * rights (R_OK, X_OK)? The kernel is asked, which knows access lists, for a thread with the owner's id and without capabilities.
+ * -1 with errno: no, if is_denied(), or it cannot be told. The groups are what the jail would have in an overlay: the folder's
+ * alone, see aj_copy_workspace(). */
 static int owner_may(const struct copy *c, int fd, int rights)
 {
 	struct aj_capset before, none;

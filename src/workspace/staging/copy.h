@@ -4,8 +4,8 @@
  *
  *   TYPE MODE SIZE MTIME CTIME INODE PATH
  *
- * TYPE is f, d or l (a symlink); MODE is octal; times are nanoseconds since 1970; all of it as the workspace had it. PATH goes to the end
- * of the line, with `\\` for a backslash and `\n` for a newline. A folder comes before what is in it. */
+ * TYPE is f, d or l (a symlink); MODE is octal; times are nanoseconds since 1970; all of it as the workspace had it. PATH goes to
+ * the end of the line, with `\\` for a backslash and `\n` for a newline. A folder comes before what is in it. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +18,8 @@ enum { AJ_COPY_SKIPPED_MAX = 20 };
 
 struct aj_copied_tree {
 	uint64_t files, bytes;
-	AJ_LIST(const char *) skipped; /* the first paths of files that were left out: FIFOs, sockets, devices, mounts, closed to the caller */
+	AJ_LIST(const char *)
+	    skipped; /* the first paths of files that were left out: FIFOs, sockets, devices, mounts, closed to the caller */
 	uint64_t skipped_count;
 };
 
@@ -27,7 +28,8 @@ struct aj_copy_job {
 	const char *name; /* for messages; NULL: the workspace */
 	int to;           /* an empty folder that gets the copy */
 	int list;         /* an empty file that gets the list */
-	/* Owner of the whole copy. As in an overlay, they stand for the owner of `from`: the copy has only files that this owner can read. */
+	/* Owner of the whole copy. As in an overlay, they stand for the owner of `from`: the copy has only files that this owner
+	 * can read. */
 	bool give;
 	uid_t uid;
 	gid_t gid;

@@ -24,12 +24,14 @@ static int map_owner(const struct aj_staging *a, struct aj_staging_tree *t, cons
 		return 0;
 	aj_fail(err, AJ_EXIT_SETUP, "changes", errno,
 	        "show the files of %s and of the state directory as the jail's own (mounts with mapped ids)", t->name);
-	aj_advise(err, "root's overlays need Linux 5.19 and file systems that support this: use --workspace-mode copy, or run agentjail as the "
-	               "workspace's owner");
+	aj_advise(err,
+	          "root's overlays need Linux 5.19 and file systems that support this: use --workspace-mode copy, or run agentjail as the "
+	          "workspace's owner");
 	return -1;
 }
 
-static int make_layer(const struct aj_staging *a, const struct aj_staging_tree *t, const char *name, mode_t mode, const struct stat *owner)
+static int make_layer(const struct aj_staging *a, const struct aj_staging_tree *t, const char *name, mode_t mode,
+                      const struct stat *owner)
 {
 	if (mkdirat(t->dir, name, 0700) < 0 && errno != EEXIST)
 		return -1;
@@ -47,7 +49,8 @@ static int check_attributes(const struct aj_staging_tree *t, struct aj_error *er
 	if (work >= 0 && fsetxattr(work, name, "", 0, 0) == 0 && fremovexattr(work, name) == 0)
 		return 0;
 	aj_staging_fail(err, errno, "set an extended attribute in the state directory, which an overlay needs");
-	aj_advise(err, "use --workspace-mode copy, or name a folder of another file system with XDG_STATE_HOME (tmpfs has them from Linux 6.6 on)");
+	aj_advise(err,
+	          "use --workspace-mode copy, or name a folder of another file system with XDG_STATE_HOME (tmpfs has them from Linux 6.6 on)");
 	return -1;
 }
 
@@ -84,7 +87,8 @@ static int make(struct aj_staging *a, struct aj_staging_tree *t, const struct aj
 	const char *below = aj_staging_mount_below(&a->arena, t->path);
 	if (below) {
 		aj_fail(err, AJ_EXIT_SETUP, "changes", 0,
-		        "something is mounted at `%s`, inside %s, where an overlay would show the folder below it", below, t->name);
+		        "something is mounted at `%s`, inside %s, where an overlay would show the folder below it", below,
+		        t->name);
 		aj_advise(err, "use --workspace-mode copy, which leaves mounts out, or a workspace without that folder");
 		return -1;
 	}
@@ -92,8 +96,8 @@ static int make(struct aj_staging *a, struct aj_staging_tree *t, const struct aj
 		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "examine %s", t->name);
 	if (check_owners(a, t, &st, mapped, request, err) < 0)
 		return -1;
-	/* The upper folder is what the jail sees as the folder itself. The jail's builder passes through the state folder: `changes` above it
-	 * is closed to all others. */
+	/* The upper folder is what the jail sees as the folder itself. The jail's builder passes through the state folder:
+	 * `changes` above it is closed to all others. */
 	if (!a->read &&
 	    ((mapped && fchmod(t->dir, 0711) < 0) || make_layer(a, t, "upper", st.st_mode & 01777, mapped ? &st : NULL) < 0 ||
 	     make_layer(a, t, "work", 0700, mapped ? &st : NULL) < 0))
@@ -113,7 +117,8 @@ static int make(struct aj_staging *a, struct aj_staging_tree *t, const struct aj
 	return 0;
 }
 
-int aj_staging_layers_make(struct aj_staging *a, struct aj_staging_tree *t, const struct aj_request *request, struct aj_error *err)
+int aj_staging_layers_make(struct aj_staging *a, struct aj_staging_tree *t, const struct aj_request *request,
+                           struct aj_error *err)
 {
 	int r = make(a, t, request, err);
 	if (r < 0)

@@ -5,7 +5,8 @@
 #include "base/arena.h"
 #include "workspace/staging/copy.h"
 
-/* Files that an overlay shows and cannot change, because their owner or group has no id in the jail: copying one up is EOVERFLOW. */
+/* Files that an overlay shows and cannot change, because their owner or group has no id in the jail: copying one up is
+ * EOVERFLOW. */
 struct aj_staging_unmapped {
 	AJ_LIST(const char *) paths; /* the first */
 	uint64_t count;

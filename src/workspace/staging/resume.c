@@ -1,6 +1,6 @@
-/* Takes the state folder of an ended run whose changes a new run continues with, and brings it up to date: an overlay's layer keeps only
- * unapplied changes, so that the jail sees the workspace as it is now below them.
- * It takes no folder of another workspace or mode, none that is locked by a program, and none that is half applied. */
+/* Takes the state folder of an ended run whose changes a new run continues with, and brings it up to date: an overlay's layer
+ * keeps only unapplied changes, so that the jail sees the workspace as it is now below them. It takes no folder of another
+ * workspace or mode, none that is locked by a program, and none that is half applied. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -76,8 +76,8 @@ static int bring_up_to_date(struct aj_staging *a, struct aj_change_state *s, boo
 	s->running = false; /* the lock is ours */
 	a->record.started_ns = s->record.started_ns;
 	if (!a->copy)
-		aj_staging_begin(a,
-		                 aj_clock_ns(CLOCK_REALTIME)); /* what the host changes from here on is a conflict with what waits */
+		aj_staging_begin(a, aj_clock_ns(CLOCK_REALTIME)); /* what the host changes from here on is a conflict with what
+		                                                     waits */
 	if (aj_change_state_trees(s, err) < 0 || aj_unapplied_read(s, &a->arena, &a->unapplied, err) < 0)
 		return -1;
 	if (newest && !a->unapplied.any) {

@@ -29,7 +29,8 @@ static void choose_id(struct aj_staging *a, const char *id)
 	snprintf(a->id, sizeof a->id, "%.16s", sum);
 }
 
-/* An overlay of a folder over itself has no end, nor has a copy of a folder into itself; and no jail may reach the changes of others. */
+/* An overlay of a folder over itself has no end, nor has a copy of a folder into itself; and no jail may reach the changes of
+ * others. */
 static int check_place(const struct aj_staging *a, struct aj_error *err)
 {
 	char state[PATH_MAX];
@@ -39,20 +40,22 @@ static int check_place(const struct aj_staging *a, struct aj_error *err)
 		const struct aj_mount *m = &a->plan->mounts.items[i];
 		if (!aj_mount_is_shared(m) || !aj_path_within(state, m->source))
 			continue;
-		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the state directory lies in `%s`, which the jail may write", m->source);
+		aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "the state directory lies in `%s`, which the jail may write",
+		        m->source);
 		aj_advise(err, "name a folder outside of it with XDG_STATE_HOME");
 		return -1;
 	}
 	return 0;
 }
 
-/* A command that opens the folder before the lock is held takes the run for a killed one. The folder has no record yet, so the command
- * applies nothing. */
+/* A command that opens the folder before the lock is held takes the run for a killed one. The folder has no record yet, so the
+ * command applies nothing. */
 static int make_state(struct aj_staging *a, struct aj_error *err)
 {
 	if (mkdirat(a->all, a->id, 0700) < 0) {
 		bool there = errno == EEXIST;
-		aj_fail(err, there ? AJ_EXIT_USAGE : AJ_EXIT_SETUP, "changes", errno, "make a folder for the changes of run `%s`", a->id);
+		aj_fail(err, there ? AJ_EXIT_USAGE : AJ_EXIT_SETUP, "changes", errno, "make a folder for the changes of run `%s`",
+		        a->id);
 		if (there)
 			aj_advise(err, "choose another --id, or apply or discard the changes of that run");
 		return -1;
@@ -71,8 +74,10 @@ int aj_staging_state_open(struct aj_staging *a, const struct aj_request *request
 	if (a->all < 0) {
 		bool nowhere = errno == ENOENT;
 		aj_staging_fail(err, errno, "open the folder for the changes of runs, $XDG_STATE_HOME/agentjail/changes");
-		aj_advise(err, nowhere ? "set HOME or XDG_STATE_HOME to the path of a folder"
-		                       : "the folder must be writable for you, and no other user may write to it; XDG_STATE_HOME names another place");
+		aj_advise(err,
+		          nowhere
+		              ? "set HOME or XDG_STATE_HOME to the path of a folder"
+		              : "the folder must be writable for you, and no other user may write to it; XDG_STATE_HOME names another place");
 		return -1;
 	}
 	if (check_place(a, err) < 0)

@@ -1,6 +1,6 @@
-/* Walks an upper layer beside the workspace and removes what was applied, discarded, or is equal to the workspace's. A folder that
- * replaced another one becomes a folder over that one, with whiteouts in it, so that settled entries become visible.
- * It writes to the layer and to the marks of its run alone, and can be killed at any instant: the next call continues. */
+/* Walks an upper layer beside the workspace and removes what was applied, discarded, or is equal to the workspace's. A folder
+ * that replaced another one becomes a folder over that one, with whiteouts in it, so that settled entries become visible. It
+ * writes to the layer and to the marks of its run alone, and can be killed at any instant: the next call continues. */
 #include "workspace/staging/trim.h"
 
 #include <errno.h>
@@ -196,7 +196,8 @@ int aj_staging_trim(struct aj_change_state *state, const struct aj_unapplied *un
 	*t = (struct trim){ .unapplied = unapplied, .err = err, .arena = &state->arena };
 	for (size_t i = 0; i < unapplied->conflicts.count; i++)
 		mark_conflict(t, unapplied->conflicts.items[i]);
-	/* Marks of conflicts are written before anything changes by which a conflict is found; those of settled paths are removed last. */
+	/* Marks of conflicts are written before anything changes by which a conflict is found; those of settled paths are removed
+	 * last. */
 	cleanup_fd int marks = aj_marks_open(state->dir, AJ_MARKS_FILE);
 	if (marks < 0 || aj_marks_append(marks, t->marks.items, t->marks.count) < 0)
 		aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "write the marks of conflicts");

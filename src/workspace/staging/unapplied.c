@@ -53,8 +53,8 @@ int aj_unapplied_read(struct aj_change_state *state, struct aj_arena *arena, str
 
 bool aj_unapplied_has(const struct aj_unapplied *unapplied, const char *path)
 {
-	bool found = unapplied->paths.count &&
-	             bsearch(&path, unapplied->paths.items, unapplied->paths.count, sizeof *unapplied->paths.items, by_bytes) != NULL;
+	bool found = unapplied->paths.count && bsearch(&path, unapplied->paths.items, unapplied->paths.count,
+	                                               sizeof *unapplied->paths.items, by_bytes) != NULL;
 	for (size_t i = 0; i < unapplied->repositories.count && !found; i++)
 		found = aj_repository_holds(unapplied->repositories.items[i], path);
 	return found;
@@ -69,7 +69,8 @@ void aj_unapplied_text(const struct aj_unapplied *p, const char *id, char *out, 
 		char plain[100];
 		aj_ascii(plain, sizeof plain, p->conflicts.items[i]);
 		used += (size_t)snprintf(out + used, out_bytes - used, "%s`%s`",
-		                         i ? ", " : "\n  changed by the host since, and the jail continues with its own: ", plain);
+		                         i ? ", " : "\n  changed by the host since, and the jail continues with its own: ",
+		                         plain);
 	}
 	if (p->conflicts.count > SHOWN_MAX && used < out_bytes)
 		snprintf(out + used, out_bytes - used, " and %zu more", p->conflicts.count - SHOWN_MAX);
