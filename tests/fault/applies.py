@@ -13,7 +13,8 @@ SCRIPT = GIT + r"""
 for i in 0 1 2 3 4 5 6 7 8 9; do echo new >m$i; rm g$i; echo new >d/m$i; rm d/g$i; mkdir n$i; echo new >n$i/f; ln -s f n$i/l; chmod 700 n$i; done
 chmod 755 mode; chmod 500 folder; rm -r tree; rm to-folder; mkdir to-folder; echo in >to-folder/in; rm -r to-file; echo f >to-file; ln -sf m2 link
 head -c 300000 /dev/zero >big; echo new >folder/deep/f || true
-git add d; git commit -qm two; git branch side; echo newer >d/m1
+git add d; git commit -qm two d; git branch side; echo newer >d/m1
+cd inner; echo new >f; git commit -qam two; cd ..
 """
 
 
@@ -26,23 +27,29 @@ def make(top):
         with open(top + "/" + name, "w") as f:
             f.write("old " + name)
     os.symlink("m1", top + "/link")
-    subprocess.run(["sh", "-ec", GIT + "git init -q -b main .; git add d link; git commit -qm one"], cwd=top, check=True)
+    subprocess.run(["sh", "-ec", GIT + "git init -q -b main .; git add d link; git commit -qm one; git add mode; echo /inner >.git/info/exclude; "
+                    "git init -q -b main inner; cd inner; echo old inner >f; git add f; git commit -qm one"], cwd=top, check=True)
 
 
 def tree(folder):
     """Without git's data: what git makes of its own is asked of git."""
-    return {path: entry for path, entry in whole_tree(folder).items() if path != b".git" and not path.startswith(b".git/")}
+    return {path: entry for path, entry in whole_tree(folder).items() if b".git" not in path.split(b"/")}
 
 
 def history(workspace):
-    """Before is one commit, after two; the index is that of HEAD, and the repository is whole at any time."""
-    def git(*words):
-        done = subprocess.run(["git", "-c", "safe.directory=*", *words], cwd=workspace, env=dict(ENV, GIT_CONFIG_NOSYSTEM="1", GIT_CONFIG_GLOBAL="/dev/null"),
+    """Of both repositories: the commits, and how the index differs from HEAD. Each is whole at any time."""
+    def git(folder, *words):
+        done = subprocess.run(["git", "-c", "safe.directory=*", *words], cwd=workspace + folder, env=dict(ENV, GIT_CONFIG_NOSYSTEM="1", GIT_CONFIG_GLOBAL="/dev/null"),
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         assert done.returncode == 0, done.stdout
         return done.stdout.decode().split()
-    assert git("fsck", "--strict", "--no-dangling") == [], git("fsck", "--strict")
-    return git("log", "--format=%s"), git("diff", "--cached", "--name-only")
+    for folder in "", "/inner":
+        assert git(folder, "fsck", "--strict", "--no-dangling") == [], git(folder, "fsck", "--strict")
+    return [(git(folder, "log", "--format=%s"), git(folder, "diff", "--cached", "--name-only")) for folder in ("", "/inner")]
+
+
+BEFORE = [(["one"], ["mode"]), (["one"], [])]
+AFTER = [(["two", "one"], ["mode"]), (["two", "one"], [])]
 
 
 def run_for(seconds, run, *words):
@@ -97,7 +104,8 @@ def one(number, mode, pace):
     killed = run_for(rng.uniform(0, pace), run)
     not_lost(run, before, after)
     began = interrupted(run)
-    assert history(run.workspace)[0] in (["one"], ["two", "one"])
+    for (commits, _), was, will in zip(history(run.workspace), BEFORE, AFTER):
+        assert commits in (was[0], will[0]), commits
     for _ in range(rng.randrange(3)):  # and again, on the way forward or back
         if killed and interrupted(run):
             killed = run_for(rng.uniform(0, pace), run, *(["--abort"] if back else []))
@@ -108,13 +116,13 @@ def one(number, mode, pace):
         run.ask("apply", "--abort")
         if not cleaning:
             assert tree(run.workspace) == before, "it is not as it was: %s" % differing(before, tree(run.workspace))
-            assert history(run.workspace) == (["one"], []), history(run.workspace)
+            assert history(run.workspace) == BEFORE, history(run.workspace)
             assert run.kinds() == kinds and not any(r["conflict"] for r in run.rows().values()), run.rows()
     run.ask("apply")
     if interrupted(run) or run.kinds():
         run.ask("apply")
     assert tree(run.workspace) == after, differing(after, tree(run.workspace))
-    assert history(run.workspace) == (["two", "one"], []), history(run.workspace)
+    assert history(run.workspace) == AFTER, history(run.workspace)
     assert run.kinds() == {}, run.kinds()
     run.ask("discard")
     want.ask("discard")

@@ -54,6 +54,9 @@ static const char *const settings[] = {
 	"core.packedGitLimit=1g",
 	"core.packedGitWindowSize=64m",
 	"pack.threads=1",
+	/* what another git of the host locks for a moment, or one that a killed apply has just started */
+	"core.filesRefLockTimeout=5000",
+	"core.packedRefsTimeout=5000",
 	/* texts */
 	"color.ui=false",
 	"core.quotePath=false",
