@@ -926,6 +926,7 @@ mkdir one.d; echo 1 >one.d/only.o; echo '*' >>.gitignore""")
     files = [r for r in run.rows().values() if r["is"] and r["is"]["type"] == "file" or r["was"] and r["was"]["type"] == "file"]
     assert "\n%d files: " % len(files) in shown and "p1" not in shown, shown
     same(sum(r["ignored"] for r in files), 19)
+    same(changes(run.path("lib"), "show", run.id).stdout.decode(), shown)
     every = run.ask("show", "--all").stdout.decode()
     same((every.count("node_modules/p"), "\ni " in every, "\n%d files: " % len(files) in every), (20, False, True))
     assert "node_modules/p1/package.json" in run.ask("show", "node_modules").stdout.decode()

@@ -73,6 +73,8 @@ Scene("the same, and files that no commit has", PLAIN + "; echo u >u; echo 4 >>d
       later="echo t >t; commit theirs", says="git merge agentjail/ID/main", status=" M d/c\n?? u", own="refs/stash")
 Scene("an editor refreshes the index all the time", "echo 2 >>a; commit work; echo ready; read -r x; echo 3 >>a; commit more", "eq more \"$(subject)\"",
       host="for i in 1 2 3 4 5 6 7 8 9 10; do touch b d/c; git update-index -q --refresh || :; git status -s; sleep 0.1; done")
+Scene("another branch is checked out meanwhile", PLAIN, "eq one \"$(subject)\"; eq more \"$(subject agentjail/ID/main)\"; eq 'a 9' \"$(tail -n 1 a)\"; test ! -e e", later="git checkout -q other",
+      says="git (switch main|merge agentjail/ID/main)")
 Scene("both edited a file that no commit has", "echo 2 >>a; echo e >e", "eq host \"$(tail -n 1 a)\"; test ! -e e", later="echo host >>a", rc=1, says="conflict  a", status=" M a")
 Scene("both edited a file, and it is merged", "sed -i '1s/.*/agent/' a; commit work", "eq agent \"$(head -n 1 a)\"; eq host \"$(tail -n 1 a)\"; eq work \"$(subject)\"",
       later="echo host >>a", apply=("apply --merge",), status=" M a")

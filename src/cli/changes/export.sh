@@ -25,6 +25,7 @@ cat > "$x/config" << END
 	bare = true
 	commitGraph = false
 	multiPackIndex = false
+	warnAmbiguousRefs = false
 [extensions]
 	objectFormat = $format
 END

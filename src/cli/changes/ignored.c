@@ -1,4 +1,4 @@
-/* Asks `git check-ignore` of the host about paths of a run. What git does not answer counts as not ignored. */
+/* Asks `git check-ignore` of the host about paths of a run. What git does not answer, or tracks, counts as not ignored. */
 #include "cli/changes/ignored.h"
 
 #include <string.h>
@@ -44,10 +44,51 @@ static size_t skip_top(const char *const *paths, size_t from, size_t count)
 	return i;
 }
 
+struct tracked_files {
+	AJ_LIST(const char *); /* in the order of the index: strcmp */
+};
+
+/* Is it a file of the index, or a folder with one? A folder may end with a slash. */
+static bool is_tracked(const struct tracked_files *tracked, const char *path)
+{
+	size_t from = 0, to = tracked->count, bytes = strlen(path);
+	bytes -= bytes && path[bytes - 1] == '/';
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		const char *file = tracked->items[middle];
+		int order = strncmp(file, path, bytes);
+		if (order == 0 && (!file[bytes] || file[bytes] == '/'))
+			return true;
+		if (order < 0 || (order == 0 && (unsigned char)file[bytes] < '/'))
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return false;
+}
+
+/* By one look at the index: check-ignore itself would look through all of it for each path. */
+static void except_tracked(const struct aj_git *git, const char *inside, const char *const *paths, size_t count, const char **ret,
+                           struct aj_arena *arena)
+{
+	const char *const words[] = { "ls-files", "-z", NULL };
+	struct aj_buffer out = { 0 };
+	struct aj_error err = { 0 };
+	struct tracked_files tracked = { 0 };
+	bool read = aj_git_run(git, words, NULL, &out, &err) == 0;
+	const char *at = out.data, *end = at ? at + out.bytes : at, *field;
+	while (read && at < end && (field = next_field(&at, end)))
+		*AJ_PUSH(arena, &tracked) = field;
+	for (size_t i = 0; i < count; i++)
+		if (ret[i] && is_tracked(&tracked, aj_printf(arena, "%s%s", inside, paths[i])))
+			ret[i] = NULL;
+	aj_buffer_free(&out);
+}
+
 void aj_ignored(const struct aj_host_repository *repository, const char *const *paths, size_t count, const char **ret,
                 struct aj_arena *arena)
 {
-	const char *const words[] = { "check-ignore", "--stdin", "-z", "-v", "-n", NULL };
+	const char *const words[] = { "check-ignore", "--no-index", "--stdin", "-z", "-v", "-n", NULL };
 	const struct aj_git git = { .dir = repository->git, .common = repository->common, .tree = repository->tree };
 	memset(ret, 0, count * sizeof *ret);
 	size_t from = 0;
@@ -70,4 +111,9 @@ void aj_ignored(const struct aj_host_repository *repository, const char *const *
 		if (from < count)
 			from = skip_top(paths, from, count);
 	}
+	for (size_t i = 0; i < count; i++)
+		if (ret[i]) {
+			except_tracked(&git, repository->inside, paths, count, ret, arena);
+			break;
+		}
 }

@@ -66,7 +66,7 @@ enum { SETTINGS = sizeof settings / sizeof *settings };
 
 /* One process: git, or its peer. */
 struct start {
-	const char *program;
+	const char *program, *folder; /* its working directory; NULL: ours */
 	char *const *argv, *const *env;
 	int files[4]; /* what becomes its descriptors 0 to 3; -1: none */
 	bool owned;   /* it gets these ids, and the limits */
@@ -98,6 +98,8 @@ _Noreturn static void begin(const struct start *s, pid_t parent)
 	    ((s->file_bytes != RLIM_INFINITY && setrlimit(RLIMIT_FSIZE, &file) < 0) || setrlimit(RLIMIT_AS, &memory) < 0))
 		_exit(126);
 	if (s->owned && become(s->uid, s->gid) < 0)
+		_exit(126);
+	if (s->folder && chdir(s->folder) < 0 && chdir("/") < 0)
 		_exit(126);
 	/* After the change of ids, which clears it. SIGTERM: git removes its lock files. */
 	if (aj_prctl_die_with_parent(parent, SIGTERM) < 0)
@@ -328,7 +330,9 @@ static int launch(struct git_run *r, const char *const *argv, const struct aj_bu
 			                    .files = { theirs, theirs, text, -1 } };
 		r->peer = start(&peer);
 	}
+	/* Paths in arguments and answers begin there. */
 	const struct start git = { .program = program,
+		                   .folder = r->git->tree ? r->git->tree : r->git->dir,
 		                   .argv = command_of(r, argv),
 		                   .env = environment_of(r),
 		                   .files = { in, out, text, ours },
