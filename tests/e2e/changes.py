@@ -1,5 +1,5 @@
 """Changes of runs over overlays: shown, as a patch, applied and discarded; changes.sh runs it and counts."""
-import base64, contextlib, fcntl, json, os, shutil, stat, struct, subprocess, sys, time
+import base64, contextlib, fcntl, json, os, shutil, signal, stat, struct, subprocess, sys, time
 
 from client import AJ, EXAMPLES, FOLDER, ROOT, main, same, skip, test
 from overlays import CHANGES, ENV, Run, can_overlay, put, settle, tree
@@ -511,10 +511,30 @@ def a_branch_moves_forward():
         same(head(run), ["one"])
 
 
+LARGE = COMMIT + "echo u >untracked; head -c 20000000 /dev/zero >large; "
+
+
+def stopped_while_staging(script, *paths, mode="overlay"):
+    """A run, and an apply of it that has planned and changed nothing yet."""
+    for _ in range(20):
+        run = Run(repository, script, mode=mode)
+        apply = subprocess.Popen([AJ, "changes", "apply", run.id, *paths], env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not os.path.exists(run.state + "/journal.staging") and apply.poll() is None:
+            pass
+        apply.send_signal(signal.SIGSTOP)
+        if apply.poll() is None:
+            os.waitpid(apply.pid, os.WUNTRACED)
+            if os.path.exists(run.state + "/journal.staging"):
+                return run, apply
+        apply.kill()
+        apply.communicate()
+    raise AssertionError("each apply was quicker")
+
+
 @test
 def git_of_the_host_at_work():
     """A lock that git of the host holds: nothing is applied. A branch that it moves meanwhile is left where it is."""
-    run = Run(repository, COMMIT + "echo u >untracked; head -c 20000000 /dev/zero >large")
+    run = Run(repository, LARGE)
     before = tree(run.workspace)
     for lock in ".git/refs/heads/main.lock", ".git/index.lock":
         open(run.path(lock), "w").close()
@@ -522,20 +542,36 @@ def git_of_the_host_at_work():
         assert b"lock" in done.stderr, done
         os.unlink(run.path(lock))
         same(({p: e for p, e in tree(run.workspace).items() if b".git" not in p}, head(run)), ({p: e for p, e in before.items() if b".git" not in p}, ["one"]))
+    run, apply = stopped_while_staging(LARGE)
     other = git(run, "commit-tree", "-p", "HEAD", "-m", "host", "HEAD^{tree}").strip()
-    apply = subprocess.Popen([AJ, "changes", "apply", run.id], env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while not os.path.exists(run.state + "/journal.staging") and apply.poll() is None:
-        pass
     open(run.path(".git/index.lock"), "w").close()  # so the index waits for two seconds
-    while head(run) == ["one"] and apply.poll() is None:
+    before = run.read(".git/refs/heads/main")
+    apply.send_signal(signal.SIGCONT)
+    while run.read(".git/refs/heads/main") == before and apply.poll() is None:
         pass
     git(run, "update-ref", "refs/heads/main", other)
     said = apply.communicate()[1]
     os.unlink(run.path(".git/index.lock"))
-    if apply.returncode == 0:
-        return  # it was quicker
     same((head(run), run.read("a"), os.path.exists(run.path("untracked")), os.listdir(run.state).count("journal.moving")), (["host", "one"], b"1\n", False, 0))
     assert b"left in place, since the host has changed it meanwhile: refs/heads/main" in said, said
+
+
+@test
+def killed_while_git_moves():
+    """The next apply makes new repositories and settles those that moved, too."""
+    new = "git init -q lib; cd lib; echo 1 >f; git add f; git commit -qm first; cd ..; git clone -q --bare lib bare.git"
+    for mode in MODES:
+        run, apply = stopped_while_staging(LARGE + new, "a", "b", "large", "lib", "lib/.git", "bare.git", ".git", mode=mode)
+        open(run.path(".git/index.lock"), "w").close()
+        apply.send_signal(signal.SIGCONT)
+        while not os.path.exists(run.state + "/journal.moving") and apply.poll() is None:
+            pass
+        apply.kill()
+        apply.communicate()
+        os.unlink(run.path(".git/index.lock"))
+        done = run.json("apply")
+        same((done["resumed"], {r["path"]: r["verdict"] for r in done["repositories"]}), (True, {".git": "same", "bare.git": "made", "lib/.git": "made"}))
+        same((run.kinds(), head(run), git(run, "-C", "lib", "log", "--format=%s").split()), ({"untracked": "added"}, ["two", "one"], ["first"]))
 
 
 @test
@@ -551,6 +587,10 @@ def repositories_that_are_new():
              (["first"], ["v1"], "trunk", "?? g\n"))
         assert b"evil" not in run.read(".git/config") and not os.path.exists(run.path(".git/hooks/post-checkout"))
         same(run.kinds(), {})
+        run = Run(put({"a": "1\n"}), GIT + "git init -q --bare -b main b.git; git clone -q b.git /tmp/$$; cd /tmp/$$; git commit -q --allow-empty -m one; git push -q; rm -r /tmp/$$", mode=mode)
+        same(([r["path"] for r in run.json("apply")["held"]], os.listdir(run.workspace)), (["b.git"], ["a"]))
+        same([(r["path"], r["verdict"]) for r in run.json("apply", "b.git")["repositories"]], [("b.git", "made")])
+        same((git(run, "-C", "b.git", "log", "--format=%s", "main").split(), run.kinds()), (["one"], {}))
 
 
 @test

@@ -81,7 +81,8 @@ static void step(const char *text, size_t bytes)
 				plain(folders[i] + (folders[i][0] == '/'));
 		return;
 	}
-	plain(s.path + (s.path[0] == '/'));
+	if (s.op != AJ_STEP_SETTLE || strcmp(s.path, ".") != 0)
+		plain(s.path + (s.path[0] == '/'));
 	aj_step_write(&out, &s);
 	must(aj_step_read(out.data, out.bytes, &again), "what is written is read");
 	must(again.op == s.op && again.pass == s.pass && again.number == s.number && again.mode == s.mode && again.was_mode == s.was_mode &&

@@ -124,7 +124,7 @@ static void take_or_leave(struct plan *p, const struct aj_change *c)
 		leave_change(p, c);
 		p->left_for_merge = true;
 		report_outcome(p, AJ_APPLY_FOR_MERGE, c);
-	} else if (c->kind == AJ_CHANGE_ADDED && S_ISDIR(c->is.st_mode) && aj_apply_history_below(&p->history, c->path)) {
+	} else if (c->kind == AJ_CHANGE_ADDED && S_ISDIR(c->is.st_mode) && aj_apply_history_makes(&p->history, c->path)) {
 		struct aj_change *waiting = AJ_PUSH(&p->history.arena, &p->waiting);
 		*waiting = *c;
 		waiting->path = aj_strdup(&p->history.arena, c->path);
@@ -234,12 +234,32 @@ static int take_back(struct aj_applying *a)
 	return aj_journal_end(&a->j) < 0 ? no_journal(a->err, errno, "end") : 0;
 }
 
-static int end_journal(struct aj_applying *a)
+/* What is found again after a kill, but for the reports of what was not applied. `journal`: of an apply that was killed. */
+static int settle(struct plan *p, const struct aj_journal *journal, struct aj_error *err)
 {
-	return aj_steps_clean(a) < 0 ? -1 : aj_journal_end(&a->j) < 0 ? no_journal(a->err, errno, "end") : 0;
+	cleanup_fd int marks = p->settled.count ? aj_marks_open(p->s->dir, AJ_MARKS_FILE) : -1;
+	if (p->settled.count && (marks < 0 || aj_marks_append(marks, p->settled.items, p->settled.count) < 0))
+		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "write down what was applied");
+	if ((journal && aj_apply_history_resume(&p->history, journal, err) < 0) || aj_apply_history_end(&p->history, err) < 0)
+		return -1;
+	for (size_t i = 0; i < p->history.history.repos.count; i++) {
+		const struct aj_history_repo *r = &p->history.history.repos.items[i];
+		bool branches = aj_apply_history_branches(&p->history, r);
+		p->how->on_repository(p->how->arg, r, aj_apply_history_moves(&p->history, r), branches ? p->how->branch : NULL);
+	}
+	return 0;
 }
 
-static int go_forward(struct aj_applying *a)
+/* A repository that cannot be made keeps no journal. */
+static int end_journal(struct aj_applying *a, struct plan *p)
+{
+	if (aj_steps_clean(a) < 0)
+		return -1;
+	int result = p ? settle(p, p->ret->resumed ? &a->j : NULL, a->err) : 0;
+	return aj_journal_end(&a->j) < 0 ? no_journal(a->err, errno, "end") : result;
+}
+
+static int go_forward(struct aj_applying *a, struct plan *p)
 {
 	if (a->j.phase == AJ_PHASE_STAGING && (aj_steps_stage(a) < 0 || enter_phase(a, AJ_PHASE_SWAPPING) < 0))
 		return -1;
@@ -247,11 +267,11 @@ static int go_forward(struct aj_applying *a)
 		return -1;
 	if (a->j.phase == AJ_PHASE_MOVING && (aj_steps_move(a) < 0 || enter_phase(a, AJ_PHASE_CLEANING) < 0))
 		return -1;
-	return end_journal(a);
+	return end_journal(a, p);
 }
 
-/* Take the journal to its end, in the direction that it has, or back. */
-static int run_journal(struct aj_change_state *state, bool back, struct aj_applied *ret, struct aj_error *err)
+/* Take the journal to its end, in the direction that it has; back without a plan. */
+static int run_journal(struct aj_change_state *state, struct plan *p, struct aj_applied *ret, struct aj_error *err)
 {
 	struct aj_applying *a = calloc(1, sizeof *a);
 	int result = -1;
@@ -260,10 +280,10 @@ static int run_journal(struct aj_change_state *state, bool back, struct aj_appli
 	*a = (struct aj_applying){ .s = state, .err = err, .parent = -1 };
 	if (aj_journal_open(&a->j, state->dir) < 0) {
 		no_journal(err, errno, "read");
-	} else if (a->j.phase > AJ_PHASE_CLEANING || (back && a->j.phase < AJ_PHASE_CLEANING)) {
+	} else if (a->j.phase > AJ_PHASE_CLEANING || (!p && a->j.phase < AJ_PHASE_CLEANING)) {
 		result = take_back(a);
 	} else {
-		result = go_forward(a);
+		result = go_forward(a, p);
 		if (result < 0 && a->j.phase != AJ_PHASE_CLEANING) {
 			struct aj_error second = { 0 };
 			a->err = &second;
@@ -288,7 +308,7 @@ int aj_apply_abort(struct aj_change_state *state, struct aj_applied *ret, struct
 	*ret = (struct aj_applied){ 0 };
 	if (!aj_change_state_interrupted(state->dir))
 		return aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "no apply of `%s` was interrupted", state->id);
-	return run_journal(state, true, ret, err);
+	return run_journal(state, NULL, ret, err);
 }
 
 static int make_plan(struct plan *p, aj_change_fn *each, struct aj_error *err)
@@ -314,27 +334,9 @@ static int plan_apply(struct plan *p, struct aj_error *err)
 	return good ? 0 : -1;
 }
 
-/* What the journal does not say, since it can be found again. */
-static int settle(struct plan *p, struct aj_error *err)
-{
-	cleanup_fd int marks = p->settled.count ? aj_marks_open(p->s->dir, AJ_MARKS_FILE) : -1;
-	if (p->settled.count && (marks < 0 || aj_marks_append(marks, p->settled.items, p->settled.count) < 0))
-		return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "write down what was applied");
-	if (aj_apply_history_end(&p->history, err) < 0)
-		return -1;
-	for (size_t i = 0; i < p->history.history.repos.count; i++) {
-		const struct aj_history_repo *r = &p->history.history.repos.items[i];
-		bool branches = aj_apply_history_branches(&p->history, r);
-		p->how->on_repository(p->how->arg, r, aj_apply_history_moves(&p->history, r), branches ? p->how->branch : NULL);
-	}
-	return 0;
-}
-
 int aj_apply(struct aj_change_state *state, const struct aj_apply_how *how, struct aj_applied *ret, struct aj_error *err)
 {
 	*ret = (struct aj_applied){ .resumed = aj_change_state_interrupted(state->dir) };
-	if (ret->resumed)
-		return run_journal(state, false, ret, err);
 	struct plan *p = calloc(1, sizeof *p);
 	if (!p)
 		abort();
@@ -342,17 +344,18 @@ int aj_apply(struct aj_change_state *state, const struct aj_apply_how *how, stru
 		            .how = how,
 		            .selection = { .paths = how->paths, .paths_count = how->paths_count },
 		            .ret = ret,
+		            .journal.fd = -1,
+		            .history.s = state,
 		            .marks = -1 };
-	int result = plan_apply(p, err);
-	if (result < 0 || p->journal.count == 0)
-		aj_journal_drop(&p->journal, state->dir);
-	else if (aj_journal_commit(&p->journal, state->dir) < 0) {
+	int result = ret->resumed ? 0 : plan_apply(p, err);
+	if (result == 0 && p->journal.count && aj_journal_commit(&p->journal, state->dir) < 0)
 		result = no_journal(err, errno, "write");
+	if (result < 0 || (!ret->resumed && !p->journal.count)) {
 		aj_journal_drop(&p->journal, state->dir);
-	} else
-		result = run_journal(state, false, ret, err);
-	if (result == 0)
-		result = settle(p, err);
+		result = result < 0 ? -1 : settle(p, NULL, err);
+	} else {
+		result = run_journal(state, p, ret, err);
+	}
 	aj_apply_history_free(&p->history);
 	free(p);
 	aj_apply_merge_clean(state->dir);

@@ -115,7 +115,7 @@ int aj_steps_stage(struct aj_applying *a)
 	for (int modes = 1; modes >= 0; modes--)
 		for (size_t i = 0; i < a->j.count; i++) {
 			char op = a->j.places[i].op;
-			if ((op == AJ_STEP_MODE) != modes || op == AJ_STEP_DELETE || op == AJ_STEP_MOVE)
+			if ((op == AJ_STEP_MODE) != modes || op == AJ_STEP_DELETE || !aj_step_is_file(op))
 				continue;
 			int missing = aj_step_load(a, i);
 			if (missing > 0 && modes)

@@ -33,6 +33,8 @@ static int collect_repository(void *arg, const struct aj_change *c)
 	struct aj_apply_history *h = search->h;
 	if (!c->refused && aj_select(&search->selection, c) == AJ_SELECTED)
 		*AJ_PUSH(&h->arena, &h->asked) = aj_strdup(&h->arena, c->path);
+	if (c->kind == AJ_CHANGE_ADDED)
+		*AJ_PUSH(&h->arena, &h->made) = aj_strdup(&h->arena, c->path);
 	return 0;
 }
 
@@ -116,23 +118,43 @@ static void hold_back(struct aj_apply_history *h, struct aj_history_repo *r, con
 			                       r->refs.items[i].name + sizeof "refs/" - 1);
 }
 
+static int fetch(struct aj_apply_history *h, struct aj_error *err)
+{
+	struct aj_history_ask wanted = { h->asked.items, h->asked.count };
+	return h->asked.count ? aj_history_fetch(h->s, &wanted, &h->arena, &h->history, err) : 0;
+}
+
 int aj_apply_history_read(struct aj_apply_history *h, const char *const *paths, size_t paths_count, struct aj_error *err)
 {
 	struct repository_search search = { .h = h, .selection = { .paths = paths, .paths_count = paths_count } };
 	search.selection.met = aj_alloc(&h->arena, (paths_count + 1) * sizeof *search.selection.met);
 	if (aj_changes_repositories(h->s, collect_repository, &search, err) < 0)
 		return -1;
-	struct aj_history_ask wanted = { h->asked.items, h->asked.count };
-	if (h->asked.count && aj_history_fetch(h->s, &wanted, &h->arena, &h->history, err) < 0)
+	if (fetch(h, err) < 0)
 		return -1;
 	for (size_t i = 0; i < h->history.repos.count; i++)
 		hold_back(h, &h->history.repos.items[i], paths, paths_count);
 	return 0;
 }
 
+int aj_apply_history_resume(struct aj_apply_history *h, const struct aj_journal *journal, struct aj_error *err)
+{
+	char room[AJ_STEP_BYTES];
+	struct aj_apply_step step;
+	h->resumed = true;
+	for (size_t i = 0; i < journal->count; i++) {
+		if (journal->places[i].op != AJ_STEP_SETTLE)
+			continue;
+		if (!aj_journal_step(journal, i, room, &step))
+			return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "read step %zu of the journal", i);
+		*AJ_PUSH(&h->arena, &h->asked) = aj_strdup(&h->arena, step.path);
+	}
+	return fetch(h, err);
+}
+
 bool aj_apply_history_moves(const struct aj_apply_history *h, const struct aj_history_repo *r)
 {
-	return r->verdict == AJ_HISTORY_FORWARD && !h->branch;
+	return r->verdict == AJ_HISTORY_FORWARD && !h->branch && !h->resumed;
 }
 
 bool aj_apply_history_branches(const struct aj_apply_history *h, const struct aj_history_repo *r)
@@ -199,6 +221,8 @@ int aj_apply_history_plan(struct aj_apply_history *h, struct aj_journal_writer *
 		       : aj_apply_history_branches(h, r) ? plan_branch(h, r, journal, err)
 		                                         : 0;
 	}
+	for (size_t i = 0; i < h->asked.count; i++)
+		aj_journal_add(journal, &(struct aj_apply_step){ .op = AJ_STEP_SETTLE, .path = h->asked.items[i] });
 	if (result == 0 && h->branch && !any)
 		return aj_fail(err, AJ_EXIT_USAGE, "changes", 0, "no repository has commits of the run for a branch `%s`",
 		               h->branch);
@@ -275,8 +299,11 @@ enum aj_apply_source aj_apply_history_source(struct aj_apply_history *h, const s
 	return merged && is_committed(h, r, c) ? AJ_APPLY_FROM_BRANCH : AJ_APPLY_FROM_RUN;
 }
 
-bool aj_apply_history_below(const struct aj_apply_history *h, const char *folder)
+bool aj_apply_history_makes(const struct aj_apply_history *h, const char *folder)
 {
+	for (size_t i = 0; i < h->made.count; i++)
+		if (strcmp(h->made.items[i], folder) == 0)
+			return true;
 	const struct aj_history_repo *r = aj_history_of(&h->history, folder);
 	size_t bytes = strlen(folder), from = 0, to = r && waits(h, r) ? r->touched.count : 0, end = to;
 	while (from < to) { /* the first path that is not before "FOLDER/" */

@@ -9,11 +9,15 @@ struct aj_apply_history {
 	const char *branch; /* make this one, and move none; NULL: none */
 	struct aj_arena arena;
 	struct aj_history history;
+	bool resumed;                /* an apply that was killed ends: its branches have moved */
 	AJ_LIST(const char *) asked; /* git folders */
+	AJ_LIST(const char *) made;  /* folders that are new bare repositories */
 };
 
 /* Find the repositories that the caller's paths mean (none: all), and fetch their history. -1 with err. */
 int aj_apply_history_read(struct aj_apply_history *h, const char *const *paths, size_t paths_count, struct aj_error *err);
+/* The same once more for an apply that was killed. */
+int aj_apply_history_resume(struct aj_apply_history *h, const struct aj_journal *journal, struct aj_error *err);
 void aj_apply_history_free(struct aj_apply_history *h);
 /* Where the content of a changed file comes from. */
 enum aj_apply_source {
@@ -22,10 +26,10 @@ enum aj_apply_source {
 	AJ_APPLY_FROM_BRANCH, /* a merge has brought it already */
 };
 enum aj_apply_source aj_apply_history_source(struct aj_apply_history *h, const struct aj_change *c);
-/* Will a merge bring something below the folder? */
-bool aj_apply_history_below(const struct aj_apply_history *h, const char *folder);
+/* Is a new folder made only for what is applied below it, since a merge brings something there, or git makes it? */
+bool aj_apply_history_makes(const struct aj_apply_history *h, const char *folder);
 
-/* Add the steps that move branches; -1 with err: git would refuse one. */
+/* Add the steps that move branches and settle repositories; -1 with err: git would refuse one. */
 int aj_apply_history_plan(struct aj_apply_history *h, struct aj_journal_writer *journal, struct aj_error *err);
 /* Will the branch of this repository move, or get a new one? */
 bool aj_apply_history_moves(const struct aj_apply_history *h, const struct aj_history_repo *r);

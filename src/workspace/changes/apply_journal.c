@@ -94,7 +94,7 @@ bool aj_step_read(const char *text, size_t bytes, struct aj_apply_step *ret)
 	struct aj_apply_step s = { 0 };
 	struct aj_git_move move;
 	char room[AJ_STEP_BYTES];
-	if (bytes < 3 || text[0] == '\0' || !strchr("MPDCGW", text[0]) || text[1] != ' ' || memchr(text, '\0', bytes) != end - 1)
+	if (bytes < 3 || text[0] == '\0' || !strchr("MPDCGWR", text[0]) || text[1] != ' ' || memchr(text, '\0', bytes) != end - 1)
 		return false;
 	if (!aj_take_number(&at, end, 10, AJ_PASSES - 1, &pass) || !aj_take_number(&at, end, 10, UINT64_MAX, &s.number) ||
 	    !aj_take_number(&at, end, 8, 0177777, &mode) || !aj_take_number(&at, end, 8, 0177777, &was_mode) ||
@@ -107,7 +107,8 @@ bool aj_step_read(const char *text, size_t bytes, struct aj_apply_step *ret)
 	s.was_mode = (mode_t)was_mode;
 	s.path = at;
 	*ret = s;
-	return s.op == AJ_STEP_MOVE ? aj_git_move_read(&s, room, &move) : plain(at);
+	return s.op == AJ_STEP_MOVE ? aj_git_move_read(&s, room, &move)
+	                            : plain(at) || (s.op == AJ_STEP_SETTLE && strcmp(at, ".") == 0);
 }
 
 /* --- writing --- */

@@ -26,8 +26,13 @@ enum aj_step_op {
 	AJ_STEP_DELETE = 'D',
 	AJ_STEP_MODE = 'C',
 	AJ_STEP_MERGED = 'W', /* AJ_STEP_PUT with content that a merge wrote to the state folder: AJ_MERGED and the number */
-	AJ_STEP_MOVE = 'G',   /* a reference of git's; all others are steps of files */
+	AJ_STEP_MOVE = 'G',   /* a reference of git's */
+	AJ_STEP_SETTLE = 'R', /* the end of the apply makes this repository if the host has none, and settles its history */
 };
+static inline bool aj_step_is_file(char op)
+{
+	return op != AJ_STEP_MOVE && op != AJ_STEP_SETTLE;
+}
 
 /* The order in which steps take effect. */
 enum aj_step_pass { AJ_PASS_FILES, AJ_PASS_LATE, AJ_PASSES };

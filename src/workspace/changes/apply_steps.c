@@ -67,7 +67,7 @@ int aj_steps_each(struct aj_applying *a, unsigned pass, bool backward, int (*fn)
 {
 	for (size_t n = 0; n < a->j.count; n++) {
 		size_t i = backward ? a->j.count - 1 - n : n;
-		if (a->j.places[i].op == AJ_STEP_MOVE || (pass < AJ_PASSES && a->j.places[i].pass != (char)pass))
+		if (!aj_step_is_file(a->j.places[i].op) || (pass < AJ_PASSES && a->j.places[i].pass != (char)pass))
 			continue;
 		int missing = aj_step_load(a, i);
 		if (missing < 0 || (!missing && fn(a) < 0))
@@ -134,7 +134,7 @@ int aj_steps_mark(struct aj_applying *a, bool settled)
 	cleanup_fd int fd = aj_marks_open(a->s->dir, AJ_MARKS_FILE);
 	bool failed = fd < 0;
 	for (size_t i = 0; i < a->j.count && !failed; i++) {
-		if (a->j.places[i].op == AJ_STEP_MOVE)
+		if (!aj_step_is_file(a->j.places[i].op))
 			continue;
 		int missing = aj_step_load(a, i);
 		if (missing < 0)
