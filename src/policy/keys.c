@@ -152,7 +152,7 @@ const struct aj_key aj_policy_keys[] = {
 	          "java, mise, asdf, brew, opt); none switches them off" },
 	{ "filesystem.protect", AJ_KEY_LIST, AT(protect), .max = 100, .items = &aj_item_place,
 	  .fallback = "@default", .looser = AJ_LOOSER_LESS, .by = AJ_BY_MOUNTS,
-	  .help = "places of a writable workspace that are read-only, since the host runs or obeys them later: "
+	  .help = "places of a writable workspace that are read-only, since host programs execute them or read them as configuration: "
 	          "paths relative to the workspace, `*` for any part of a name, "
 	          "a slash at the end for a folder that is protected even before it exists; `@default` is the built-in list. "
 	          "No copy for `exec --output` is made at such a place, in whichever folder" },

@@ -112,7 +112,7 @@ const struct aj_field aj_fields[] = {
 	{ "files[].media_type", S, .help = "A guess from the name's ending" },
 	{ "files[].sha256", S, .help = "Of the bytes that the supervisor read" },
 	{ "files[].obeyed", B, .when = "its name is at a place of filesystem.protect, in whichever folder",
-	  .help = "Programs of the host would obey a file of that name: do not write it under that name" },
+	  .help = "Programs of the host would execute a file of that name or read it as configuration: do not write it under that name" },
 	{ "files[].data", S, .when = "the request asked for it", .help = "The bytes, as base64" },
 	{ "files_skipped", A, .when = "something was left out",
 	  .help = "The first 20: no regular file, a name with control characters or not UTF-8, more than 16 folders deep, "
@@ -174,7 +174,7 @@ const struct aj_field aj_fields[] = {
 	{ "network.published", I, .help = "Connections of clients to published ports that have ended" },
 	{ "network.published_bytes_out", I, .help = "Bytes that the jail's servers sent on them" },
 	{ "network.published_bytes_in", I, .help = "Bytes that the jail's servers received" },
-	{ "workspace", O, .when = "the workspace is writable", .help = "Its places that programs of the host run or obey" },
+	{ "workspace", O, .when = "the workspace is writable", .help = "Its places that programs of the host execute or read as configuration" },
 	{ "workspace.held", A, .help = "Places that the jail could not change" },
 	{ "workspace.held[]", S, .help = "A path" },
 	{ "workspace.watched", A, .help = "Places that were not there, and would be reported" },
