@@ -63,6 +63,7 @@ static void print_syscalls(void)
 	       "the following ones, and refuses what a snippet is refused. It stays; a second filter then removes the following ones.\n\n"
 	       "| call | condition | why |\n|---|---|---|\n");
 	aj_syscalls_startup_each(syscall_row, &not_refused);
+	aj_syscalls_native_each(syscall_row, &not_refused);
 	printf("\n## A zygote\n\n"
 	       "Jails are born from a zygote. A zygote runs under a filter from its first instruction on, and its jails inherit that\n"
 	       "filter below their own. The filter allows the calls of the jail, the calls of Python's start, and the following ones.\n"

@@ -243,6 +243,19 @@ LATE = "import %s\n" % ", ".join(("_decimal", "_elementtree", "sqlite3", "unicod
 WAIT = "\nimport time\ntime.sleep(600)\n"
 
 
+# A package that leaves executable memory behind when it is imported: which happens before the snippet begins, in a zygote for all of its jails.
+with open(LIBRARY + "/early.py", "w") as f:
+    f.write("import os\nimport raw\nCODE = bytes(8192)\n" + ATTEMPTS[ATTEMPTS.index("R, W, X"):ATTEMPTS.index("def mmap")].replace("import", "#") + """
+def memory(prot, flags=0x22, fd=-1):
+    return call(9, 0, SIZE, prot, flags, fd, 0)
+fd = os.open(raw.__file__, os.O_RDONLY)
+found = {"memory": memory(R | X), "memory, writable too": memory(R | W | X), "shared": memory(R | W | X, 0x21),
+         "made executable": call(10, memory(R | W), SIZE, R | X), "a file, writable": memory(R | W | X, 2, fd),
+         "the heap": call(10, call(12, 0) - SIZE & ~4095, 4096, R | W | X)}
+os.close(fd)
+""")
+
+
 def code(folders=("/tmp",), files=()):
     return "folders, files = %r, %r\n" % (list(folders), list(files)) + ATTEMPTS
 
@@ -251,10 +264,11 @@ def refused(value):
     return value < 0 if isinstance(value, int) else value.split()[0] in ("PermissionError", "ImportError", "OSError", "FileNotFoundError")
 
 
-def judge(where, found, permitted):
+def judge(where, found, permitted, early=None):
     open_ = {name: value for name, value in found.items() if not refused(value)}
     check("%s: each of %d ways is refused" % (where, len(found)), len(found) > 90 and not open_, open_)
     check(where + ": machine code of the tree and ordinary memory are allowed", permitted == [True] * 6, permitted)
+    check(where + ": nor is any left by a package that was imported before", early and all(map(refused, early.values())), early)
 
 
 def mounts(pid):
@@ -308,7 +322,7 @@ def guest_of(init):
 def policy(name, text):
     path = "%s/%s.toml" % (FOLDER, name.replace("/", ""))
     with open(path, "w") as f:
-        f.write('extends = "snippet"\n[python]\nlayer = false\nimports = ["raw", "os", "struct", "sys", "socket", "time"]\n' + text)
+        f.write('extends = "snippet"\n[python]\nlayer = false\nimports = ["raw", "early", "os", "struct", "sys", "socket", "time"]\n' + text)
     return path
 
 
@@ -324,7 +338,7 @@ def cold(name, lines, folders, files, *options):
     """A cold jail, with what a caller can show it. It leaves its answer in the writable folder, and waits."""
     path = policy(name, 'native = "tree"\n[filesystem]\n' + lines)
     answer = FOLDER + "/rw/answer"
-    last = "\nimport json\nwith open('/rw/new', 'w') as f: json.dump([tried(), allowed()], f)\nos.rename('/rw/new', '/rw/answer')\n" + WAIT
+    last = "\nimport json, early\nwith open('/rw/new', 'w') as f: json.dump([tried(), allowed(), early.found], f)\nos.rename('/rw/new', '/rw/answer')\n" + WAIT
     with open(FOLDER + "/code.py", "w") as f:
         f.write(code(folders, files) + LATE + last)
     jail = subprocess.Popen([AJ, "exec", "--rootfs", ROOTFS, "--policy-file", path, *options, FOLDER + "/code.py"],
@@ -358,7 +372,7 @@ cold("cold, with files", BINDS, ["/tmp", "/rw"], SHOWN[:2] + ["/input/given"], "
 def answer(event):
     """The value of a snippet, or in its place what went wrong."""
     value = event.get("value")
-    return value if type(value) is list else [{}, event]
+    return value if type(value) is list else [{}, event, {}]
 
 
 # Jails of a zygote: a session, its branch, and a branch of that.
@@ -372,21 +386,22 @@ with Sessions(TREE, 1, "--rootfs", ROOTFS) as service:
         before = jails() if previous else set()
         if previous:
             service.fork(previous, name)
-        r = answer(service.run(name, code(["/tmp", "/output"]) + LATE + "[tried(), allowed()]"))
+        r = answer(service.run(name, code(["/tmp", "/output"]) + LATE + "import early\n[tried(), allowed(), early.found]"))
         judge(name, *r)
         new = sorted(jails() - before)
         for pid in new[-1:]:
             look(name, pid)
         check(name + ": one jail more", len(new) >= 1, new)
         previous = name
-    judge("session, after its branches", *answer(service.run("session", "[tried(), allowed()]")))
+    judge("session, after its branches", *answer(service.run("session", "[tried(), allowed(), early.found]")))
 
 # python.native = "start": the same, and the tree's code neither.
 with Sessions(policy("start", ""), 1, "--rootfs", ROOTFS) as service:
     service.open("start")
-    found, permitted = answer(service.run("start", code() + "[tried(), allowed()]"))
+    found, permitted, early = answer(service.run("start", code() + "import early\n[tried(), allowed(), early.found]"))
     check("start: each way is refused, the tree's code too", len(found) > 90 and not [n for n, v in found.items() if not refused(v)]
-          and permitted == [False, False, True, True, True, False], ({n: v for n, v in found.items() if not refused(v)}, permitted))
+          and early and all(map(refused, early.values())) and permitted == [False, False, True, True, True, False],
+          ({n: v for n, v in found.items() if not refused(v)}, permitted, early))
 
 # Where there is no jail, the attempts work.
 control = [name.replace("F:", FOLDER + ":") for name in CONTROL]

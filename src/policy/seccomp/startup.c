@@ -9,16 +9,11 @@
 #include "policy/seccomp/rows.h"
 
 /* clang-format off */
-enum { HUGE_MAPPING = 0x40000 }; /* MAP_HUGETLB */
-
 /* The calls that CPython, its loader and extension modules make until the code begins, and that the snippet's list does not have.
  * Any program that the tree contains is bounded: it starts no process, opens no socket, and a filter of its own has no listener
  * that could continue a refused call. */
 static const struct aj_syscall startup[] = {
 	{ .name = "execve", .why = "Python itself; it may start another program of its tree, which runs under the same filter" },
-	{ .name = "mmap", .arg = { ARG(3, HUGE_MAPPING, 0) }, .why = "code of Python and of extension modules" },
-	{ .name = "mmap", .errnum = ENOMEM, .arg = { ARG(3, HUGE_MAPPING, HUGE_MAPPING) } },
-	{ .name = "mprotect", .why = "the loader makes what it has relocated read-only" },
 	{ .name = "access", .why = "the loader looks for a list of preloads" },
 	{ .name = "faccessat", .why = "the same, where there is no access" },
 	{ .name = "arch_prctl", .arg = { IS(0, 0x1002) }, .why = "ARCH_SET_FS: thread-local storage" },
@@ -41,14 +36,11 @@ static bool is_startup_call(const char *name)
 	return false;
 }
 
-/* Does the baseline refuse what this row refuses? */
-static bool is_startup_refusal(const struct aj_syscall *row)
+/* The start maps machine code, so the baseline has the list with python.native = "tree"; a snippet without it is refused more of
+ * this call. */
+static bool is_tighter(enum aj_stage stage, const struct aj_syscall *row)
 {
-	for (int i = 0; i < STARTUP; i++)
-		if (startup[i].errnum && startup[i].errnum == row->errnum && strcmp(startup[i].name, row->name) == 0 &&
-		    startup[i].arg[0].index == row->arg[0].index && startup[i].arg[0].value == row->arg[0].value)
-			return true;
-	return false;
+	return stage == AJ_STAGE_ABOVE && row->errnum == EPERM && strcmp(row->name, "mmap") == 0;
 }
 
 struct visit {
@@ -61,13 +53,11 @@ static int visit_row(const struct aj_syscall *row, void *data)
 {
 	const struct visit *v = data;
 	struct aj_syscall left = *row;
-	if (is_startup_call(row->name) && !is_startup_refusal(row))
+	if (is_startup_call(row->name) || is_tighter(v->stage, row))
 		return v->stage == AJ_STAGE_BASELINE ? 0 : v->each(row, v->data);
 	/* The baseline refuses this call, and reports it: a refusal from the newer filter would come first, and go unreported. */
 	if (v->stage != AJ_STAGE_BASELINE)
 		left.errnum = 0;
-	else if (is_startup_refusal(row))
-		return 0;
 	return v->each(&left, v->data);
 }
 
@@ -80,6 +70,6 @@ int aj_syscalls_stage_each(enum aj_stage stage, aj_syscall_fn *each, void *data)
 {
 	struct visit v = { stage, each, data };
 	int r = stage == AJ_STAGE_BASELINE ? aj_syscalls_startup_each(each, data) : 0;
-	enum aj_profile profile = stage == AJ_STAGE_ABOVE_NATIVE ? AJ_PROFILE_NATIVE : AJ_PROFILE_SNIPPET;
+	enum aj_profile profile = stage == AJ_STAGE_ABOVE ? AJ_PROFILE_SNIPPET : AJ_PROFILE_NATIVE;
 	return r ? r : aj_syscalls_each(profile, AJ_NET_NONE, visit_row, &v);
 }

@@ -83,5 +83,7 @@ int aj_syscalls_zygote_each(enum aj_profile profile, aj_syscall_fn *each, void *
 	int r = aj_syscalls_births_each(each, data);
 	if (!r)
 		r = aj_syscalls_startup_each(each_allowed, &v);
+	if (!r) /* the code of Python and of extension modules */
+		r = aj_syscalls_native_each(each_allowed, &v);
 	return r ? r : aj_syscalls_each(profile, AJ_NET_NONE, each_allowed, &v);
 }

@@ -790,7 +790,8 @@ static void compare_stages(enum aj_profile profile, uint64_t deny, const struct 
 	bool error = (want & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO && errnum != ENOSYS && errnum;
 	char *name = seccomp_syscall_resolve_num_arch(NATIVE, data->nr);
 	bool thread = name && strcmp(name, "clone") == 0 && deny & AJ_DENY_THREADS;
-	bool starts = thread || (aj_profile_is_pure(profile) && name && aj_syscalls_startup_each(is_startup, name));
+	bool code = profile == AJ_PROFILE_SNIPPET && name && strcmp(name, "mmap") == 0; /* which the start may map */
+	bool starts = thread || code || (aj_profile_is_pure(profile) && name && aj_syscalls_startup_each(is_startup, name));
 	cr_assert(heard == want || (error && heard == SECCOMP_RET_USER_NOTIF), "nr %d: %#x heard, %#x wanted", data->nr, heard, want);
 	/* The answers of a kernel that does not know an option may be quiet. */
 	bool quiet = errnum == EINVAL || errnum == ENOTTY;
@@ -827,6 +828,24 @@ Test(seccomp, the_baseline)
 		struct seccomp_data data = { .nr = nr_of(never[i]), .arch = NATIVE };
 		uint32_t r = interpret(aj_filter_stage(AJ_STAGE_BASELINE), &data);
 		cr_expect_eq(r & SECCOMP_RET_ACTION_FULL, SECCOMP_RET_ERRNO, "`%s`: %#x", never[i], r);
+	}
+	/* Nor memory that a package could leave executable and writable for the snippet, or for each jail of a zygote. */
+	static const struct {
+		const char *name;
+		uint64_t prot, flags;
+		bool allowed;
+	} memory[] = {
+		{ "mmap", 5, 2, true },     { "mmap", 5, 0x812, true },  { "mmap", 3, 0x22, true },  { "mmap", 7, 2, false },
+		{ "mmap", 7, 0x22, false }, { "mmap", 5, 0x22, false },  { "mmap", 4, 0x22, false }, { "mmap", 5, 1, false },
+		{ "mprotect", 1, 0, true }, { "mprotect", 3, 0, true }, { "mprotect", 5, 0, false }, { "mprotect", 7, 0, false },
+	};
+	for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
+		struct seccomp_data call = { .nr = nr_of(memory[i].name), .arch = NATIVE, .args = { 0, 4096, memory[i].prot, memory[i].flags } };
+		bool starts = interpret(aj_filter_stage(AJ_STAGE_BASELINE), &call) == SECCOMP_RET_ALLOW;
+		cr_expect_eq(starts, memory[i].allowed, "%s %#lx %#lx", memory[i].name, memory[i].prot, memory[i].flags);
+		for (int p = AJ_PROFILE_SNIPPET; p <= AJ_PROFILE_NATIVE; p++)
+			cr_expect_eq(interpret(aj_filter_zygote((enum aj_profile)p), &call) == SECCOMP_RET_ALLOW, memory[i].allowed,
+			             "zygote %d: %s %#lx %#lx", p, memory[i].name, memory[i].prot, memory[i].flags);
 	}
 	struct seccomp_data data = { .nr = nr_of("seccomp"), .arch = NATIVE, .args = { 1, 1 } };
 	cr_expect_eq(interpret(aj_filter_stage(AJ_STAGE_BASELINE), &data), SECCOMP_RET_ALLOW, "the filter above it");
