@@ -70,7 +70,8 @@ static void print_references(const json_t *row, struct aj_arena *arena, FILE *ou
 	const char *head = text_of(row, "run_branch"), *command = text_of(row, "command");
 	size_t i, shown = 0;
 	json_array_foreach(refs, i, ref) {
-		const char *of = text_of(ref, "of"), *name = text_of(ref, "name") + sizeof "refs/" - 1;
+		const char *of = text_of(ref, "of"), *name = text_of(ref, "name");
+		name += strncmp(name, "refs/", 5) == 0 ? 5 : 0;
 		bool is_head = strcmp(of, "HEAD") == 0, is_branch = strcmp(of, head) == 0;
 		if ((moved && (is_head || is_branch)) || (is_head && *head) || strstr(command, name))
 			continue;
