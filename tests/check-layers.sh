@@ -160,6 +160,7 @@ caller dirent.h              base/listing.h jail/fork/copy_tree.c
 # loading code
 caller dlfcn.h               guest/guest.c guest/python.c
 caller dlsym()               guest/guest.c guest/python.c
+power guest/closures.c       link.h
 power -                      dlopen() dlmopen()
 
 # libraries. owner: a header (a trailing / means the whole folder) and the files that may include it

@@ -256,6 +256,23 @@ os.close(fd)
 """)
 
 
+# Callbacks of ctypes get machine code of the tree's: the closures are ours (src/guest/closures.c).
+CALLBACKS = r'''
+import sys
+sys.path.append("/usr/lib/python3/for-packages")
+import ctypes
+function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
+for time in range(2):
+    made = [function(lambda x, i=i: x + i) for i in range(600)]
+    called = all(f(41) == 41 + i for i, f in enumerate(made))
+compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
+numbers = (ctypes.c_int * 5)(5, 3, 4, 1, 2)
+ctypes.CDLL(None).qsort(numbers, 5, 4, compare(lambda a, b: a[0] - b[0]))
+double = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_char_p)(lambda x, s: x * len(s))
+[called, list(numbers), double(1.5, b"abc")]
+'''
+
+
 def code(folders=("/tmp",), files=()):
     return "folders, files = %r, %r\n" % (list(folders), list(files)) + ATTEMPTS
 
@@ -381,6 +398,8 @@ with Sessions(TREE, 1, "--rootfs", ROOTFS) as service:
         return {pid for init in service.inits() for pid in children(init) if state(pid) not in "ZX"}
 
     service.open("session", branching=True)
+    called = service.run("session", CALLBACKS)
+    check("session: callbacks of ctypes", called.get("value") == [True, [1, 2, 3, 4, 5], 4.5], called)
     previous = None
     for name in ("session", "branch", "branch of a branch"):
         before = jails() if previous else set()

@@ -264,7 +264,7 @@ def add_hints(session, e, out):
     if isinstance(e, (ImportError, OSError)):
         for words, hint in MACHINE_CODE:
             if words in out["message"]:
-                foreign = hint is AT_START and out["message"][:1] == "/" and not out["message"].startswith("/usr/")
+                foreign = hint is AT_START and out["message"][:1] == "/" and not out["message"].startswith(("/usr/", "/env/"))
                 out["hint"] = NOT_OF_THE_TREE if foreign else hint
     if "agentjail.runtime.early_imports" in sys.modules:
         hint = sys.modules["agentjail.runtime.early_imports"].hint_for(e, out["source"])
