@@ -1,6 +1,6 @@
 /* C callbacks of ctypes without memory that is both writable and executable: replaces the allocation of libffi's closures.
- * libffi would map memory for machine code that it writes, which the filter refuses. Here the code is a page of this library, mapped
- * again for each 256 callbacks, with a page of their data behind it. libffi still writes its code into the closure, which is data. */
+ * libffi would map memory for machine code that it writes, which the filter refuses. Here the code is a page of this library,
+ * mapped again for each 256 callbacks, with a page of their data behind it. The code that libffi writes stays data. */
 #include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
@@ -16,8 +16,8 @@
 #define GUEST "/usr/lib/agentjail/guest.so"
 enum { PAGE = 4096, ENTRY = 16, ENTRIES = PAGE / ENTRY };
 
-/* Each entry loads the address of its closure, which is a page further on, and jumps where libffi's code in the closure would: to the
- * address behind that code, at 24 in each libffi.so.8. */
+/* Each entry loads the address of its closure, which is a page further on, and jumps where libffi's code in the closure would:
+ * to the address behind that code, at 24 in each libffi.so.8. */
 __asm__(".pushsection .text.closures, \"ax\", @progbits\n"
         ".balign 4096\n"
         "aj_closure_code:\n"
