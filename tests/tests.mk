@@ -167,6 +167,7 @@ bench: all $B/bench-warm $B/probe
 	$(record) start sh tests/bench/bench.sh
 	$(record) warm sh tests/bench/warm.sh
 	$(record) walls sh tests/bench/walls.sh
+	$(record) history python3 tests/bench/history.py
 	$Q sh tests/bench/scale/run.sh
 
 bench-warm: all $B/bench-warm

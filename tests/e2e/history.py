@@ -261,6 +261,24 @@ def play(scene):
         return str(e), said
 
 
+def three_agents():
+    """Side by side on one workspace: the first is taken, the second gets a branch, and the third waits for a merge."""
+    p = Place(None)
+    p.sh(BASE)
+    ids = ["one", "two", "three"]
+    for i in ids:
+        p.run("echo %s >%s; commit %s" % (i, i, i), id=i, options=("--changes", "new"))
+    p.ask("apply", id="one")
+    p.ask("apply --branch second", id="two")
+    said = p.ask("apply", id="three")
+    assert "git merge agentjail/three/main" in said, said
+    p.sh("eq one \"$(subject)\"; eq two \"$(subject second)\"; git merge -q --no-edit second agentjail/three/main; cat one two three; eq '' \"$(git status -s)\"")
+    p.sh("MARK=$PWD/../mark\n" + FSCK)
+    for i in ids:
+        p.ask("discard", id=i)
+    p.sh("eq '' \"$(git for-each-ref refs/agentjail)\"")
+
+
 word = sys.argv[3] if len(sys.argv) > 3 else ""
 chosen = [scene for scene in SCENES if word in scene.name]
 with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -268,4 +286,10 @@ with ThreadPoolExecutor(os.cpu_count()) as pool:
         check(scene.name, why is None, why)
         if os.environ.get("TEXTS"):
             print("--- %s\n%s" % (scene.name, said))
+if word in "three agents":
+    try:
+        three_agents()
+        check("three agents", True)
+    except AssertionError as e:
+        check("three agents", False, e)
 done()
