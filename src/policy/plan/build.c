@@ -137,6 +137,10 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		                                  "LC_CTYPE=C.UTF-8",
 		                                  "OPENBLAS_NUM_THREADS=1",
 		                                  "OMP_NUM_THREADS=1",
+		                                  /* joblib would warn that it can make no semaphores, and Polars would run code
+		                                   * of its own to ask for the processor's features. */
+		                                  "JOBLIB_MULTIPROCESSING=0",
+		                                  "POLARS_SKIP_CPU_CHECK=1",
 		                                  NULL };
 	static const char *const command_env[] = { "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		                                   "HOME=/tmp",

@@ -144,6 +144,12 @@ static const struct aj_syscall native[] = {
 	{ "mmap", .arg = { ARG(2, PROT_EXEC_BIT | PROT_WRITE_BIT, PROT_EXEC_BIT),
 	                   ARG(3, MAP_TYPE_BITS | ANONYMOUS | GROWS_DOWN | HUGE_MAPPING, PRIVATE_MAPPING) },
 	  .why = "machine code of files of the read-only tree" },
+	/* Wheels are linked with older C libraries, or with none. */
+	{ "open", .why = "as openat" },
+	{ "stat", .why = "as newfstatat" },
+	{ "lstat", .why = "the same" },
+	{ "access", .why = "the same" },
+	{ "eventfd2", .why = "Polars and Arrow wake their threads" },
 };
 
 /* Ordinary programs: shells, compilers, interpreters, JITs, agents. */
