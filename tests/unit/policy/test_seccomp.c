@@ -182,16 +182,21 @@ Test(seccomp, executable_memory_of_a_snippet)
 #undef REFUSED
 }
 
-/* Otherwise the two lists of snippets are the same. */
+/* Otherwise the two lists of snippets are the same, but for what wheels with an older C library call. */
 Test(seccomp, machine_code_is_all_that_the_lists_of_snippets_differ_in)
 {
+	static const char *const older[] = { "open", "stat", "lstat", "access", "eventfd2" };
 	static const uint64_t values[] = { 0, 1, 2, 4, 5, 6, 7, 8, 16, 0x20, 0x22, 0x100, 0x1002, 0x5401, 0x40000, HIGH };
 	enum { VALUES = sizeof values / sizeof *values };
 	for (int nr = 0; nr < 512; nr++)
 		for (int i = 0; i < VALUES * VALUES; i++) {
 			uint64_t a = values[i % VALUES], b = values[i / VALUES], args[6] = { a, b, b, a, b };
 			int one = answer(SNIPPET, NATIVE, nr, args), two = answer(AJ_PROFILE_NATIVE, AJ_NET_NONE, NATIVE, nr, args);
-			cr_assert(one == two || (nr == nr_of("mmap") && one == EPERM && two == ALLOW), "nr %d: %d and %d", nr, one, two);
+			bool wheels = false;
+			for (size_t j = 0; j < sizeof older / sizeof *older; j++)
+				wheels |= nr == nr_of(older[j]) && one == ENOSYS && two == ALLOW;
+			cr_assert(one == two || wheels || (nr == nr_of("mmap") && one == EPERM && two == ALLOW), "nr %d: %d and %d",
+			          nr, one, two);
 		}
 }
 

@@ -5,7 +5,7 @@
     45
 
 Jail: a fresh jail for each run. Session: a jail that lasts, with variables, files and tools. AsyncJail and AsyncSession: the
-same for asyncio. Service, AsyncService: the service that they share, private to this process or at an address.
+same for asyncio. Service, AsyncService: the service that they share, private to this process or at an address. Env: packages for jails.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._options import Entry, Output, Variable
+from .env import Env
 from .errors import AgentjailError, Busy, ServiceDied, ServiceError, SessionEnded, SetupError, SnippetError
 from .jail import Jail, run
 from .result import ErrorInfo, File, Result
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "AgentjailError", "AsyncJail", "AsyncService", "AsyncSession", "Busy", "Entry", "EnumMember", "ErrorInfo", "File", "Handle", "Instance",
+    "AgentjailError", "AsyncJail", "AsyncService", "AsyncSession", "Busy", "Entry", "Env", "EnumMember", "ErrorInfo", "File", "Handle", "Instance",
     "Jail", "Opaque", "Output", "Result", "Service", "ServiceDied", "ServiceError", "Session", "SessionEnded", "SetupError", "SnippetError",
     "Tool", "Variable", "run", "tool",
 ]  # fmt: skip

@@ -19,6 +19,7 @@ from . import errors
 from ._core import TOOL_BUSY_MS, Core, Request, ToolCall, waiting_runs
 from ._process import PolicyLike, Process, Recipe, command_options, key_of
 from ._workers import Workers
+from .env import EnvLike, name_of
 from .tools import Answer, Tool
 
 BUSY_S = 30.0  # how long a request is tried again while the service has no room
@@ -50,12 +51,14 @@ class BaseService(NotCopyable):
         policies: Sequence[PolicyLike] = (),
         busy_timeout: float = BUSY_S,
         options: Sequence[str] = (),
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | EnvLike | None = None,
         **limits: Any,
     ) -> None:
         given = (*(() if policy is None else (policy,)), *policies)
         self.address = None if address is None else os.fspath(address)
-        self._recipe = Recipe(program, rootfs, given, (*command_options(limits), *options), env or {})
+        variables = env if isinstance(env, Mapping) else {}
+        packages = () if env is None or isinstance(env, Mapping) else ("--env", name_of(env))
+        self._recipe = Recipe(program, rootfs, given, (*command_options(limits), *packages, *options), variables)
         if self.address is not None and self._recipe != Recipe():
             raise TypeError("a service at an address has its own program, policies and limits")
         self.busy_timeout = busy_timeout

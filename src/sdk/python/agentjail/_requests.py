@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union
 from ._core import Request, rejected
 from ._process import OPTIONS, names_of
 from ._unread import Unread
+from .env import EnvLike, name_of
 from .errors import NoSuchSession, SessionEnded, SetupError
 from .result import Result
 from .tools import Tool
@@ -48,6 +49,7 @@ class JailOptions(TypedDict, total=False):
     imports: modules that the code may import, in place of the policy's: `["json", "numpy.*"]`.
     builtins: `minimal`, `static`, `standard` or `full`. layer: False switches the Python layer off. imports_checked: `before` or `run`.
     workspace: a folder of this host, under a policy that has one. tenant: on whose behalf. seed: for the code's random numbers.
+    env: an environment of packages, see Env; with a service, Service(env=...) has it.
     """
 
     imports: Sequence[str] | None
@@ -57,6 +59,7 @@ class JailOptions(TypedDict, total=False):
     workspace: str | os.PathLike[str] | None
     tenant: str | None
     seed: int | None
+    env: EnvLike | None
 
 
 # run-options begin: written by `make docs` from policy/plan/snippet.h
@@ -134,6 +137,8 @@ def members(given: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
             out[name] = os.path.realpath(value)
         elif name == "imports":
             out[name] = names_of(name, value)
+        elif name == "env":
+            out[name] = name_of(value)
         else:
             out[name] = value
     return out
@@ -152,11 +157,14 @@ def place(own_service: bool, policy: Any, options: Mapping[str, Any]) -> tuple[t
     own_service: the caller named a service. Then a policy is the name of one that it serves.
     """
     jail = members(options, JAIL_OPTIONS)
+    env = jail.pop("env", None)
+    if own_service and env is not None:
+        raise TypeError("with a service, its jails have its environment: Service(env=...)")
     if own_service and policy is not None:
         if not isinstance(policy, str) or "/" in policy or "\n" in policy:
             raise TypeError("with a service, policy is the name of one that it serves: Service(policy=...) takes a file or a dict")
         jail["policy"] = policy
-    return (policy, options.get("imports"), options.get("builtins"), options.get("layer")), jail
+    return (policy, options.get("imports"), options.get("builtins"), options.get("layer"), env), jail
 
 
 def same_kind(service: object, kind: type) -> bool:

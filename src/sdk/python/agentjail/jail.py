@@ -9,6 +9,7 @@ from . import _requests as rq
 from ._core import Request
 from ._process import PolicyLike
 from ._requests import JailOptions, OnText, RunOptions, Unpack
+from .env import env_of
 from .result import Result
 from .service import Service, shared
 from .tools import ToolLike, collect
@@ -130,6 +131,7 @@ class AllOptions(JailOptions, RunOptions, total=False):
     policy: PolicyLike | None
     tools: Iterable[ToolLike] | Mapping[str, ToolLike]
     service: Service | None
+    packages: Iterable[str] | None
     on_stdout: OnText | None
     on_stderr: OnText | None
 
@@ -138,10 +140,18 @@ ALL_OPTIONS = frozenset((*AllOptions.__annotations__, *rq.JAIL_OPTIONS, *rq.RUN_
 
 
 def run(code: str, **given: Unpack[AllOptions]) -> Result:
-    """Run one snippet in a jail of its own, with the options of Jail and of Jail.run."""
+    """Run one snippet in a jail of its own, with the options of Jail and of Jail.run.
+
+    packages: as `["pandas", "polars<2"]`; the first call with such a list downloads them, as Env.create does.
+    """
     for name in given:
         if name not in ALL_OPTIONS:
             raise rq.no_option(name, ALL_OPTIONS)
     options: dict[str, Any] = {**given}
+    packages = options.pop("packages", None)
+    if packages is not None:
+        if options.get("env") is not None:
+            raise TypeError("packages makes an environment of its own: leave env out")
+        options["env"] = env_of(packages)
     own = {name: options.pop(name) for name in list(options) if name in rq.RUN_OPTIONS or name in ("on_stdout", "on_stderr")}
     return Jail(**options).run(code, **own)

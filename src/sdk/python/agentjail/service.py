@@ -32,7 +32,7 @@ class Service(BaseService):
     package, and PATH are tried. policy, policies: of the private service, the first is the default: names, files, texts of
     TOML, or dicts. busy_timeout: seconds for which a request that is refused for lack of room is tried again, 2 at most in a tool that a run
     waits for; before, the service keeps it waiting for a jail for up to `queue_time` (60 seconds). options: further words for the
-    command; env: variables for it. limits: as keywords, `memory="1G"`, `timeout=10`, `sessions_max=64`, `allow_imports=["numpy.*"]`;
+    command; env: variables for it, or an environment of packages (Env, or its name) for its jails. limits: as keywords, `memory="1G"`, `timeout=10`, `sessions_max=64`, `allow_imports=["numpy.*"]`;
     the names are those of the options of `agentjail serve`, times are in seconds.
 
     Any number of threads may use a Service. In a process that was forked it starts, or connects, anew.
@@ -134,11 +134,11 @@ _kept: list[Service] = []  # those that were used last
 _registry = threading.Lock()
 
 
-def shared(policy: PolicyLike | None = None, imports: Sequence[str] | None = None, builtins: str | None = None, layer: bool | None = None) -> Service:
+def shared(policy: PolicyLike | None = None, imports: Sequence[str] | None = None, builtins: str | None = None, layer: bool | None = None, env: str | None = None) -> Service:
     """The private service of this process for such jails: one for each policy and list of imports that is in use."""
     global _kept
     with _registry:
-        service = found(_shared, Service, policy, imports, builtins=builtins, layer=layer)
+        service = found(_shared, Service, policy, imports, builtins=builtins, layer=layer, env=env)
         before, _kept = _kept, [*(s for s in _kept if s is not service and not s._closed), service][-SHARED_MAX:]
     del before  # which ends one that nothing uses
     return service

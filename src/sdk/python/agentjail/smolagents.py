@@ -18,6 +18,7 @@ from ._host_objects import HostObjects
 from ._process import PolicyLike, names_of
 from ._program import missing_package
 from ._requests import Files
+from .env import EnvLike
 from .jail import Jail
 from .live import live
 from .result import ErrorInfo, Result
@@ -95,7 +96,7 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
     `minimal`, `static` (without eval, exec, compile, globals, locals and vars; the names of the commonest functions cannot be assigned),
     `standard` or `full`. Under `static` those six are there if one of them is given as a tool before the first step. imports_checked:
     `run` (an import that is not allowed fails where it stands, as in LocalPythonExecutor) or `before` (the whole step is refused, and
-    every such import is named). files: for each session, in /input, as for Session.write_files; other files go by open() and its
+    every such import is named). env: as of Session. files: for each session, in /input, as for Session.write_files; other files go by open() and its
     Session.
 
     Threads take turns. InterpreterError: the jail's Python tree lacks a module of additional_authorized_imports.
@@ -113,6 +114,7 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         builtins: str = "static",
         imports_checked: str = "run",
         files: Files | None = None,
+        env: EnvLike | None = None,
     ) -> None:
         self.session: Session | None = None
         self.additional_authorized_imports = names_of("additional_authorized_imports", additional_authorized_imports)
@@ -124,7 +126,7 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         self.state = State(self)
         self._files = files
         self._options: dict[str, Any] = {
-            "policy": policy, "service": service, "imports": self.authorized_imports, "builtins": builtins, "imports_checked": imports_checked
+            "policy": policy, "service": service, "imports": self.authorized_imports, "builtins": builtins, "imports_checked": imports_checked, "env": env,
         }  # fmt: skip
         self._tools: dict[str, Tool] = {}
         self._variables: dict[str, Any] = {}

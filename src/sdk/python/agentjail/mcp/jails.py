@@ -58,7 +58,8 @@ class Jails:
                 base = os.path.realpath(policies[0]) if isinstance(policies[0], Path) else policies[0]
                 policies.append({"extends": base, "filesystem": {"workspace": "read-only"}})
             self._service = AsyncService(
-                policies=policies, timeout=o.timeout, memory=o.memory, allow_imports=o.imports or None, parked=1, sessions_max=SESSIONS_MAX
+                policies=policies, timeout=o.timeout, memory=o.memory, allow_imports=o.imports or None, parked=1, sessions_max=SESSIONS_MAX,
+                env=o.env,
             )
         return self._service
 

@@ -31,6 +31,7 @@ class Options:
     timeout: str | None = None
     memory: str | None = None
     imports: tuple[str, ...] = ()
+    env: str | None = None
     workspace: str | None = None
     python_workspace: str | None = None
     http: tuple[str, int] | None = None
@@ -48,6 +49,7 @@ def parse(arguments: Sequence[str] | None = None) -> Options:
     add("--timeout", metavar="TIME", help="wall clock limit of a call: 500ms, 10s, 2m (default: the policy's)")
     add("--memory", metavar="SIZE", help="memory limit of a jail: 256M, 2G (default: the policy's)")
     add("--allow-import", metavar="MODULE", action="append", default=[], help="a module that Python code may import, too (repeatable)")
+    add("--env", metavar="NAME", help="the environment of packages of Python code, see `agentjail env`")
     add("--workspace", metavar="DIR", help="the folder that commands see at /workspace (on stdio default: the client's first root)")
     add("--python-workspace", choices=("read-only", "policy"), help="Python code sees that folder, too: to read, or as its policy says")
     add("--http", metavar="HOST:PORT", help="serve streamable HTTP at http://HOST:PORT/mcp; HOST is a loopback address, PORT 0 any")
@@ -73,6 +75,7 @@ def parse(arguments: Sequence[str] | None = None) -> Options:
         timeout=given.timeout,
         memory=given.memory,
         imports=tuple(given.allow_import),
+        env=given.env,
         workspace=given.workspace,
         python_workspace=given.python_workspace,
         http=http,
