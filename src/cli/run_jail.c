@@ -24,6 +24,7 @@
 #include "jail/files/copy_out.h"
 #include "jail/host_ids.h"
 #include "policy/host/paths.h"
+#include "policy/item_types.h"
 #include "workspace/home/imports.h"
 #include "workspace/home/kept.h"
 #include "workspace/home/network_settings.h"
@@ -198,6 +199,32 @@ static int record_end(struct jail_task *t)
 	return code;
 }
 
+/* For a package that a snippet's Python lacks: the command that gets it. The name is a claim, and nothing is looked up by it. */
+static void advise_package(const struct jail_task *t)
+{
+	static const struct {
+		const char *module, *package;
+	} others[] = { { "sklearn", "scikit-learn" }, { "PIL", "pillow" },         { "cv2", "opencv-python-headless" },
+		       { "yaml", "PyYAML" },          { "bs4", "beautifulsoup4" }, { "dateutil", "python-dateutil" },
+		       { "skimage", "scikit-image" }, { "docx", "python-docx" } };
+	static const char begin[] = "No module named '";
+	const json_t *error = json_object_get(t->result.claim, "error");
+	const char *type = json_string_value(json_object_get(error, "type")), *env = t->o->loaded.policy.python_env;
+	const char *message = json_string_value(json_object_get(error, "message"));
+	if (!type || !message || strcmp(type, "ModuleNotFoundError") != 0 || strncmp(message, begin, sizeof begin - 1) != 0)
+		return;
+	const char *name = message + sizeof begin - 1, *module = aj_strndup(t->o->arena, name, strcspn(name, ".'")),
+		   *package = module;
+	if (strlen(module) > 100 || !aj_import_pattern_valid(module))
+		return;
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		package = strcmp(module, others[i].module) == 0 ? others[i].package : package;
+	if (*env)
+		fprintf(stderr, "  fix: `agentjail env update %s --packages ...`, with %s among the packages\n", env, package);
+	else
+		fprintf(stderr, "  fix: `agentjail env create data --packages %s`, then --env data\n", package);
+}
+
 /* What --json prints on standard output, a snippet's value there, or why a command did not end by itself on standard error. */
 static void print_result(struct jail_task *t)
 {
@@ -211,6 +238,8 @@ static void print_result(struct jail_task *t)
 		aj_refuse_setup(o, &result->setup);
 	else if (result->status != AJ_STATUS_OK && result->status != AJ_STATUS_ERROR && result->status != AJ_STATUS_SIGNAL)
 		fprintf(stderr, "agentjail: %s: %s\n", aj_status_name(result->status), result->reason);
+	if (!o->json && t->plan->snippet)
+		advise_package(t);
 	const char *script = o->json || t->plan->snippet || result->status != AJ_STATUS_ERROR
 	                       ? NULL
 	                       : aj_host_script_not_shown(t->plan, o->request.command.argv, o->arena);

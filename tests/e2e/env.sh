@@ -30,6 +30,9 @@ PATH=$without_uv
 
 # --- what a snippet gets ---
 text "without an environment there is no package" 126 'ajalpha' exec -c 'import ajalpha'
+text "where the policy allows it, the command that gets it is named" 1 'fix: `agentjail env create data --packages scikit-learn`, then --env data' \
+	exec --policy data-analysis -c 'import sklearn.svm'
+text "with an environment, too" 1 'fix: `agentjail env update pip --packages' exec --env pip --allow-import polars -c 'import polars'
 text "*.pth files are named" 0 'ajalpha\.pth is not executed' env create again --packages ajalpha
 text "and not executed" 0 '^False$' exec --env pip --layer off -c 'import os; print(os.path.exists("/tmp/ran"))'
 text "the packages are read-only" 1 'Read-only|Permission|not allowed' exec --env pip --layer off -c 'open("/env/ajbeta/__init__.py", "w")'
@@ -42,6 +45,19 @@ printf 'extends = "snippet"\nlock = ["python.env"]\n' >"$T/p.toml"
 text "a lock of python.env holds" 2 'locks that key' exec --policy-file "$T/p.toml" --env pip -c 1
 printf 'extends = "snippet"\nlock = ["python.imports"]\n' >"$T/p.toml"
 text "under a lock of python.imports no name is added" 126 'ajalpha' exec --policy-file "$T/p.toml" --env pip -c 'import ajalpha'
+
+# --- the Python client ---
+client() { PYTHONPATH="${folder%/*}/../src/sdk/python" AGENTJAIL=$AJ timeout 100 "$PY" -s -B -c "import agentjail; $1" 2>"$T/err"; }
+is "Env.create finds it" "('ajalpha', 'ajbeta') 1.0" "$(client 'e = agentjail.Env.create("pip", ["ajalpha", "ajbeta<2"]); print(e.imports, e.packages["ajbeta"])')"
+is "a jail, cold and warm" '[42, 42]' "$(client 'j = agentjail.Jail(env="pip"); print([j.run("import ajalpha; ajalpha.answer()").value for _ in "12"])')"
+is "a session" 42 "$(client 's = agentjail.Session(env=agentjail.Env.find("pip")); print(s.run("import ajalpha; ajalpha.answer()").value); s.close()')"
+is "run() with packages" 82 "$(client 'print(agentjail.run("import ajbeta; ajbeta.value", packages=["ajbeta"]).value)')"
+is "an error has the installer's words" 'True True' \
+	"$(client '
+try:
+    agentjail.Env.create("no", ["ajmissing"])
+except agentjail.SetupError as e:
+    print("ajmissing" in str(e), "could not install" in str(e))')"
 
 # --- making, updating, removing ---
 text "the same request finds it" 0 'as it was there' env create pip --packages ajalpha 'ajbeta<2'

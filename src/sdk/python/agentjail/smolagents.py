@@ -271,7 +271,7 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         if missing:
             raise InterpreterError(
                 f"Non-installed authorized modules: {', '.join(missing)}. The jail's Python tree lacks them, whatever this program's Python has. "
-                f"Build a tree that has them (rootfs/build.sh --with {','.join(missing)} --out DIR, then AGENTJAIL_ROOTFS=DIR), "
+                f"Make an environment that has them (agentjail.Env.create('data', packages={missing}), then AgentjailExecutor(env='data')), "
                 "or remove them from the authorized imports list."
             )
 
