@@ -137,10 +137,6 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 		                                  "LC_CTYPE=C.UTF-8",
 		                                  "OPENBLAS_NUM_THREADS=1",
 		                                  "OMP_NUM_THREADS=1",
-		                                  /* joblib would warn that it can make no semaphores, and Polars would run code
-		                                   * of its own to ask for the processor's features. */
-		                                  "JOBLIB_MULTIPROCESSING=0",
-		                                  "POLARS_SKIP_CPU_CHECK=1",
 		                                  NULL };
 	static const char *const command_env[] = { "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		                                   "HOME=/tmp",
@@ -196,8 +192,12 @@ static void command_line(struct aj_plan *plan, struct aj_arena *arena, const str
 	}
 	if (request->is_snippet) {
 		bool seeded = strcmp(policy->hash_seed, "random") != 0;
-		const char *seed = aj_printf(arena, "PYTHONHASHSEED=%s", policy->hash_seed);
-		set_env(plan, arena, python_env, &seed, seeded);
+		/* joblib would warn that it can make no semaphores, and Polars would run code of its own to ask for the
+		 * processor's features. */
+		const char *start[] = { "JOBLIB_MULTIPROCESSING=0", "POLARS_SKIP_CPU_CHECK=1",
+			                aj_printf(arena, "PYTHONHASHSEED=%s", policy->hash_seed) };
+		size_t first = policy->python_env_site ? 0 : 2;
+		set_env(plan, arena, python_env, start + first, 2 - first + seeded);
 		for (size_t i = 0; i < asked.count; i++)
 			*AJ_PUSH(arena, &plan->late_env) = asked.items[i];
 	} else {
