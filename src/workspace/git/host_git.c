@@ -141,6 +141,7 @@ static int input_file(const struct aj_buffer *input)
 
 struct git_run {
 	const struct aj_git *git;
+	char dir[PATH_MAX]; /* the git folder's, through no symlink */
 	struct aj_arena arena;
 	pid_t pid, peer;
 	int out, said; /* what we read */
@@ -259,6 +260,40 @@ static const char *objects_of(struct git_run *r)
 	return out;
 }
 
+/* Whose ids root takes. Who owns a folder on the way can put another repository in place after the answer, and a folder of root's
+ * in which others write may have a configuration of theirs: both are refused, as git refuses such owners. */
+static int find_owner(const char *dir, struct stat *ret, struct aj_error *err)
+{
+	char path[PATH_MAX];
+	uid_t other = 0;
+	size_t bytes = (size_t)snprintf(path, sizeof path, "%s", dir);
+	if (stat(dir, ret) < 0)
+		return aj_fail(err, AJ_EXIT_SETUP, "git", errno, "examine the git folder `%s`", dir);
+	if (geteuid() != 0)
+		return 0;
+	for (size_t at = 1; at <= bytes && at < sizeof path; at++) {
+		struct stat st;
+		if (path[at] != '/' && path[at] != '\0')
+			continue;
+		path[at] = '\0';
+		if (lstat(path, &st) < 0)
+			return aj_fail(err, AJ_EXIT_SETUP, "git", errno, "examine the folder `%s`", path);
+		if (st.st_uid != 0 && st.st_uid != ret->st_uid)
+			other = st.st_uid;
+		if (at < bytes)
+			path[at] = '/';
+	}
+	if (!other && !(ret->st_uid == 0 && (ret->st_mode & S_IWOTH)))
+		return 0;
+	if (other)
+		aj_fail(err, AJ_EXIT_SETUP, "git", 0, "the git folder `%s` belongs to user %u, and a folder around it to user %u",
+		        dir, (unsigned)ret->st_uid, (unsigned)other);
+	else
+		aj_fail(err, AJ_EXIT_SETUP, "git", 0, "the git folder `%s` belongs to root, and every user may write in it", dir);
+	aj_advise(err, "give the git folder and those around it to one user with chown, or run agentjail as its owner");
+	return -1;
+}
+
 /* Nothing of the user's: a configuration of theirs is for commands that they type. GIT_ALLOW_PROTOCOL also stops the fetch of an
  * object that a partial clone lacks. */
 static char *const *environment_of(struct git_run *r)
@@ -278,7 +313,7 @@ static char *const *environment_of(struct git_run *r)
 		"GIT_NO_LAZY_FETCH=1",
 		"GIT_ALLOW_PROTOCOL=fd",
 		"GIT_ADVICE=0",
-		aj_printf(&r->arena, "GIT_DIR=%s", git->dir),
+		aj_printf(&r->arena, "GIT_DIR=%s", r->dir),
 		git->tree ? aj_printf(&r->arena, "GIT_WORK_TREE=%s", git->tree) : NULL,
 		git->index ? aj_printf(&r->arena, "GIT_INDEX_FILE=%s", git->index) : NULL,
 		git->objects ? aj_printf(&r->arena, "GIT_OBJECT_DIRECTORY=%s", git->objects) : NULL,
@@ -314,8 +349,10 @@ static int launch(struct git_run *r, const char *const *argv, const struct aj_bu
 		aj_advise(err, "install git on the host; the files of a run can be applied without it");
 		return -1;
 	}
-	if (stat(r->git->dir, &st) < 0)
+	if (!realpath(r->git->dir, r->dir))
 		return aj_fail(err, AJ_EXIT_SETUP, "git", errno, "examine the git folder `%s`", r->git->dir);
+	if (find_owner(r->dir, &st, err) < 0)
+		return -1;
 	if ((in = input_file(input)) < 0 || pipe_high(&r->out, &out) < 0 || pipe_high(&r->said, &text) < 0)
 		return aj_fail(err, AJ_EXIT_SETUP, "git", errno, "make the pipes of git");
 	if (r->git->peer) {
@@ -330,9 +367,9 @@ static int launch(struct git_run *r, const char *const *argv, const struct aj_bu
 			                    .files = { theirs, theirs, text, -1 } };
 		r->peer = start(&peer);
 	}
-	/* Paths in arguments and answers begin there. */
+	/* Paths in arguments and answers begin there. A repository that is made in its own git folder would be a bare one. */
 	const struct start git = { .program = program,
-		                   .folder = r->git->tree ? r->git->tree : r->git->dir,
+		                   .folder = r->git->tree ? r->git->tree : "/",
 		                   .argv = command_of(r, argv),
 		                   .env = environment_of(r),
 		                   .files = { in, out, text, ours },
