@@ -1,5 +1,5 @@
 """Commits of runs, fetched by the host's git: what arrives of a repository, and that nothing of a hostile one does; fetch.sh runs it."""
-import contextlib, hashlib, os, shutil, struct, subprocess, zlib
+import contextlib, fcntl, hashlib, os, shutil, struct, subprocess, zlib
 
 import overlays
 from client import AJ, FOLDER, ROOT, main, same, skip, test
@@ -88,7 +88,7 @@ class History(Run):
         for repository in where:
             said = git(repository, "fsck", "--full", "--no-dangling", "--no-progress")
             assert not [l for l in said.splitlines() if not l.startswith("notice:")], said
-            same([n for n in os.listdir(repository + "/objects") if n.startswith("incoming")], [])
+            same([n for n in os.listdir(repository + "/objects") if "agentjail" in n], [])
             same([n for n in os.listdir(repository + "/objects/pack") if n.startswith("tmp")], [])
 
     def refs(self, folder="."):
@@ -280,6 +280,36 @@ def a_run_under_way():
         if run.poll() is None:
             run.communicate(b"go\n", timeout=60)
     same(run.returncode, 0)
+
+
+@test
+def fetches_side_by_side():
+    run = History(simple, commit_script())
+    objects = run.path(".git/objects")
+    left, busy = objects + "/tmp_objdir-agentjail-left", objects + "/tmp_objdir-agentjail-busy"
+    for folder in left, busy:
+        os.makedirs(folder + "/pack")
+    at_work = os.open(busy, os.O_RDONLY)
+    fcntl.flock(at_work, fcntl.LOCK_SH)
+    run.json("fetch")
+    same((os.path.exists(left), os.path.exists(busy)), (False, True))
+    same(git(run.workspace, "log", "-1", "--format=%s", run.refs()["main"]), "c3")
+    os.close(at_work)
+    git(run.workspace, "prune", "--expire=now")
+    same(os.path.exists(busy), False)
+
+
+@test
+def owners_on_the_way():
+    """Root runs git where nobody but root and the repository's owner can put another one in its place, or write its configuration."""
+    if not ROOT:
+        return
+    for change, word in (lambda ws: os.chown(ws, 26105, 26105), "a folder around it"), (lambda ws: os.chmod(ws + "/.git", 0o1777), "every user"):
+        run = History(simple, commit_script())
+        change(run.workspace)
+        found = run.json("fetch", rc=1)["repositories"][0]
+        same((found["verdict"], run.refs()), ("unreadable", {}))
+        assert word in found["why"], found
 
 
 # --- hostile repositories ---

@@ -8,11 +8,13 @@
 
 /* A folder of the host's repository for objects that are not yet part of it. */
 struct aj_incoming {
+	char name[48];
 	const char *path;
 	int objects; /* the repository's folder of objects */
+	int lock;    /* held while the fetch is at work; another fetch of the repository may be */
 	struct stat owner;
 };
-/* `common`: the repository's git folder. One that a killed fetch left is replaced. -1 with err. */
+/* `common`: the repository's git folder. Those that killed fetches left are removed. -1 with err. */
 int aj_incoming_open(struct aj_incoming *incoming, const char *common, struct aj_arena *arena, struct aj_error *err);
 /* Make the objects part of the repository. -1 with err. */
 int aj_incoming_keep(struct aj_incoming *incoming, struct aj_error *err);
