@@ -149,6 +149,18 @@ Scene("objects outside of the workspace", PLAIN, "eq two \"$(subject)\"; eq new 
       options=("--bind", "TOP/alternate"), says="history stays in the run", status=" M a\n?? e")
 
 
+# --- what a run may choose ---
+
+HELD = "mkdir .vscode; echo '{}' >.vscode/tasks.json; commit work; "
+Scene("names of branches are words of a shell", HELD + "git branch 'x;y$(z)'; git symbolic-ref HEAD 'refs/heads/x;y$(z)'", "eq two \"$(subject)\"", says=r"git merge --ff-only 'agentjail/ID/x;y\$\(z\)'\n")
+Scene("a branch with the name of an option", "git update-ref refs/heads/-m HEAD; git symbolic-ref HEAD refs/heads/-m; echo 2 >>a; git commit -qam work", "eq two \"$(subject)\"", says="\\n  git merge agentjail/ID/-m\\n")
+Scene("a submodule at a held place", "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),.vscode; git commit -qm work", "eq two \"$(subject)\"", says="held places \\(.vscode\\)")
+Scene("a link to a held place, in a commit alone", "ln -s .git/hooks x; commit work; rm x; ln -s a x", "eq two \"$(subject)\"", says="held places \\(x\\)")
+Scene("a link in a commit", "ln -s d x; commit work", "eq work \"$(subject)\"; eq d \"$(readlink x)\"")
+Scene("what a merge brings of its own is counted", "git switch -q -c x other; echo x >x; commit x; git switch -q main; git merge -q --no-commit x; echo evil >>a; commit Merged", "eq two \"$(subject)\"", apply=("show",),
+      says=r"Merged .*, 2 files \+2 -0\n")
+
+
 # --- one scene ---
 
 def sh(script, folder, mark, id):
@@ -168,7 +180,7 @@ done
 FSCK = r"""
 for g in $(find . -name .git -type d; find . -name '*.git' -type d ! -name .git; find .git/modules -mindepth 1 -maxdepth 1 -type d 2>/dev/null || :); do
 git --git-dir=$g fsck --full --strict --no-dangling --no-progress >$MARK.fsck || { cat $MARK.fsck; exit 1; }
-test ! -e $g/index.lock; test ! -e $g/objects/incoming-agentjail; ! find $g/refs -name '*.lock' | grep .
+test ! -e $g/index.lock; ! ls $g/objects | grep agentjail; ! find $g/refs -name '*.lock' | grep .
 done
 """
 

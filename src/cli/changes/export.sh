@@ -70,5 +70,5 @@ fi
 	ours rev-parse -q --verify HEAD || true
 	cat <&3
 } | ours log --ignore-missing --stdin --max-count=101 --date-order --decorate=full --no-show-signature --no-ext-diff --no-textconv \
-	--no-renames --shortstat --format='%x01%H%x00%an%x00%aI%x00%D%x00%s%x00'
+	--diff-merges=first-parent --no-renames --shortstat --format='%x01%H%x00%an%x00%aI%x00%D%x00%s%x00'
 ours for-each-ref --format='%01%(objectname)%00%(authorname)%00%(authordate:iso-strict)%00%(refname)%00%(subject)%00' refs/agentjail

@@ -71,7 +71,7 @@ static bool has_blob(struct aj_apply_history *h, const struct aj_history_repo *r
 	const char *const argv[] = { "cat-file", "blob", touched->oid ? touched->oid : "", NULL };
 	cleanup_fd int place = aj_node_place(h->s->workspace, touched->path, false);
 	if (place < 0 || !touched->oid)
-		return place < 0 && !touched->oid;
+		return place < 0 && !touched->mode;
 	cleanup_fd int fd = aj_node_open_place(place, false, &st);
 	bool same = fd >= 0 && st.st_size <= BLOB_MAX && aj_git_run(&git, argv, NULL, &blob, &why) == 0 &&
 	            is_content(fd, &st, &blob);
@@ -79,17 +79,41 @@ static bool has_blob(struct aj_apply_history *h, const struct aj_history_repo *r
 	return same;
 }
 
+/* Is a link, a submodule or a file that a commit has in a held place? The working tree may have another one there, or none. */
+static bool is_place_held(struct aj_apply_history *h, const struct aj_history_repo *r, const struct aj_history_path *touched,
+                          struct aj_change *c)
+{
+	enum { LINKS_MAX = 500 };
+	struct aj_error why = { 0 };
+	struct aj_buffer target = { 0 };
+	struct aj_git git = git_of(r);
+	bool submodule = touched->mode == AJ_HISTORY_SUBMODULE, link = S_ISLNK(touched->mode);
+	c->is.st_mode = link ? S_IFREG : submodule ? S_IFDIR : touched->mode;
+	aj_change_judge_approval(c, h->s);
+	if (c->held || (!submodule && !link))
+		return c->held;
+	c->held = submodule ? aj_change_judge_link(c, NULL, h->s) : "a link whose target cannot be read";
+	c->held_bytes = strlen(c->path);
+	if (submodule)
+		return c->held;
+	const char *const argv[] = { "cat-file", "blob", touched->oid, NULL };
+	if (++h->links <= LINKS_MAX && aj_git_run(&git, argv, NULL, &target, &why) == 0 && target.bytes < PATH_MAX) {
+		aj_buffer_add(&target, "", 1);
+		c->held = aj_change_judge_link(c, target.data, h->s);
+	}
+	aj_buffer_free(&target);
+	return c->held;
+}
+
 /* Would it be applied only by name, and is it new for the host? */
 static bool is_held(struct aj_apply_history *h, const struct aj_history_repo *r, const struct aj_history_path *touched,
                     const char *const *paths, size_t paths_count)
 {
 	struct aj_change c = { .path = touched->path, .kind = touched->mode ? AJ_CHANGE_MODIFIED : AJ_CHANGE_DELETED };
-	bool named = false;
-	c.is.st_mode = touched->mode == 0160000 ? S_IFDIR : touched->mode;
-	aj_change_judge_approval(&c, h->s);
-	for (size_t i = 0; i < paths_count && c.held; i++)
+	bool named = false, held = is_place_held(h, r, touched, &c);
+	for (size_t i = 0; i < paths_count && held; i++)
 		named |= aj_select_names(paths[i], &c);
-	return c.held && !named && !has_blob(h, r, touched);
+	return held && !named && !has_blob(h, r, touched);
 }
 
 /* A branch with a held file would bring it at the next `git restore`: it moves only by the user's own merge. */
@@ -113,9 +137,7 @@ static void hold_back(struct aj_apply_history *h, struct aj_history_repo *r, con
 	r->verdict = AJ_HISTORY_APART;
 	for (size_t i = 0; i < r->refs.count; i++)
 		if (strcmp(r->refs.items[i].named, r->run_branch ? r->run_branch : "HEAD") == 0)
-			r->command = aj_printf(&h->arena, "git%s%s merge --ff-only %s", strcmp(r->tree, ".") == 0 ? "" : " -C ",
-			                       strcmp(r->tree, ".") == 0 ? "" : r->tree,
-			                       r->refs.items[i].name + sizeof "refs/" - 1);
+			r->command = aj_history_command(&h->arena, r, "merge --ff-only", r->refs.items[i].name);
 }
 
 static int fetch(struct aj_apply_history *h, struct aj_error *err)

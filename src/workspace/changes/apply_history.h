@@ -11,6 +11,7 @@ struct aj_apply_history {
 	struct aj_history history;
 	bool resumed;                /* an apply that was killed ends: its branches have moved */
 	AJ_LIST(const char *) asked; /* git folders */
+	size_t links;                /* of commits, read so far */
 	AJ_LIST(const char *) made;  /* folders that are new bare repositories */
 };
 

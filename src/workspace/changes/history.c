@@ -230,10 +230,10 @@ static const char *quoted(struct aj_arena *arena, const char *word)
 }
 
 /* The command, and what it takes: `git -C lib` and `agentjail/ID/main`. */
-static const char *git_in(const struct aj_history_work *w)
+static const char *git_in(struct aj_arena *arena, const struct aj_history_repo *repo)
 {
-	const char *tree = w->repo->tree;
-	return !tree || strcmp(tree, ".") == 0 ? "git" : aj_printf(w->arena, "git -C %s", quoted(w->arena, tree));
+	const char *tree = repo->tree;
+	return !tree || strcmp(tree, ".") == 0 ? "git" : aj_printf(arena, "git -C %s", quoted(arena, tree));
 }
 
 static const char *run_head(const struct aj_history_work *w)
@@ -242,14 +242,21 @@ static const char *run_head(const struct aj_history_work *w)
 	return quoted(w->arena, aj_ref_map(w->arena, w->prefix, name) + sizeof "refs/" - 1);
 }
 
+const char *aj_history_command(struct aj_arena *arena, const struct aj_history_repo *repo, const char *verb, const char *ref)
+{
+	return aj_printf(arena, "%s %s %s", git_in(arena, repo), verb, quoted(arena, ref + sizeof "refs/" - 1));
+}
+
 static const char *take_over(const struct aj_history_work *w)
 {
 	static const size_t heads = sizeof "refs/heads/" - 1;
 	const struct aj_history_repo *r = w->repo;
 	struct aj_arena *arena = w->arena;
-	const char *git = git_in(w), *from = run_head(w);
+	const char *git = git_in(w->arena, w->repo), *from = run_head(w);
 	const char *theirs = r->run_branch ? aj_refs_find(&w->host, r->run_branch) : NULL;
-	const char *name = r->run_branch ? quoted(arena, r->run_branch + heads) : NULL;
+	/* Git would take a name that begins with a dash for an option. */
+	bool plain = r->run_branch && r->run_branch[heads] != '-';
+	const char *name = plain ? quoted(arena, r->run_branch + heads) : NULL;
 	bool same = theirs && strcmp(theirs, r->run_oid) == 0;
 	/* The working tree is what the run left, and git switches over no such changes. */
 	if (w->state->record.direct && name && (same || !theirs))
@@ -284,7 +291,8 @@ static void read_touched(struct aj_history_work *w, const struct aj_buffer *out)
 		struct aj_history_path *p = AJ_PUSH(w->arena, &r->touched);
 		p->path = top ? aj_strdup(w->arena, path + 1) : aj_printf(w->arena, "%s/%s", r->tree, path + 1);
 		p->mode = (unsigned)strtoul(mode + 1, NULL, 8);
-		p->oid = p->mode && p->mode != 0160000 ? aj_strndup(w->arena, oid + 1, (size_t)(status - oid - 1)) : NULL;
+		p->oid = p->mode && p->mode != AJ_HISTORY_SUBMODULE ? aj_strndup(w->arena, oid + 1, (size_t)(status - oid - 1))
+		                                                    : NULL;
 		at = after + 1;
 	}
 	if (r->touched.count)
@@ -336,8 +344,8 @@ static void note_apart(struct aj_history_work *w, bool ahead, bool same_branch, 
 	r->verdict = AJ_HISTORY_APART;
 	if (!ahead && same_branch && head_stayed(w)) {
 		r->why = "the run has rewritten commits that you have, by rebase, amend or reset";
-		r->command = aj_printf(w->arena, "%s reset %s %s", git_in(w), w->state->record.direct ? "-q" : "--keep",
-		                       run_head(w));
+		r->command = aj_printf(w->arena, "%s reset %s %s", git_in(w->arena, w->repo),
+		                       w->state->record.direct ? "-q" : "--keep", run_head(w));
 		return;
 	}
 	r->why = held ? held : !ahead ? "you and the run have both made commits" : "the run is on another branch";

@@ -10,7 +10,8 @@
 #include "base/error.h"
 #include "workspace/changes/run_state.h"
 
-enum { AJ_HISTORY_OID = 65 }; /* hex digits of SHA-256, and a NUL */
+enum { AJ_HISTORY_SUBMODULE = 0160000 }; /* the mode of a commit in a tree */
+enum { AJ_HISTORY_OID = 65 };            /* hex digits of SHA-256, and a NUL */
 
 enum aj_history_verdict {
 	AJ_HISTORY_SAME,    /* nothing to move: the run's HEAD is the host's, an ancestor of it, or neither has a commit */
@@ -81,5 +82,7 @@ const struct aj_history_path *aj_history_touched(const struct aj_history_repo *r
 int aj_history_make(struct aj_change_state *state, const struct aj_history_repo *repo, struct aj_error *err);
 /* Delete refs/agentjail/ID/ of the host's repositories of this run. A repository without such references is left alone. */
 int aj_history_forget(struct aj_change_state *state, struct aj_error *err);
+/* `git -C TREE VERB REF` for a shell: a run may have chosen both names. `ref` begins with refs/. */
+const char *aj_history_command(struct aj_arena *arena, const struct aj_history_repo *repo, const char *verb, const char *ref);
 /* "refs/agentjail/ID/": what the names of a run's references begin with in the host's repositories. */
 const char *aj_history_prefix(const char *id, struct aj_arena *arena);

@@ -191,17 +191,23 @@ static bool stands_above(const struct aj_change *c, const struct aj_change_state
 	       aj_change_reached_below(s, path);
 }
 
+const char *aj_change_judge_link(const struct aj_change *c, const char *target, const struct aj_change_state *s)
+{
+	struct aj_arena arena = { 0 };
+	const char *why = stands_above(c, s, &arena) ? "a link in place of a folder with places that programs of the host obey"
+	                : target                     ? leads_badly(c, target, s, &arena)
+	                                             : NULL;
+	aj_arena_free(&arena);
+	return why;
+}
+
 static const char *reason_to_hold_link(const struct aj_change *c, const struct aj_change_state *s)
 {
 	char target[PATH_MAX];
-	struct aj_arena arena = { 0 };
 	cleanup_fd int place = aj_node_place(s->view, c->path, !s->running);
 	if (place < 0 || aj_node_link(place, "", target, sizeof target) < 0)
 		return "a link whose target cannot be read";
-	const char *why = stands_above(c, s, &arena) ? "a link in place of a folder with places that programs of the host obey"
-	                                             : leads_badly(c, target, s, &arena);
-	aj_arena_free(&arena);
-	return why;
+	return aj_change_judge_link(c, target, s);
 }
 
 bool aj_is_git_name(const char *name)
