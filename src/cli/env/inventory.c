@@ -43,7 +43,7 @@ static void read_metadata(json_t *package, FILE *in)
 	static const char osi[] = "License :: OSI Approved :: ";
 	char *line = NULL;
 	size_t room = 0;
-	for (ssize_t n; (n = getline(&line, &room, in)) > 1;) {
+	while (getline(&line, &room, in) > 1) {
 		char *colon = strchr(line, ':');
 		line[strcspn(line, "\r\n")] = '\0';
 		if (!colon || isspace((unsigned char)*line))
