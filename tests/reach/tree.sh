@@ -112,4 +112,24 @@ for folder in "$ROOTFS" "$(dirname "$ROOTFS")" "$ROOTFS/tree/usr/lib"; do
 	text "tree-machine-code: control: a folder that is only read" 0 RAN exec --policy-file "$T/native.toml" -c 'print("RAN")'
 done
 
+# Written by hand, as `agentjail env` makes them.
+envs=$XDG_DATA_HOME/agentjail/envs
+for name in mine other; do
+	mkdir -p "$envs/$name/site"
+	echo "word = '$name'" >"$envs/$name/site/ajpackage.py"
+	echo '{"format": 1, "imports": ["ajpackage"], "packages": []}' >"$envs/$name/env.json"
+done
+SEE='import os, ajpackage
+def tried(f):
+    try: f(); return 0
+    except OSError as e: return e.errno
+out = [ajpackage.word, sorted(os.listdir("/env")), tried(lambda: open("/env/new", "w")), tried(lambda: open("/env/ajpackage.py", "a")), tried(lambda: os.listdir("'$envs'"))]
+out'
+json "tree-env: its own, and read-only" 0 'value~^\["mine",\["ajpackage.py"\],30,(13|30),2\]$' 'enforced.machine_code~^only files of the read-only tree' -- exec --env mine --layer off -c "$SEE"
+native tree "$envs" :rw
+text "tree-env: not with a writable folder that shows it" 2 'could change its own machine code|cannot be bound writable' exec --policy-file "$T/native.toml" --env mine -c 'print("RAN")'
+silent "tree-env: and nothing ran" RAN
+chmod o+w "$envs/mine"
+text "tree-env: not where others may write it" 2 'others may write' exec --env mine -c 1
+
 finish
