@@ -402,7 +402,7 @@ def git(run, *words, stdin=None):
     done = subprocess.run(["git", "-c", "safe.directory=*", *words], cwd=run.workspace, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env=dict(ENV, GIT_CONFIG_NOSYSTEM="1", GIT_CONFIG_GLOBAL="/dev/null", GIT_AUTHOR_NAME="h", GIT_AUTHOR_EMAIL="h@b", GIT_COMMITTER_NAME="h",
                                    GIT_COMMITTER_EMAIL="h@b"))
-    same(done.returncode, 0, done.stdout)
+    same(done.returncode, 0, done.stdout.decode(errors="replace"))
     return done.stdout.decode()
 
 

@@ -318,7 +318,7 @@ TERM=xterm json "nor when outputs are collected" 1 stdout= -- run -- printenv TE
 AJ_TOKEN=$SECRET aj run --dry-run --env AJ_TOKEN --env "AJ_TYPED=$SECRET" -- true
 says "a dry run names a variable that was passed on" '^  AJ_TOKEN  # value not shown$'
 silent "and prints no value" "$SECRET"
-AJ_TOKEN=$SECRET aj exec --dry-run --env AJ_TOKEN -c 1
+aj exec --dry-run --env "AJ_TOKEN=$SECRET" -c 1
 says "a snippet's, too" '^  AJ_TOKEN  # value not shown, set once the filter stands$'
 silent "nor prints that value" "$SECRET"
 mkdir -m 755 "$T/secrets"
