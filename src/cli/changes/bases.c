@@ -16,16 +16,9 @@ struct aj_asked_repository {
 	char *refs; /* lines "OID NAME\x02SUBJECT" */
 };
 
-/* The output as one line; NULL: git failed, or said nothing. */
 static const char *ask(const struct aj_git *git, const char *const *words, struct aj_arena *arena)
 {
-	struct aj_buffer out = { 0 };
-	struct aj_error none = { 0 };
-	const char *line = NULL;
-	if (aj_git_run(git, words, NULL, &out, &none) == 0 && out.bytes && out.data[0] != '\n')
-		line = aj_strndup(arena, out.data, strcspn(aj_strndup(arena, out.data, out.bytes), "\n"));
-	aj_buffer_free(&out);
-	return line;
+	return aj_git_line(git, words, arena, NULL, &(struct aj_error){ 0 });
 }
 
 static const char *refs_of(struct aj_run_bases *b, const struct aj_git *git)

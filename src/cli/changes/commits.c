@@ -60,7 +60,7 @@ static void read_host(const struct aj_change_state *state, const char *path, str
 		{ "log", "--walk-reflogs", "--format=^%H", "refs/stash", "--", NULL },
 	};
 	static const char *const staged[] = { "diff-index", "--cached", "--quiet", "HEAD", "--", NULL };
-	const char *dir = path[0] == '/' ? path : aj_printf(arena, "%s/%s", state->record.workspace, path);
+	const char *dir = aj_change_host_path(&state->record, path, arena);
 	const struct aj_git git = { .dir = dir };
 	struct stat st;
 	*ret_staged = false;

@@ -124,11 +124,9 @@ int aj_changes_fetch(const struct aj_changes_args *args, struct aj_change_state 
 	struct fetch_search search = { .args = args };
 	struct aj_history history;
 	bool failed = false;
-	if (aj_changes_walk(state, on_change, &search, err) < 0)
+	if (aj_changes_repositories(state, on_change, &search, err) < 0)
 		return -1;
-	const struct aj_history_ask ask = { search.found.items, search.found.count };
-	if (aj_history_fetch(state, &ask, args->arena, &history, err) < 0)
-		return -1;
+	aj_history_fetch(state, search.found.items, search.found.count, args->arena, &history);
 	for (size_t i = 0; i < history.repos.count; i++) {
 		if (make_named(args, state, &history.repos.items[i], err) < 0)
 			return -1;

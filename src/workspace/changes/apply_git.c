@@ -26,9 +26,7 @@ const char *aj_apply_git_dir(const struct aj_change_record *r, const char *git, 
 {
 	if (aj_change_is_main(r, git)) /* HEAD and index of a linked worktree are in a folder of its own */
 		return aj_printf(arena, "%s/worktrees/%s", git, r->worktree);
-	if (git[0] == '/')
-		return git;
-	return strcmp(git, ".") == 0 ? r->workspace : aj_printf(arena, "%s/%s", r->workspace, git);
+	return aj_change_host_path(r, git, arena);
 }
 
 static int load(struct moving *m, struct aj_applying *a, size_t index)
@@ -39,10 +37,9 @@ static int load(struct moving *m, struct aj_applying *a, size_t index)
 		return -1;
 	}
 	const struct aj_change_record *r = &a->s->record;
-	const char *tree = m->move.tree;
 	m->git = (struct aj_git){ .dir = aj_apply_git_dir(r, m->move.git, &m->arena) };
-	if (*tree)
-		m->git.tree = strcmp(tree, ".") == 0 ? r->workspace : aj_printf(&m->arena, "%s/%s", r->workspace, tree);
+	if (*m->move.tree)
+		m->git.tree = aj_change_host_path(r, m->move.tree, &m->arena);
 	return 0;
 }
 
@@ -60,19 +57,13 @@ static int raced(struct moving *m)
 /* The first line of the output, "" where git says that there is none. NULL with err. */
 static const char *ask(struct moving *m, const char *const *argv)
 {
-	struct aj_buffer out = { 0 };
 	struct aj_error why = { 0 };
-	const char *text = "";
-	int status = aj_git_run(&m->git, argv, NULL, &out, &why);
-	if (status < 0 || status > 1) {
-		fail(m, &why, "read a reference");
-		text = NULL;
-	} else if (status == 0 && out.bytes) {
-		const char *newline = memchr(out.data, '\n', out.bytes);
-		text = aj_strndup(&m->arena, out.data, newline ? (size_t)(newline - out.data) : out.bytes);
-	}
-	aj_buffer_free(&out);
-	return text;
+	int status;
+	const char *line = aj_git_line(&m->git, argv, &m->arena, &status, &why);
+	if (status == 0 || status == 1)
+		return line ? line : "";
+	fail(m, &why, "read a reference");
+	return NULL;
 }
 
 static const char *value(struct moving *m)

@@ -45,18 +45,25 @@ void aj_apply_history_free(struct aj_apply_history *h)
 
 /* --- repositories --- */
 
-static bool is_content(int fd, const struct stat *st, const struct aj_buffer *blob)
-{
-	char *content = blob->bytes == (size_t)st->st_size ? malloc(blob->bytes + 1) : NULL;
-	bool same = content && aj_read_all(fd, content, blob->bytes) == 0 &&
-	            (!blob->bytes || memcmp(content, blob->data, blob->bytes) == 0);
-	free(content);
-	return same;
-}
-
 static struct aj_git git_of(const struct aj_history_repo *r)
 {
 	return (struct aj_git){ .dir = r->dir, .tree = r->work };
+}
+
+/* Has the file, which may be -1, the content of this blob? */
+static bool is_blob(const struct aj_history_repo *r, int fd, const struct stat *st, const char *blob)
+{
+	struct aj_error why = { 0 };
+	struct aj_buffer wanted = { 0 }, content = { 0 };
+	struct aj_git git = git_of(r);
+	const char *const argv[] = { "cat-file", "blob", blob, NULL };
+	bool same = fd >= 0 && st->st_size <= BLOB_MAX && aj_git_run(&git, argv, NULL, &wanted, &why) == 0 &&
+	            wanted.bytes == (size_t)st->st_size &&
+	            aj_read_all(fd, aj_buffer_reserve(&content, wanted.bytes + 1), wanted.bytes) == 0 &&
+	            (!wanted.bytes || memcmp(content.data, wanted.data, wanted.bytes) == 0);
+	aj_buffer_free(&wanted);
+	aj_buffer_free(&content);
+	return same;
 }
 
 /* --- commits with held places --- */
@@ -64,19 +71,12 @@ static struct aj_git git_of(const struct aj_history_repo *r)
 /* Is the host's file what the commit has at the path? */
 static bool has_blob(struct aj_apply_history *h, const struct aj_history_repo *r, const struct aj_history_path *touched)
 {
-	struct aj_error why = { 0 };
-	struct aj_buffer blob = { 0 };
-	struct aj_git git = git_of(r);
 	struct stat st;
-	const char *const argv[] = { "cat-file", "blob", touched->oid ? touched->oid : "", NULL };
 	cleanup_fd int place = aj_node_place(h->s->workspace, touched->path, false);
 	if (place < 0 || !touched->oid)
 		return place < 0 && !touched->mode;
 	cleanup_fd int fd = aj_node_open_place(place, false, &st);
-	bool same = fd >= 0 && st.st_size <= BLOB_MAX && aj_git_run(&git, argv, NULL, &blob, &why) == 0 &&
-	            is_content(fd, &st, &blob);
-	aj_buffer_free(&blob);
-	return same;
+	return is_blob(r, fd, &st, touched->oid);
 }
 
 /* Is a link, a submodule or a file that a commit has in a held place? The working tree may have another one there, or none. */
@@ -140,20 +140,13 @@ static void hold_back(struct aj_apply_history *h, struct aj_history_repo *r, con
 			r->command = aj_history_command(&h->arena, r, "merge --ff-only", r->refs.items[i].name);
 }
 
-static int fetch(struct aj_apply_history *h, struct aj_error *err)
-{
-	struct aj_history_ask wanted = { h->asked.items, h->asked.count };
-	return h->asked.count ? aj_history_fetch(h->s, &wanted, &h->arena, &h->history, err) : 0;
-}
-
 int aj_apply_history_read(struct aj_apply_history *h, const char *const *paths, size_t paths_count, struct aj_error *err)
 {
 	struct repository_search search = { .h = h, .selection = { .paths = paths, .paths_count = paths_count } };
 	search.selection.met = aj_alloc(&h->arena, (paths_count + 1) * sizeof *search.selection.met);
 	if (aj_changes_repositories(h->s, collect_repository, &search, err) < 0)
 		return -1;
-	if (fetch(h, err) < 0)
-		return -1;
+	aj_history_fetch(h->s, h->asked.items, h->asked.count, &h->arena, &h->history);
 	for (size_t i = 0; i < h->history.repos.count; i++)
 		hold_back(h, &h->history.repos.items[i], paths, paths_count);
 	return 0;
@@ -171,7 +164,8 @@ int aj_apply_history_resume(struct aj_apply_history *h, const struct aj_journal 
 			return aj_fail(err, AJ_EXIT_SETUP, "changes", errno, "read step %zu of the journal", i);
 		*AJ_PUSH(&h->arena, &h->asked) = aj_strdup(&h->arena, step.path);
 	}
-	return fetch(h, err);
+	aj_history_fetch(h->s, h->asked.items, h->asked.count, &h->arena, &h->history);
+	return 0;
 }
 
 bool aj_apply_history_moves(const struct aj_apply_history *h, const struct aj_history_repo *r)
@@ -297,17 +291,10 @@ static const char *path_in_tree(const struct aj_history_repo *r, const char *pat
 static bool is_committed(struct aj_apply_history *h, const struct aj_history_repo *r, const struct aj_change *c)
 {
 	struct stat st;
-	struct aj_error why = { 0 };
-	struct aj_buffer blob = { 0 };
-	struct aj_git git = git_of(r);
-	const char *const argv[] = { "cat-file", "blob", aj_printf(&h->arena, "%s:%s", r->run_oid, path_in_tree(r, c->path)),
-		                     NULL };
-	if (!S_ISREG(c->is.st_mode) || c->is.st_size > BLOB_MAX)
+	if (!S_ISREG(c->is.st_mode))
 		return false;
 	cleanup_fd int fd = aj_change_open_file(h->s, c->path, &st);
-	bool same = fd >= 0 && aj_git_run(&git, argv, NULL, &blob, &why) == 0 && is_content(fd, &st, &blob);
-	aj_buffer_free(&blob);
-	return same;
+	return is_blob(r, fd, &st, aj_printf(&h->arena, "%s:%s", r->run_oid, path_in_tree(r, c->path)));
 }
 
 enum aj_apply_source aj_apply_history_source(struct aj_apply_history *h, const struct aj_change *c)

@@ -26,23 +26,9 @@ enum { REFS_MAX = 25000, SUBMODULES_MAX = 1000, DEPTH_MAX = 10, FETCHED_BYTES = 
 
 /* --- git --- */
 
-int aj_history_git(struct aj_history_work *w, const char *const *argv, const struct aj_buffer *input, struct aj_buffer *ret)
-{
-	return aj_git_run(&w->git, argv, input, ret, &w->err);
-}
-
-/* The first line of its output; NULL: a status other than 0, which is no error. */
-#define GIT_LINE(w, ...) git_line((w), (const char *const[]){ __VA_ARGS__, NULL })
-static const char *git_line(struct aj_history_work *w, const char *const *argv)
-{
-	struct aj_buffer out = { 0 };
-	struct aj_error ignored = { 0 };
-	bool good = aj_git_run(&w->git, argv, NULL, &out, &ignored) == 0 && out.bytes;
-	const char *newline = good ? memchr(out.data, '\n', out.bytes) : NULL;
-	const char *line = newline ? aj_strndup(w->arena, out.data, (size_t)(newline - out.data)) : NULL;
-	aj_buffer_free(&out);
-	return line;
-}
+/* The first line of its output; NULL: there is none, or a status other than 0, which is no error. */
+#define GIT_LINE(w, ...) \
+	aj_git_line(&(w)->git, (const char *const[]){ __VA_ARGS__, NULL }, (w)->arena, NULL, &(struct aj_error){ 0 })
 
 static void take_peer(struct aj_history_work *w)
 {
@@ -162,10 +148,8 @@ static int fetch_objects(struct aj_history_work *w)
 	struct aj_incoming in;
 	struct aj_buffer wanted = { 0 };
 	int r = aj_incoming_open(&in, w->common, w->arena, &w->err);
-	for (size_t i = 0; i < w->repo->refs.count; i++) {
-		aj_buffer_text(&wanted, w->repo->refs.items[i].oid);
-		aj_buffer_text(&wanted, "\n");
-	}
+	for (size_t i = 0; i < w->repo->refs.count; i++)
+		aj_buffer_text(&wanted, aj_printf(w->arena, "%s\n", w->repo->refs.items[i].oid));
 	w->git.objects = in.path;
 	r = r < 0 ? r : aj_history_fetch_wanted(w, &wanted);
 	w->git.objects = NULL;
@@ -173,16 +157,6 @@ static int fetch_objects(struct aj_history_work *w)
 	aj_incoming_close(&in);
 	aj_buffer_free(&wanted);
 	return r;
-}
-
-static void add_line(struct aj_buffer *out, const char *verb, const char *name, const char *oid)
-{
-	aj_buffer_text(out, verb);
-	aj_buffer_text(out, " ");
-	aj_buffer_text(out, name);
-	aj_buffer_text(out, oid ? " " : "");
-	aj_buffer_text(out, oid ? oid : "");
-	aj_buffer_text(out, "\n");
 }
 
 static int update_refs(struct aj_history_work *w, struct aj_buffer *lines)
@@ -204,11 +178,11 @@ static int write_refs(struct aj_history_work *w)
 	for (size_t i = 0; i < kept.count; i++) {
 		const char *old = aj_refs_find(&w->host, kept.items[i].name);
 		if (!old || strcmp(old, kept.items[i].oid) != 0)
-			add_line(&now, "update", kept.items[i].name, kept.items[i].oid);
+			aj_buffer_text(&now, aj_printf(w->arena, "update %s %s\n", kept.items[i].name, kept.items[i].oid));
 	}
 	for (size_t i = 0; i < w->host.count; i++)
 		if (starts(w->host.items[i].name, w->prefix) && !aj_refs_find(&kept, w->host.items[i].name))
-			add_line(&gone, "delete", w->host.items[i].name, NULL);
+			aj_buffer_text(&gone, aj_printf(w->arena, "delete %s\n", w->host.items[i].name));
 	/* Those of an earlier fetch first: a branch `a` of then and an `a/b` of now exclude each other. */
 	return update_refs(w, &gone) < 0 ? (aj_buffer_free(&now), -1) : update_refs(w, &now);
 }
@@ -483,14 +457,12 @@ static struct aj_history_repo *fetch_repo(struct aj_change_state *state, struct 
 	bool main = aj_change_is_main(record, git), gone = main && !aj_change_state_has_worktree(state);
 	char why[600];
 	r->git = aj_strdup(arena, git);
-	w.common = git[0] == '/' ? r->git : aj_printf(arena, "%s/%s", record->workspace, git);
+	w.common = aj_change_host_path(record, git, arena);
 	if ((r->why = examine(&w)) || r->verdict == AJ_HISTORY_NEW)
 		return r;
 	r->tree = gone ? NULL : tree_of(&w);
 	r->dir = main && !gone ? aj_printf(arena, "%s/worktrees/%s", git, record->worktree) : w.common;
-	r->work = !r->tree                  ? NULL
-	        : strcmp(r->tree, ".") == 0 ? record->workspace
-	                                    : aj_printf(arena, "%s/%s", record->workspace, r->tree);
+	r->work = r->tree ? aj_change_host_path(record, r->tree, arena) : NULL;
 	w.git = (struct aj_git){ .dir = r->dir, .common = w.common, .tree = r->work };
 	if (fetch_one(&w) == 0)
 		return r;
@@ -530,31 +502,27 @@ static void find_submodules(struct submodules *s, const char *folder, int depth)
 	aj_entries_free(&names);
 }
 
-int aj_history_fetch(struct aj_change_state *state, const struct aj_history_ask *ask, struct aj_arena *arena,
-                     struct aj_history *ret, struct aj_error *err)
+void aj_history_fetch(struct aj_change_state *state, const char *const *repos, size_t count, struct aj_arena *arena,
+                      struct aj_history *ret)
 {
-	(void)err;
 	*ret = (struct aj_history){ 0 };
-	for (size_t i = 0; i < ask->count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct submodules subs = { .state = state, .arena = arena };
-		if (!fetch_repo(state, arena, ret, ask->repos[i])->dir)
+		if (!fetch_repo(state, arena, ret, repos[i])->dir)
 			continue;
-		find_submodules(&subs, aj_printf(arena, "%s/modules", ask->repos[i]), 0);
-		if (aj_change_is_main(&state->record, ask->repos[i]))
-			find_submodules(&subs, aj_printf(arena, "%s/worktrees/%s/modules", ask->repos[i], state->record.worktree),
-			                0);
+		find_submodules(&subs, aj_printf(arena, "%s/modules", repos[i]), 0);
+		if (aj_change_is_main(&state->record, repos[i]))
+			find_submodules(&subs, aj_printf(arena, "%s/worktrees/%s/modules", repos[i], state->record.worktree), 0);
 		for (size_t k = 0; k < subs.found.count; k++)
 			fetch_repo(state, arena, ret, subs.found.items[k]);
 	}
-	return 0;
 }
 
 /* --- the references of a run that is gone --- */
 
 static int forget_one(struct aj_change_state *state, const char *git, struct aj_arena *arena, struct aj_error *err)
 {
-	const char *prefix = aj_history_prefix(state->id, arena),
-		   *dir = git[0] == '/' ? git : aj_printf(arena, "%s/%s", state->record.workspace, git);
+	const char *prefix = aj_history_prefix(state->id, arena), *dir = aj_change_host_path(&state->record, git, arena);
 	const struct aj_git at = { .dir = dir };
 	const char *const list[] = { "for-each-ref", "--format=delete %(refname)", aj_strndup(arena, prefix, strlen(prefix) - 1),
 		                     NULL };

@@ -63,16 +63,11 @@ struct aj_history {
 	AJ_LIST(struct aj_history_repo) repos; /* an outer repository before the ones inside it */
 };
 
-/* Git folders for which to ask: paths of the changes with `repository` set. Those of submodules in them are asked for as well. */
-struct aj_history_ask {
-	const char *const *repos;
-	size_t count;
-};
-
-/* Fetch the history of these repositories of the run, and compare. The trees of `state` are open. What cannot be fetched is
- * UNREADABLE and no error. Safe to repeat, and while the run is under way. -1 with err: a failure of the program itself. */
-int aj_history_fetch(struct aj_change_state *state, const struct aj_history_ask *ask, struct aj_arena *arena,
-                     struct aj_history *ret, struct aj_error *err);
+/* Fetch the history of these repositories of the run, paths of changes with `repository` set, and of their submodules, and
+ * compare. The trees of `state` are open. What cannot be fetched is UNREADABLE. Safe to repeat, and while the run is under
+ * way. */
+void aj_history_fetch(struct aj_change_state *state, const char *const *repos, size_t count, struct aj_arena *arena,
+                      struct aj_history *ret);
 /* The entry for the repository that contains `path` in its working tree, the innermost one; NULL: none. */
 const struct aj_history_repo *aj_history_of(const struct aj_history *history, const char *path);
 /* The entry in `touched`; NULL: the commits do not touch that path. */

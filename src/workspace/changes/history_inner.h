@@ -51,8 +51,7 @@ struct aj_history_work {
 	struct aj_error err; /* of what failed: why it is UNREADABLE */
 };
 
-#define AJ_GIT(w, input, ret, ...) aj_history_git((w), (const char *const[]){ __VA_ARGS__, NULL }, (input), (ret))
-int aj_history_git(struct aj_history_work *w, const char *const *argv, const struct aj_buffer *input, struct aj_buffer *ret);
+#define AJ_GIT(w, input, ret, ...) aj_git_run(&(w)->git, (const char *const[]){ __VA_ARGS__, NULL }, (input), (ret), &(w)->err)
 /* The run's references, by the jail. -1 with w->err. */
 int aj_history_read_run(struct aj_history_work *w);
 /* Fetch these objects, one name a line, within the run's limits. -1 with w->err. */

@@ -84,8 +84,7 @@ static int make(struct new_repository *n)
 {
 	struct aj_history_work *w = &n->w;
 	/* The folder is still empty: the run is asked how long its object names are. */
-	const char *top = w->state->record.workspace, *folder = strrchr(w->repo->git, '/');
-	const char *parent = folder ? aj_printf(w->arena, "%s/%.*s", top, (int)(folder - w->repo->git), w->repo->git) : top;
+	const char *parent = aj_change_host_path(&w->state->record, aj_path_folder(w->repo->git, w->arena), w->arena);
 	w->git = (struct aj_git){ .dir = aj_printf(w->arena, "%s/" UNFINISHED "/%s", parent, n->name) };
 	if (aj_history_read_run(w) < 0)
 		return -1;

@@ -131,8 +131,7 @@ bool aj_change_state_has_path(const struct aj_change_state *s, const char *path)
 	struct aj_arena arena = { 0 };
 	struct stat st;
 	bool host = path[0] == '/';
-	const char *there = host ? path : aj_printf(&arena, "%s/%s", s->record.workspace, path);
-	bool found = lstat(there, &st) == 0 || host;
+	bool found = lstat(aj_change_host_path(&s->record, path, &arena), &st) == 0 || host;
 	if (!found)
 		found = aj_beneath_has(s->dir, aj_printf(&arena, "%s/%s", s->record.copy ? "copy" : "upper", path));
 	aj_arena_free(&arena);
@@ -205,6 +204,13 @@ struct aj_change_side aj_change_side(const struct aj_change_state *s, const char
 	if (!rest)
 		return (struct aj_change_side){ -1, -1, &s->repository_base, path };
 	return (struct aj_change_side){ s->repository_view, s->repository, &s->repository_base, *rest ? rest + 1 : "." };
+}
+
+const char *aj_change_host_path(const struct aj_change_record *r, const char *path, struct aj_arena *arena)
+{
+	return path[0] == '/'         ? aj_strdup(arena, path)
+	     : strcmp(path, ".") == 0 ? r->workspace
+	                              : aj_printf(arena, "%s/%s", r->workspace, path);
 }
 
 int aj_change_open_file(const struct aj_change_state *s, const char *path, struct stat *ret)

@@ -59,6 +59,8 @@ struct aj_change_side {
 	const char *path; /* in both; "." for their top */
 };
 struct aj_change_side aj_change_side(const struct aj_change_state *state, const char *path);
+/* The path on the host of the path of a change; `.` is the workspace. */
+const char *aj_change_host_path(const struct aj_change_record *record, const char *path, struct aj_arena *arena);
 /* The regular file that the run left at the path of a change; -1 with errno. */
 int aj_change_open_file(const struct aj_change_state *state, const char *path, struct stat *ret);
 /* No run and no other apply, from now on. -1 with err. */

@@ -54,9 +54,14 @@ static void set(struct aj_mark *mark, const char *path, long long stamp_ns)
 	mark->stamp_ns = stamp_ns;
 }
 
+static long long settled_stamp(long long view_ns)
+{
+	return view_ns > 0 ? -view_ns : -1;
+}
+
 void aj_marks_set_settled(struct aj_mark *mark, const char *path, long long view_ns)
 {
-	set(mark, path, view_ns > 0 ? -view_ns : -1);
+	set(mark, path, settled_stamp(view_ns));
 }
 
 void aj_marks_set_ours(struct aj_mark *mark, const char *path, long long ctime_ns)
@@ -86,31 +91,28 @@ bool aj_marks_has(const struct aj_marks *marks, const struct aj_mark *wanted)
 	return bsearch(wanted, marks->items, marks->count, sizeof *wanted, by_sum) != NULL;
 }
 
-bool aj_marks_settled(const struct aj_marks *marks, const char *path, long long view_ns)
+static bool has(const struct aj_marks *marks, const char *path, long long stamp_ns)
 {
 	struct aj_mark wanted;
 	if (!marks->count)
 		return false;
-	aj_marks_set_settled(&wanted, path, view_ns);
+	set(&wanted, path, stamp_ns);
 	return aj_marks_has(marks, &wanted);
+}
+
+bool aj_marks_settled(const struct aj_marks *marks, const char *path, long long view_ns)
+{
+	return has(marks, path, settled_stamp(view_ns));
 }
 
 bool aj_marks_ours(const struct aj_marks *marks, const char *path, long long ctime_ns)
 {
-	struct aj_mark wanted;
-	if (!marks->count)
-		return false;
-	aj_marks_set_ours(&wanted, path, ctime_ns);
-	return aj_marks_has(marks, &wanted);
+	return has(marks, path, ctime_ns);
 }
 
 bool aj_marks_conflict(const struct aj_marks *marks, const char *path)
 {
-	struct aj_mark wanted;
-	if (!marks->count)
-		return false;
-	aj_marks_set_conflict(&wanted, path);
-	return aj_marks_has(marks, &wanted);
+	return has(marks, path, 0);
 }
 
 bool aj_marks_original(const struct aj_marks *marks, const char *path, unsigned mode, const char *content)

@@ -32,7 +32,7 @@ bool aj_marks_conflict(const struct aj_marks *marks, const char *path);
 /* Whether the file had these permissions and this content (SHA-256) at the end of the run. */
 bool aj_marks_original(const struct aj_marks *marks, const char *path, unsigned mode, const char *content);
 
-/* New marks, appended to the file by aj_marks_save(). */
+/* New marks, appended to the file by aj_marks_append(). */
 void aj_marks_set_settled(struct aj_mark *mark, const char *path, long long view_ns);
 void aj_marks_set_ours(struct aj_mark *mark, const char *path, long long ctime_ns);
 void aj_marks_set_conflict(struct aj_mark *mark, const char *path);

@@ -17,7 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/clone.h"
 #include "base/fd.h"
 #include "base/ids.h"
@@ -400,6 +399,19 @@ int aj_git_run(const struct aj_git *git, const char *const *argv, const struct a
 	aj_buffer_free(&r.text);
 	aj_arena_free(&r.arena);
 	return result;
+}
+
+const char *aj_git_line(const struct aj_git *git, const char *const *argv, struct aj_arena *arena, int *ret_status,
+                        struct aj_error *err)
+{
+	struct aj_buffer out = { 0 };
+	int status = aj_git_run(git, argv, NULL, &out, err);
+	const char *newline = status == 0 && out.bytes ? memchr(out.data, '\n', out.bytes) : NULL;
+	const char *line = newline && newline > out.data ? aj_strndup(arena, out.data, (size_t)(newline - out.data)) : NULL;
+	aj_buffer_free(&out);
+	if (ret_status)
+		*ret_status = status;
+	return line;
 }
 
 int aj_git_as_owner(const struct stat *owner, int (*act)(void *arg), void *arg)

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "base/arena.h"
 #include "base/buffer.h"
 #include "base/error.h"
 
@@ -26,6 +27,11 @@ struct aj_git {
  * control characters. */
 int aj_git_run(const struct aj_git *git, const char *const *argv, const struct aj_buffer *input, struct aj_buffer *ret,
                struct aj_error *err);
+
+/* The first line that it prints, in `arena`; NULL: none, an empty one, or an exit status other than 0. `ret_status` may be
+ * NULL. */
+const char *aj_git_line(const struct aj_git *git, const char *const *argv, struct aj_arena *arena, int *ret_status,
+                        struct aj_error *err);
 
 /* Call `act` in a process that has, as root, the ids of that owner. -1 with errno where it does not return 0. */
 int aj_git_as_owner(const struct stat *owner, int (*act)(void *arg), void *arg);
