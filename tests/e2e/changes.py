@@ -342,7 +342,7 @@ printf '1\\n2' >new; : >new-empty; printf '\\0\\2' >bin; echo 1 >"$(printf 'q"\\
     put(files)(plain)
     done = subprocess.run(["git", "apply", "-"], cwd=plain, input=patch, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env=dict(ENV, GIT_CEILING_DIRECTORIES=FOLDER, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1"))
-    same(done.returncode, 0, done.stdout)
+    same(done.returncode, 0, done.stdout.decode())
     same(tree(plain), want)
     same(run.ask("diff").stdout, b"")  # it was applied
     rows = Run(put(files), script).json("diff")["changes"]

@@ -37,7 +37,7 @@ static int load(struct moving *m, struct aj_applying *a, size_t index)
 		return -1;
 	}
 	const struct aj_change_record *r = &a->s->record;
-	m->git = (struct aj_git){ .dir = aj_apply_git_dir(r, m->move.git, &m->arena) };
+	m->git = (struct aj_git){ .dir = aj_apply_git_dir(r, m->move.git, &m->arena), .lock = a->s->lock };
 	if (*m->move.tree)
 		m->git.tree = aj_change_host_path(r, m->move.tree, &m->arena);
 	return 0;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
@@ -220,14 +221,29 @@ int aj_change_open_file(const struct aj_change_state *s, const char *path, struc
 	return place < 0 ? -1 : aj_node_open_place(place, !s->running, ret);
 }
 
+/* When an apply was killed, git may still be at its last command, and holds the lock until that has ended. False: it is held for
+ * another reason, or for too long. */
+static bool await_lock(const struct aj_change_state *s)
+{
+	enum { WAIT_MS = 10000, POLL_NS = 20000000 };
+	int64_t until_us = aj_in_ms(WAIT_MS);
+	while (aj_change_state_interrupted(s->dir) && aj_now_us() < until_us) {
+		nanosleep(&(struct timespec){ .tv_nsec = POLL_NS }, NULL);
+		if (aj_lock_take(s->lock, true) == 0)
+			return true;
+	}
+	return false;
+}
+
 int aj_change_state_lock(struct aj_change_state *s, struct aj_error *err)
 {
-	if (aj_lock_take(s->lock, true) == 0) {
+	int errnum = aj_lock_take(s->lock, true) == 0 ? 0 : errno;
+	if (!errnum || (errnum == EAGAIN && await_lock(s))) {
 		s->interrupted = aj_change_state_interrupted(s->dir); /* of an apply that was killed since the state was opened */
 		return 0;
 	}
-	if (errno != EAGAIN)
-		return fail(err, errno, "lock the changes of", s->id);
+	if (errnum != EAGAIN)
+		return fail(err, errnum, "lock the changes of", s->id);
 	aj_fail_because(err, AJ_REASON_BUSY, AJ_EXIT_USAGE, "changes", 0,
 	                "the run `%s` is still running, or its changes are being applied", s->id);
 	aj_advise(err, "wait for its end; list, show and diff work meanwhile");

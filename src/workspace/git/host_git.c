@@ -72,6 +72,8 @@ struct start {
 	uid_t uid;
 	gid_t gid;
 	rlim_t file_bytes; /* RLIM_INFINITY: no limit */
+	bool ends_with_us; /* else it finishes what it does */
+	int lock;          /* 0: none */
 };
 
 /* Root takes the ids of the repository's owner. */
@@ -100,8 +102,10 @@ _Noreturn static void begin(const struct start *s, pid_t parent)
 		_exit(126);
 	if (s->folder && chdir(s->folder) < 0 && chdir("/") < 0)
 		_exit(126);
-	/* After the change of ids, which clears it. SIGTERM: git removes its lock files. */
-	if (aj_prctl_die_with_parent(parent, SIGTERM) < 0)
+	/* After the change of ids, which clears it. */
+	if (s->ends_with_us && aj_prctl_die_with_parent(parent, SIGTERM) < 0)
+		_exit(126);
+	if (s->lock > 0 && fcntl(s->lock, F_SETFD, 0) < 0)
 		_exit(126);
 	execve(s->program, s->argv, s->env);
 	_exit(127);
@@ -363,16 +367,21 @@ static int launch(struct git_run *r, const char *const *argv, const struct aj_bu
 		const struct start peer = { .program = r->git->peer[0],
 			                    .argv = (char *const *)(uintptr_t)r->git->peer,
 			                    .env = environ,
-			                    .files = { theirs, theirs, text, -1 } };
+			                    .files = { theirs, theirs, text, -1 },
+			                    .ends_with_us = true };
 		r->peer = start(&peer);
 	}
-	/* Paths in arguments and answers begin there. A repository that is made in its own git folder would be a bare one. */
+	/* Paths in arguments and answers begin in `folder`. A repository made in its own git folder would be a bare one.
+	 * A signal between git's making of a lock file and its note to remove it would leave the file: only a git that
+	 * talks to a peer ends with us, since it makes none. */
 	const struct start git = { .program = program,
 		                   .folder = r->git->tree ? r->git->tree : "/",
 		                   .argv = command_of(r, argv),
 		                   .env = environment_of(r),
 		                   .files = { in, out, text, ours },
 		                   .owned = true,
+		                   .ends_with_us = r->git->peer != NULL,
+		                   .lock = r->git->lock,
 		                   .uid = st.st_uid,
 		                   .gid = st.st_gid,
 		                   .file_bytes = r->git->file_bytes ? r->git->file_bytes : RLIM_INFINITY };

@@ -15,8 +15,9 @@ struct aj_git {
 	const char *index;   /* absolute path of an index file in place of the repository's; NULL: its own */
 	const char *objects; /* new objects are written to this folder, beside the repository's own; NULL: to the repository */
 	const char *const
-	    *peer;        /* argv of a program, found by its path, that is the other end of the remote AJ_GIT_PEER; NULL: none */
-	uint64_t wall_ms; /* 0: two minutes */
+	    *peer; /* argv of a program, found by its path, that is the other end of the remote AJ_GIT_PEER; NULL: none */
+	int lock;  /* a descriptor that git keeps open: a lock that lasts until git has ended, even if we are killed; 0: none */
+	uint64_t wall_ms;    /* 0: two minutes */
 	uint64_t file_bytes; /* of one file that git writes; 0: no limit */
 };
 #define AJ_GIT_PEER "fd::3"
