@@ -43,9 +43,11 @@ static void read_metadata(json_t *package, FILE *in)
 	static const char osi[] = "License :: OSI Approved :: ";
 	char *line = NULL;
 	size_t room = 0;
-	while (getline(&line, &room, in) > 1) {
+	while (getline(&line, &room, in) > 0) {
 		char *colon = strchr(line, ':');
 		line[strcspn(line, "\r\n")] = '\0';
+		if (!*line) /* the end of the headers */
+			break;
 		if (!colon || isspace((unsigned char)*line))
 			continue;
 		*colon = '\0';

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "AgentjailError", "AsyncJail", "AsyncService", "AsyncSession", "Busy", "Entry", "Env", "EnumMember", "ErrorInfo", "File", "Handle", "Instance",
+    "AgentjailError", "AsyncJail", "AsyncService", "AsyncSession", "Busy", "Entry", "EnumMember", "Env", "ErrorInfo", "File", "Handle", "Instance",
     "Jail", "Opaque", "Output", "Result", "Service", "ServiceDied", "ServiceError", "Session", "SessionEnded", "SetupError", "SnippetError",
     "Tool", "Variable", "run", "tool",
 ]  # fmt: skip

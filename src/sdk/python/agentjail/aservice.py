@@ -160,8 +160,9 @@ _shared: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[Any, ..
 
 
 def shared(
-    policy: PolicyLike | None = None, imports: Sequence[str] | None = None, builtins: str | None = None, layer: bool | None = None, env: str | None = None
-) -> AsyncService:
+    policy: PolicyLike | None = None, imports: Sequence[str] | None = None, builtins: str | None = None, layer: bool | None = None,
+    env: str | None = None,
+) -> AsyncService:  # fmt: skip
     """The private service of the running loop for such jails."""
     loop = asyncio.get_running_loop()
     return found(_shared.setdefault(loop, {}), AsyncService, policy, imports, builtins=builtins, layer=layer, env=env)

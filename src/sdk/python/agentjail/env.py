@@ -86,7 +86,7 @@ def _ask(program: str | os.PathLike[str] | None, *words: str) -> str:
     tree = find_tree()
     own = {"AGENTJAIL_PYTHON": sys.executable, **({"AGENTJAIL_ROOTFS": tree} if tree else {})}
     done = subprocess.run(
-        [find_program(program), "env", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+        [find_program(program), "env", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
         env={**os.environ, **own},
     )  # fmt: skip
     if done.returncode:

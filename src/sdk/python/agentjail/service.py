@@ -32,8 +32,8 @@ class Service(BaseService):
     package, and PATH are tried. policy, policies: of the private service, the first is the default: names, files, texts of
     TOML, or dicts. busy_timeout: seconds for which a request that is refused for lack of room is tried again, 2 at most in a tool that a run
     waits for; before, the service keeps it waiting for a jail for up to `queue_time` (60 seconds). options: further words for the
-    command; env: variables for it, or an environment of packages (Env, or its name) for its jails. limits: as keywords, `memory="1G"`, `timeout=10`, `sessions_max=64`, `allow_imports=["numpy.*"]`;
-    the names are those of the options of `agentjail serve`, times are in seconds.
+    command; env: variables for it, or an environment of packages (Env, or its name) for its jails. limits: as keywords, `memory="1G"`, `timeout=10`,
+    `sessions_max=64`, `allow_imports=["numpy.*"]`; the names are those of the options of `agentjail serve`, times are in seconds.
 
     Any number of threads may use a Service. In a process that was forked it starts, or connects, anew.
     """
@@ -134,7 +134,10 @@ _kept: list[Service] = []  # those that were used last
 _registry = threading.Lock()
 
 
-def shared(policy: PolicyLike | None = None, imports: Sequence[str] | None = None, builtins: str | None = None, layer: bool | None = None, env: str | None = None) -> Service:
+def shared(
+    policy: PolicyLike | None = None, imports: Sequence[str] | None = None, builtins: str | None = None, layer: bool | None = None,
+    env: str | None = None,
+) -> Service:  # fmt: skip
     """The private service of this process for such jails: one for each policy and list of imports that is in use."""
     global _kept
     with _registry:

@@ -126,7 +126,8 @@ class AgentjailExecutor(PythonExecutor):  # type: ignore[misc]
         self.state = State(self)
         self._files = files
         self._options: dict[str, Any] = {
-            "policy": policy, "service": service, "imports": self.authorized_imports, "builtins": builtins, "imports_checked": imports_checked, "env": env,
+            "policy": policy, "service": service, "imports": self.authorized_imports, "builtins": builtins, "imports_checked": imports_checked,
+            "env": env,
         }  # fmt: skip
         self._tools: dict[str, Tool] = {}
         self._variables: dict[str, Any] = {}
