@@ -82,6 +82,7 @@ RUNS = {
     "exec": ["exec", "--layer", "off"],
     "exec, layer": ["exec"],
     "exec, writable": ["exec", "--layer", "off", *policy("writable", '[filesystem]\nbinds = ["%s:/w:rw"]' % W, "snippet")],
+    "exec, native": ["exec", "--layer", "off", *policy("native", '[python]\nnative = "tree"', "snippet")],
     "run": ["run"],
     "run, loopback": ["run", "--network", "loopback"],
     "run, writable": ["run", "--bind", W + ":/w:rw"],
@@ -117,6 +118,10 @@ def raw(number, *words):
 def unix(kind=1):
     import socket
     return socket.socket(socket.AF_UNIX, kind)
+def executable(fd, fill=False):
+    import mmap
+    if fill: os.write(fd, bytes(4096))
+    return mmap.mmap(fd, 4096, flags=mmap.MAP_PRIVATE | (mmap.MAP_ANONYMOUS if fd < 0 else 0), prot=mmap.PROT_READ | mmap.PROT_EXEC)
 import fcntl, socket
 W = "/w" if os.path.exists("/w") else "/workspace"
 def hello(family, address):
@@ -246,7 +251,13 @@ TRIALS = [
      "'CapEff:\\t0000000000000000\\n' in open('/proc/self/status').read() and 'CapBnd:\\t0000000000000000\\n' in open('/proc/self/status').read() "
      "and 'NoNewPrivs:\\t1' in open('/proc/self/status').read() if os.path.exists('/proc/self/status') else True"),
     ("seccomp", "allow-list `snippet`", "fails(1, os.fork)"),
+    ("seccomp", "allow-list `snippet-native`", "fails(1, os.fork)"),
     ("seccomp", "allow-list `command`", "fails(1, raw, 165, 0, 0, 0, 0, 0) and fails(38, raw, 435, 0, 0)"),
+    ("machine_code", "only files of the read-only tree, mapped before the snippet begins",
+     "fails(1, lambda: executable(-1)) and fails(1, lambda: executable(os.open('/usr/bin/python3', os.O_RDONLY)))"),
+    ("machine_code", "only files of the read-only tree, at any time: all other mounts are noexec, and no memory becomes executable",
+     "fails(1, lambda: executable(-1)) and works(executable, os.open('/usr/bin/python3', os.O_RDONLY)) and "
+     "fails(1, lambda: executable(os.open('/tmp/own', os.O_RDWR | os.O_CREAT), True))"),
     ("seccomp", ", without locks", "fails(1, lock, '/tmp/locked')"),
     ("seccomp", "; its processes may trace one another", "works(raw, 101, 0, 0, 0, 0)"),
     ("landlock", r"ABI \d+|none: this kernel has no Landlock", NONE),  # escape/kernel

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from html import unescape
 
 from agentjail import EnumMember, Handle, Instance, Opaque, Result, SnippetError, _core, _requests, _toml, errors, values
-from agentjail._process import words
+from agentjail._process import command_options
 from agentjail._progress import Bar
 from agentjail._unread import UNREAD_MAX, Unread
 from agentjail._wire import READ_BYTES, BrokenStream, Frames, frame, message_of
@@ -395,7 +395,7 @@ class TestResult(unittest.TestCase):
 
 class TestWords(unittest.TestCase):
     def test_options(self):
-        self.assertEqual(words({"timeout": 1.5, "memory": "1G", "idle": 0, "parked": None, "allow_imports": ["a", "b.*"], "layer": False}),
+        self.assertEqual(command_options({"timeout": 1.5, "memory": "1G", "idle": 0, "parked": None, "allow_imports": ["a", "b.*"], "layer": False}),
                          ("--timeout", "1500ms", "--memory", "1G", "--idle", "0", "--allow-import", "a", "--allow-import", "b.*", "--layer", "off"))  # fmt: skip
 
     def test_toml(self):

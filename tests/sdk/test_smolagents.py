@@ -420,7 +420,7 @@ class TestSmolagents(unittest.TestCase):
         for modules in (["i_do_not_exist"], ["json", "i_do_not_exist.*"]):
             with self.assertRaises(InterpreterError) as caught:
                 self.executor(modules)
-            for word in ("Non-installed authorized modules: i_do_not_exist.", "--with i_do_not_exist"):
+            for word in ("Non-installed authorized modules: i_do_not_exist.", "Env.create('data', packages=['i_do_not_exist'])"):
                 self.assertIn(word, str(caught.exception))
         self.assertEqual(self.executor(["*", "json.decoder"])("1").output, 1)
 
