@@ -3,9 +3,12 @@
 A workspace is a folder; a run is a script of the shell or a function that changes the merged view. As root the overlay is mounted in a
 mount namespace of its own, as another user in a user namespace of its own (unshare of util-linux)."""
 
+import contextlib
+import fcntl
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -16,6 +19,14 @@ TOP = FOLDER  # of workspaces and state folders
 CHANGES = TOP + "/state/agentjail/changes"
 ENV = dict(os.environ, XDG_STATE_HOME=TOP + "/state", LC_ALL="C")
 number = 0
+
+
+@contextlib.contextmanager
+def locked(run):
+    """As a supervisor that lives holds it."""
+    with open(run.state + "/lock", "r+") as lock:
+        fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        yield
 
 
 def settle():

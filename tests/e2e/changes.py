@@ -1,8 +1,8 @@
 """Changes of runs over overlays: shown, as a patch, applied and discarded; changes.sh runs it and counts."""
-import base64, contextlib, fcntl, json, os, shutil, signal, stat, struct, subprocess, sys, time
+import base64, json, os, shutil, signal, stat, subprocess, sys, time
 
 from client import AJ, EXAMPLES, FOLDER, ROOT, main, same, skip, test
-from overlays import CHANGES, ENV, Run, can_overlay, put, settle, tree
+from overlays import CHANGES, ENV, Run, can_overlay, locked, put, settle, tree
 
 EVERY = {"keep": "same\n", "mod": "old\n", "gone": "x\n", "mode": "m\n", "d/a": "1\n", "d/s/b": "2\n", "to-link": "f\n", "to-folder": "f\n",
          "folder-to-file/x": "1\n", "opaque/x": "1\n", "opaque/y": "1\n", "link": "link:keep", "e/": "", "touched": "t\n", "deep/a/b/c": "c\n",
@@ -152,14 +152,6 @@ def nothing_is_no_change():
     run = Run(put({"a": "1", "d/b": "2"}), "touch a; chmod 600 d/b; chmod 644 d/b; touch d/x; rm d/x; echo 1 >z; rm z")
     same(run.kinds(), {})
     same(run.json("apply")["sum"]["applied"], 0)
-
-
-@contextlib.contextmanager
-def locked(run):
-    """As a supervisor that lives holds it."""
-    with open(run.state + "/lock", "r+") as lock:
-        fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
-        yield
 
 
 @test

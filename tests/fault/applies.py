@@ -4,7 +4,7 @@ import os, shutil, subprocess, time
 
 from client import AJ, done
 from kill_rounds import kill_rounds, rng
-from overlays import ENV, Run, can_overlay, tree as whole_tree
+from overlays import ENV, Run, can_overlay, locked, tree as whole_tree
 
 GIT = """export HOME=/ GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 """
@@ -52,6 +52,16 @@ BEFORE = [(["one"], ["mode"]), (["one"], [])]
 AFTER = [(["two", "one"], ["mode"]), (["two", "one"], [])]
 
 
+def await_git(run):
+    """A git that the killed apply had started goes on to its end, with the lock of the state folder."""
+    while True:
+        try:
+            with locked(run):
+                return
+        except BlockingIOError:
+            time.sleep(0.01)
+
+
 def run_for(seconds, run, *words):
     """Killed so long after its start, or, mostly, a part of that after its journal is there. True: it was killed before its end."""
     process = subprocess.Popen([AJ, "changes", "apply", run.id, *words], env=ENV, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -64,6 +74,7 @@ def run_for(seconds, run, *words):
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
+        await_git(run)
         return True
     assert process.returncode == 0, (words, process.returncode, said)
     return False

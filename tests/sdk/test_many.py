@@ -68,7 +68,7 @@ class TestMany(unittest.TestCase):
                 session.close()
 
     def test_tools_that_need_jails(self):
-        failures, both = [], threading.Barrier(2)
+        failures, both, refused = [], threading.Barrier(2), threading.Barrier(2)
 
         def inner() -> int:
             both.wait(60)
@@ -76,6 +76,7 @@ class TestMany(unittest.TestCase):
                 return Jail(service=service).run("1").value
             except errors.Busy as e:
                 failures.append(e)
+                refused.wait(60)  # else the end of the first one's run makes room for the second
                 raise
 
         with Service(policy=FEW, jails_max=2, parked=0, timeout=20) as service:
