@@ -52,24 +52,13 @@ static void usage(FILE *out)
 
 static int refuse_word(struct aj_error *err, const char *what, const char *word)
 {
-	aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s `%s`", what, word);
-	aj_advise(err, "agentjail changes --help");
-	return -1;
+	return aj_refuse_word(err, "changes", what, word);
 }
 
 static const char *subcommand_at(size_t i, const void *arg)
 {
 	(void)arg;
 	return aj_changes_commands[i].name;
-}
-
-static int refuse_subcommand(struct aj_error *err, const char *word)
-{
-	refuse_word(err, "unknown subcommand", word);
-	const char *meant = aj_suggest(word, subcommand_at, NULL, FOR_PEOPLE);
-	if (meant)
-		snprintf(err->fix, sizeof err->fix, "did you mean `agentjail changes %s`?", meant);
-	return -1;
 }
 
 static bool set_switch(struct aj_changes_args *a, const char *word, int takes)
@@ -255,7 +244,7 @@ int aj_cmd_changes(int argc, char **argv)
 		}
 	size_t sub = find_subcommand(argc, argv, &words);
 	if (sub == COMMANDS)
-		code = refuse_subcommand(&err, argv[1]);
+		code = aj_refuse_subcommand(&err, "changes", argv[1], subcommand_at, FOR_PEOPLE);
 	else if ((code = parse(&args, aj_changes_commands[sub].takes, argc - words, argv + words, &err)) == 0)
 		code = run_sub(sub, &args, &err);
 	if (code < 0)

@@ -49,9 +49,7 @@ static void usage(FILE *out)
 
 static int refuse(struct aj_error *err, const char *what, const char *word)
 {
-	aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s `%s`", what, word);
-	aj_advise(err, "agentjail env --help");
-	return -1;
+	return aj_refuse_word(err, "env", what, word);
 }
 
 static const char *subcommand_at(size_t i, const void *arg)
@@ -141,10 +139,7 @@ int aj_cmd_env(int argc, char **argv)
 		return AJ_EXIT_USAGE;
 	}
 	if (sub == SUBCOMMANDS) {
-		refuse(&err, "unknown subcommand", argv[1]);
-		const char *meant = aj_suggest(argv[1], subcommand_at, NULL, SUBCOMMANDS);
-		if (meant)
-			snprintf(err.fix, sizeof err.fix, "did you mean `agentjail env %s`?", meant);
+		aj_refuse_subcommand(&err, "env", argv[1], subcommand_at, SUBCOMMANDS);
 	} else if (parse(&args, subcommands[sub].takes, argc - 2, argv + 2, &err) == 0) {
 		code = subcommands[sub].run(&args, &err);
 	}

@@ -66,6 +66,23 @@ int aj_print_error(const struct aj_error *err)
 	return err->exit_code;
 }
 
+int aj_refuse_word(struct aj_error *err, const char *command, const char *what, const char *word)
+{
+	aj_fail(err, AJ_EXIT_USAGE, "options", 0, "%s `%s`", what, word);
+	aj_advise(err, "agentjail %s --help", command);
+	return -1;
+}
+
+int aj_refuse_subcommand(struct aj_error *err, const char *command, const char *word,
+                         const char *(*name_at)(size_t i, const void *arg), size_t count)
+{
+	const char *meant = aj_suggest(word, name_at, NULL, count);
+	aj_refuse_word(err, command, "unknown subcommand", word);
+	if (meant)
+		snprintf(err->fix, sizeof err->fix, "did you mean `agentjail %s %s`?", command, meant);
+	return -1;
+}
+
 void aj_findings_print(const struct aj_diags *diags, FILE *out)
 {
 	for (size_t i = 0; i < diags->list.count; i++)
